@@ -1,0 +1,63 @@
+"""The errors of the language, each one message that names the thing, the place and the mend.
+
+`IllTyped`: the program is wrong.  `Undefined`: a well-typed program met a value outside an operator's
+domain.  `Unsupported`: well typed and defined, but Relift does not do it yet.  A broken invariant of
+Relift itself is an `AssertionError`, never one of these.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class ReliftError(Exception):
+    """A message for the user; `place` is the line of the user's file that caused it, where known."""
+
+    def __init__(self, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place or callers_line()
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class IllTyped(ReliftError):
+    """Types or sizes do not fit."""
+
+
+class Undefined(ReliftError):
+    """An operator was applied outside its domain."""
+
+
+class Unsupported(ReliftError):
+    """A well-typed request that Relift does not carry out."""
+
+
+def callers_line() -> str | None:
+    """`file:line` of the innermost frame outside Relift and the standard library, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = Path(frame.f_code.co_filename)
+        if not file.name.startswith("<") and not _is_ours(file):
+            return f"{file}:{frame.f_lineno}"
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
+_LIBRARIES = tuple(
+    Path(path).resolve() for path in (sys.prefix, sys.base_prefix) if path not in ("", "/usr")
+)
+
+
+def _is_ours(file: Path) -> bool:
+    resolved = file.resolve()
+    layers = ("semantics", "rewrites", "egraph", "compiler", "src")
+    return any(resolved.is_relative_to(_PACKAGE / layer) for layer in layers) or any(
+        resolved.is_relative_to(library) for library in _LIBRARIES
+    )

@@ -1,0 +1,133 @@
+"""Rebuilding a term through its typed constructors: at other sizes, with metavariables filled in.
+
+Every node is typed again, so what comes out is well typed or an `IllTyped` says why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from relift.semantics.binding import substitute
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+)
+from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
+from relift.semantics.types import Type, substitute_type
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What metavariables stand for: types, sizes, functions (data: without parameters), operators."""
+
+    types: Mapping[str, Type] = field(default_factory=dict)
+    sizes: Mapping[str, Size] = field(default_factory=dict)
+    functions: Mapping[str, Lambda] = field(default_factory=dict)
+    operators: Mapping[str, Operator] = field(default_factory=dict)
+
+    def type(self, t: Type) -> Type:
+        return substitute_type(t, self.types, self.sizes)
+
+    def operator(self, operator: Operator) -> Operator:
+        match operator:
+            case OperatorMetavariable(name, element):
+                return self.operators.get(name, OperatorMetavariable(name, self.type(element)))
+            case Vectorized(width, inner):
+                return Vectorized(width.substitute(self.sizes), self.operator(inner))
+            case BinaryOperator():
+                return operator
+
+    def term(self, t: Term) -> Term:
+        """`t` with all metavariables, sizes and type variables replaced, typed again."""
+        return self._term(t, frozenset())
+
+    def _term(self, t: Term, bound: frozenset[str]) -> Term:
+        match t:
+            case Var(name, of):
+                return Var(name, self.type(of))
+            case Input(name, of):
+                return Input(name, self.type(of))
+            case Literal(value, of):
+                return Literal(value, self.type(of))
+            case Apply(function, arguments, of):
+                return Apply(function, tuple(self._term(u, bound) for u in arguments), self.type(of))
+            case Call(function, arguments, of):
+                return Call(function, tuple(self._term(u, bound) for u in arguments), of)
+            case Combine(operator, left, right):
+                return combine(
+                    self.operator(operator), self._term(left, bound), self._term(right, bound)
+                )
+            case MakeTuple(parts):
+                return make_tuple(*(self._term(u, bound) for u in parts))
+            case Get(index, of):
+                return component(self._term(of, bound), index)
+            case Metavariable(name, arguments, of):
+                filled = tuple(self._term(u, bound) for u in arguments)
+                function = self.functions.get(name)
+                if function is None:
+                    return Metavariable(name, filled, self.type(of))
+                names = (x.name for x in function.parameters)
+                return substitute(function.body, dict(zip(names, filled, strict=True)))
+            case Pattern():
+                return build(
+                    type(t), [self._field(getattr(t, f), bound) for f in t.signature.parameters]
+                )
+
+    def _field(self, value: Any, bound: frozenset[str]) -> Any:
+        match value:
+            case Size():
+                return value.substitute(self.sizes)
+            case Lambda(parameters, body):
+                return self._lambda(parameters, body, bound)
+            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                return self.operator(value)
+            case _:
+                return self._term(value, bound)
+
+    def _lambda(self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str]) -> FixedLambda:
+        """Binders of the rule are renamed apart from the free variables of what fills it."""
+        taken = self.free_names | bound
+        fresh: dict[str, Term] = {}
+        renamed: list[Var] = []
+        for x in parameters:
+            name = x.name
+            while name in taken:
+                name += "_"
+            taken = taken | {name}
+            renamed.append(Var(name, self.type(x.type)))
+            if name != x.name:
+                fresh[x.name] = Var(name, x.type)
+        inner = substitute(body, fresh)
+        return FixedLambda(tuple(renamed), self._term(inner, bound | {x.name for x in renamed}))
+
+    @property
+    def free_names(self) -> frozenset[str]:
+        """The variables that occur in what fills the metavariables."""
+        from relift.semantics.terms import free_variables
+
+        free: frozenset[str] = frozenset()
+        for f in self.functions.values():
+            free |= free_variables(f.body) - {x.name for x in f.parameters}
+        return free
+
+
+def at_sizes(t: Term, sizes: Mapping[str, Size]) -> Term:
+    """`t` with named sizes replaced, typed again."""
+    return Filling(sizes=sizes).term(t)

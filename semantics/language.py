@@ -1,0 +1,401 @@
+"""The language that a user writes: patterns as functions, operators, user functions, programs.
+
+>>> n = nat("n")
+>>> @program
+... def dot(x: f32[n], y: f32[n]):
+...     return reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(x, y)))
+>>> print(dot)
+dot(x: f32[n], y: f32[n]) -> f32 =
+  reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(x, y)))
+>>> import numpy as np
+>>> dot(np.float32([1, 2]), np.float32([3, 4]))
+np.float32(11.0)
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, overload
+
+import numpy as np
+
+from relift.semantics import patterns
+from relift.semantics.errors import IllTyped
+from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
+from relift.semantics.printer import show
+from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.signatures import Matching
+from relift.semantics.sizes import Size, SizeLike
+from relift.semantics.terms import (
+    BinaryOperator,
+    Input,
+    Laws,
+    Number,
+    Operator,
+    OperatorMetavariable,
+    Term,
+    UserFunction,
+    Vectorized,
+)
+from relift.semantics.tracing import (
+    Unapplied,
+    as_term,
+    call,
+    is_term,
+    literal,
+    scalar,
+    scope,
+    trace,
+)
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    type_sizes,
+)
+
+map: Final = Unapplied(patterns.Map)
+reduce: Final = Unapplied(patterns.Reduce)
+split: Final = Unapplied(patterns.Split)
+join: Final = Unapplied(patterns.Join)
+transpose: Final = Unapplied(patterns.Transpose)
+slide: Final = Unapplied(patterns.Slide)
+take: Final = Unapplied(patterns.Take)
+drop: Final = Unapplied(patterns.Drop)
+repeat: Final = Unapplied(patterns.Repeat)
+map_seq: Final = Unapplied(patterns.MapSeq)
+map_glb: Final = Unapplied(patterns.MapGlb)
+map_wrg: Final = Unapplied(patterns.MapWrg)
+map_lcl: Final = Unapplied(patterns.MapLcl)
+reduce_seq: Final = Unapplied(patterns.ReduceSeq)
+to_global: Final = Unapplied(patterns.ToGlobal)
+to_local: Final = Unapplied(patterns.ToLocal)
+to_private: Final = Unapplied(patterns.ToPrivate)
+as_vector: Final = Unapplied(patterns.AsVector)
+as_scalar: Final = Unapplied(patterns.AsScalar)
+map_vec: Final = Unapplied(patterns.MapVec)
+splat: Final = Unapplied(patterns.Splat)
+
+_zip = Unapplied(patterns.Zip)
+
+
+class Boundary:
+    """How `pad` continues an array beyond its ends."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+clamp: Final = Boundary("clamp")
+
+
+def zip(*arrays: Any) -> Any:
+    """Tuples of the elements at the same index of two arrays or more.
+
+    Two arrays are the pattern `zip`; more are nested pairs, flattened by a `map`.
+    """
+    if len(arrays) < 2:
+        return _zip(*arrays)
+    if len(arrays) == 2:
+        return _zip(*arrays)
+    return map(lambda p: (*p[0], p[1]), _zip(zip(*arrays[:-1]), arrays[-1]))
+
+
+def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
+    """`left` and `right` more elements at the ends: the border repeated (`clamp`), or a constant.
+
+    >>> pad(1, 1, clamp, Input("xs", f32[4])).type
+    f32[6]
+    """
+    if isinstance(boundary, Boundary):
+        return Unapplied(patterns.PadClamp)(left, right, *xs)
+    return Unapplied(patterns.PadConstant)(left, right, boundary, *xs)
+
+
+def vectorize(width: SizeLike, f: Any) -> Any:
+    """`f` lane by lane on vectors: of an operator an operator, of a function a function."""
+    if isinstance(f, BinaryOperator | OperatorMetavariable | Vectorized):
+        return Vectorized(Size.of(width), f)
+    return map_vec(f)
+
+
+def minimum(x: Any, y: Any) -> Term:
+    """The smaller of two numbers; NaN when either is."""
+    return scalar("minimum", x, y)
+
+
+def maximum(x: Any, y: Any) -> Term:
+    """The larger of two numbers; NaN when either is."""
+    return scalar("maximum", x, y)
+
+
+def absolute(x: Any) -> Term:
+    """The absolute value."""
+    return scalar("absolute", x)
+
+
+def sqrt(x: Any) -> Term:
+    """The square root; NaN below zero."""
+    return scalar("sqrt", x)
+
+
+def exp(x: Any) -> Term:
+    """The exponential."""
+    return scalar("exp", x)
+
+
+def log(x: Any) -> Term:
+    """The natural logarithm."""
+    return scalar("log", x)
+
+
+def sin(x: Any) -> Term:
+    """The sine, in radians."""
+    return scalar("sin", x)
+
+
+def cos(x: Any) -> Term:
+    """The cosine, in radians."""
+    return scalar("cos", x)
+
+
+def select(condition: Any, x: Any, y: Any) -> Term:
+    """x where the condition holds, else y."""
+    return scalar("select", condition, x, y)
+
+
+def operator(
+    function: Callable[[Any, Any], Any],
+    *,
+    associative: bool = False,
+    commutative: bool = False,
+    neutral: Number | None = None,
+    name: str | None = None,
+) -> BinaryOperator:
+    """A binary operator for `reduce`, with the laws it obeys; what is not declared is not used.
+
+    >>> hypot2 = operator(lambda x, y: x + y, associative=True, neutral=0.0, name="plus")
+    """
+    chosen = name or function.__name__
+    if not chosen.isidentifier():
+        raise IllTyped("an operator made from a lambda needs name=...")
+    return BinaryOperator(chosen, Laws(associative, commutative, neutral), function)
+
+
+add: Final = operator(
+    lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add"
+)
+mul: Final = operator(
+    lambda x, y: x * y, associative=True, commutative=True, neutral=1, name="mul"
+)
+
+
+def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:
+    """A scalar function with a name of its own in the kernel.
+
+    Without `c` it is traced from Python.  With `c`, the C function body is opaque to Relift, and the Python
+    function is its twin for the interpreter.
+
+    >>> @userfun
+    ... def square(x: f32) -> f32:
+    ...     return x * x
+    >>> @userfun(c="return x * x;")
+    ... def square_c(x: f32) -> f32:
+    ...     return x * x
+    """
+    if function is None:
+        return partial(userfun, c=c)
+    annotations = inspect.get_annotations(function, eval_str=True)
+    result = annotations.pop("return", None)
+    names = tuple(inspect.signature(function).parameters)
+    if result is None or set(annotations) != set(names):
+        raise IllTyped(f"userfun {function.__name__}: every parameter and the result need a type")
+    types = tuple(annotations[name] for name in names)
+    for t in (*types, result):
+        if not isinstance(t, Scalar):
+            raise IllTyped(f"userfun {function.__name__} works on scalars, not on {t}")
+    body = None if c is not None else trace(function, types, result)
+    if body is not None and body.body.type != result:
+        raise IllTyped(f"userfun {function.__name__} returns {body.body.type}, not {result}")
+    return UserFunction(function.__name__, names, types, result, c, body, function)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A traced program: typed parameters and one term."""
+
+    name: str
+    parameters: tuple[Input, ...]
+    body: Term
+    doc: str = ""
+    file: str | None = None
+    reference: Callable[..., Any] | None = field(default=None, compare=False)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the sizes, in the order in which the parameters mention them."""
+        found: dict[str, None] = {}
+        for t in [*(p.type for p in self.parameters), self.body.type]:
+            for size in type_sizes(t):
+                found.update(dict.fromkeys(sorted(size.names())))
+        return tuple(found)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The meaning of the program on NumPy values, by the interpreter."""
+        sizes = self.solve_sizes(arguments)
+        values = {
+            p.name: from_numpy(a, p.type) for p, a in builtins.zip(self.parameters, arguments)
+        }
+        return to_numpy(evaluate(self.body, World(sizes=sizes, inputs=values)), self.body.type)
+
+    def solve_sizes(self, arguments: tuple[Any, ...]) -> dict[str, int]:
+        """The sizes that the shapes of the arguments determine; raises `IllTyped` when they clash."""
+        if len(arguments) != len(self.parameters):
+            raise IllTyped(
+                f"{self.name} takes {len(self.parameters)} arrays, {len(arguments)} are given"
+            )
+        matching = Matching(self.name)
+        schema = {name: Size.atom("?" + name) for name in self.sizes}
+        for p, argument in builtins.zip(self.parameters, arguments, strict=True):
+            matching.match(_schema(p.type, schema), actual_type(argument, p.type, p.name), p.name)
+        matching.solve(final=True)
+        found = {name.removeprefix("?"): size.constant for name, size in matching.sizes.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def at(self, sizes: Mapping[str, int]) -> Program:
+        """The program at concrete sizes."""
+        missing = [name for name in self.sizes if name not in sizes]
+        if missing:
+            wanted = ",".join(f"{name}=..." for name in missing)
+            raise IllTyped(f"{self.name}: size {missing[0]} is not given; say --size {wanted}")
+        extra = sorted(set(sizes) - set(self.sizes))
+        if extra:
+            known = ", ".join(self.sizes) or "none"
+            raise IllTyped(f"{self.name} has no size {extra[0]}; its sizes are: {known}")
+        from relift.semantics.instantiation import at_sizes
+
+        values = {name: Size.of(value) for name, value in sizes.items()}
+        parameters = tuple(
+            Input(p.name, substituted(p.type, values)) for p in self.parameters
+        )
+        body = at_sizes(self.body, values)
+        return Program(self.name, parameters, body, self.doc, self.file, self.reference)
+
+    def gold(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: a NumPy function that computes the same, for checks at sizes out of reach."""
+        object.__setattr__(self, "reference", function)
+        return function
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
+        return f"{self.name}({parameters}) -> {self.body.type} =\n  " + show(self.body).replace(
+            "\n", "\n  "
+        )
+
+
+def substituted(t: Type, sizes: Mapping[str, Size]) -> Type:
+    """A type at given sizes; raises `IllTyped` where one becomes negative."""
+    from relift.semantics.types import substitute_type
+
+    result = substitute_type(t, {}, sizes)
+    for size in type_sizes(result):
+        if size.constant is not None and size.constant < 0:
+            raise IllTyped(f"{t} has a negative length at these sizes: {result}")
+    return result
+
+
+def program(function: Callable[..., Any]) -> Program:
+    """A program, traced from a Python function whose parameters are annotated with types."""
+    annotations = inspect.get_annotations(function, eval_str=True)
+    annotations.pop("return", None)
+    names = list(inspect.signature(function).parameters)
+    for name in names:
+        t = annotations.get(name)
+        if not isinstance(t, Scalar | Array | Tuple | Vector):
+            raise IllTyped(f"{function.__name__}: parameter {name} needs a type such as rl.f32[n]")
+        if isinstance(t, Vector) or _has_variable(t):
+            raise IllTyped(f"{function.__name__}: parameter {name} cannot have type {t}")
+    parameters = tuple(Input(name, annotations[name]) for name in names)
+    with scope(names):
+        body = as_term(function(*parameters))
+    return Program(
+        function.__name__,
+        parameters,
+        body,
+        inspect.getdoc(function) or "",
+        inspect.getsourcefile(function),
+    )
+
+
+def _has_variable(t: Type) -> bool:
+    match t:
+        case TypeVariable():
+            return True
+        case Array(element, _) | Vector(element, _):
+            return _has_variable(element)
+        case Tuple(parts):
+            return any(_has_variable(part) for part in parts)
+        case Scalar():
+            return False
+
+
+def _schema(t: Type, names: Mapping[str, Size]) -> Type:
+    from relift.semantics.types import substitute_type
+
+    return substitute_type(t, {}, names)
+
+
+def actual_type(value: Any, expected: Type, name: str) -> Type:
+    """The type of a NumPy value, read with the element type that is expected of it."""
+    match expected:
+        case Tuple(parts):
+            if not isinstance(value, tuple) or len(value) != len(parts):
+                raise IllTyped(f"{name}: a tuple of {len(parts)} is needed")
+            return Tuple(
+                tuple(actual_type(v, part, name) for v, part in builtins.zip(value, parts))
+            )
+        case Array():
+            depth, element = 0, expected
+            inner: Type = expected
+            while isinstance(inner, Array):
+                depth, inner = depth + 1, inner.element
+            if isinstance(inner, Tuple) and isinstance(value, tuple):
+                shape = np.shape(value[0])
+            else:
+                shape = np.shape(value)
+            if len(shape) != depth:
+                raise IllTyped(
+                    f"{name}: {element} has {depth} dimensions, the argument has shape {shape}"
+                )
+            return inner[shape]
+        case _:
+            if np.shape(value) != ():
+                raise IllTyped(f"{name}: one {expected} is needed, not shape {np.shape(value)}")
+            return expected
+
+
+VOCABULARY: dict[str, Any] = {
+    **{name: Unapplied(pattern) for name, pattern in patterns.PATTERNS.items()},
+    **{
+        name: partial(scalar, name)
+        for name, f in SCALAR_FUNCTIONS.items()
+        if f.python.startswith(name + "(")
+    },
+    "zip": zip,
+    "pad": pad,
+    "clamp": clamp,
+    "vectorize": vectorize,
+    "add": add,
+    "mul": mul,
+}
+"""What printed terms are made of, by name."""

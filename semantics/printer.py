@@ -1,0 +1,172 @@
+"""The printer: a term as nested patterns, which reads back (see `parser`), and as a pipeline.
+
+nested:    reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(x, y)))
+pipeline:  zip(x, y) >> map(lambda p: p[0] * p[1]) >> reduce(add, 0.0)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal as Choice
+from typing import TypeAlias
+
+from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+)
+from relift.semantics.tracing import operator_name
+
+Style: TypeAlias = Choice["nested", "pipeline"]
+_OPERATORS = (BinaryOperator, OperatorMetavariable, Vectorized)
+
+
+def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
+    """The text of a term, broken over lines where it is wider than `width`.
+
+    >>> xs = Input("xs", f32[4])
+    >>> show(parse("join(map(lambda c: c, split(2, xs)))", xs=xs), "pipeline")
+    'xs >> split(2) >> map(lambda c: c) >> join'
+    """
+    return _layout(_node(t, style), width, 0)
+
+
+# A text is laid out from a small tree: either a string, or (opening, items, closing) that may be broken.
+_Node: TypeAlias = "str | _Broken"
+
+
+class _Broken:
+    def __init__(self, opening: str, items: list[_Node], closing: str, separator: str) -> None:
+        self.opening, self.items, self.closing, self.separator = opening, items, closing, separator
+
+    def flat(self) -> str:
+        return self.opening + self.separator.join(map(_flat, self.items)) + self.closing
+
+
+def _flat(node: _Node) -> str:
+    return node if isinstance(node, str) else node.flat()
+
+
+def _layout(node: _Node, width: int, indent: int) -> str:
+    text = _flat(node)
+    if isinstance(node, str) or indent + len(text) <= width:
+        return text
+    pad = " " * (indent + 2)
+    if node.separator == " >> ":
+        lines = [_layout(item, width, indent + 3) for item in node.items]
+        return (node.opening + ("\n" + " " * indent + ">> ").join(lines)) + node.closing
+    lines = [pad + _layout(item, width, indent + 2) for item in node.items]
+    close = ("\n" + " " * indent + node.closing) if node.closing else ""
+    return node.opening.rstrip() + "\n" + (node.separator.rstrip() + "\n").join(lines) + close
+
+
+def _call(head: str, items: list[_Node]) -> _Node:
+    return _Broken(head + "(", items, ")", ", ")
+
+
+def _node(t: Term | Lambda, style: Style) -> _Node:
+    match t:
+        case Lambda(parameters, body):
+            eta = _eta(t)
+            if eta is not None:
+                return eta
+            names = ", ".join(x.name for x in parameters)
+            return _Broken(f"lambda {names}: ", [_node(body, style)], "", "")
+        case Var(name) | Input(name):
+            return name
+        case Literal(value):
+            return _number(value)
+        case Apply(function, arguments):
+            return _infix(function, [_node(u, style) for u in arguments], arguments)
+        case Call(function, arguments):
+            return _call(function.name, [_node(u, style) for u in arguments])
+        case Combine(operator, left, right):
+            return _call(operator_name(operator), [_node(left, style), _node(right, style)])
+        case MakeTuple(parts):
+            return _call("", [_node(u, style) for u in parts])
+        case Get(index, of):
+            return f"{_flat(_node(of, style))}[{index}]"
+        case Metavariable(name, arguments):
+            return _call(name, [_node(u, style) for u in arguments]) if arguments else name
+        case Pattern():
+            return _pattern(t, style)
+
+
+def _pattern(t: Pattern, style: Style) -> _Node:
+    fields = list(t.signature.parameters)
+    if t.name == "at":
+        subject = _flat(_node(getattr(t, "xs"), style))  # noqa: B009
+        return f"{subject}[{getattr(t, 'index')}]"  # noqa: B009
+    head = t.name
+    if fields[0] == "dim":
+        head += f"({getattr(t, 'dim')})"  # noqa: B009
+        fields = fields[1:]
+    items = [_field(getattr(t, name), style) for name in fields]
+    if t.name == "pad_clamp":
+        head, items = "pad", [*items[:2], "clamp", *items[2:]]
+    if t.name == "pad_constant":
+        head = "pad"
+    if style == "pipeline" and t.name != "zip":
+        data, rest = items[-1], items[:-1]
+        stage = _call(head, rest) if rest else head
+        if isinstance(data, _Broken) and data.separator == " >> ":
+            return _Broken("", [*data.items, stage], "", " >> ")
+        return _Broken("", [data, stage], "", " >> ")
+    return _call(head, items)
+
+
+def _field(value: object, style: Style) -> _Node:
+    if isinstance(value, Size):
+        return str(value)
+    if isinstance(value, _OPERATORS):
+        return operator_name(value)
+    assert isinstance(value, Lambda) or hasattr(value, "type"), f"cannot happen: field {value!r}"
+    return _node(value, style)  # type: ignore[arg-type]
+
+
+def _eta(f: Lambda) -> str | None:
+    """The name of g when f is `lambda x: g(x)`."""
+    match f.body:
+        case Metavariable(name, arguments) if arguments and arguments == f.parameters:
+            return name
+        case Call(function, arguments) if arguments == f.parameters:
+            return function.name
+        case Combine(operator, left, right) if (left, right) == f.parameters:
+            return operator_name(operator)
+        case _:
+            return None
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return repr(value)
+
+
+def _infix(function: str, shown: list[_Node], arguments: tuple[Term, ...]) -> _Node:
+    form = SCALAR_FUNCTIONS[function].python
+    if form.startswith(function + "("):
+        return _call(function, shown)
+    inner = [
+        f"({_flat(s)})" if isinstance(u, Apply) and not _is_call(u) else _flat(s)
+        for s, u in zip(shown, arguments, strict=True)
+    ]
+    return form.format(*inner)
+
+
+def _is_call(t: Apply) -> bool:
+    return SCALAR_FUNCTIONS[t.function].python.startswith(t.function + "(")

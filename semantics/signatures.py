@@ -1,0 +1,195 @@
+"""Signatures: the typing rule of a pattern, as data.
+
+A signature is written in the annotation language of rules.  `slide` reads
+
+    size: Nat, step: Nat, xs: a[size + k*step]  ->  a[k + 1, size]
+
+Matching it against actual arguments solves its sizes, each of which is linear in one unknown at a time.
+That one mechanism gives the typing rule here, the typing rule in egglog, and the divisibility premises of
+every rule that uses the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.sizes import Size
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    substitute_type,
+)
+
+
+@dataclass(frozen=True)
+class NatKind:
+    """A whole number written in the program: a size, the width of a vector, a dimension of OpenCL."""
+
+    role: Literal["size", "width", "dimension"]
+
+
+@dataclass(frozen=True)
+class FunctionKind:
+    """A function of some arguments, each typed."""
+
+    arguments: tuple[Type, ...]
+    result: Type
+
+    def __repr__(self) -> str:
+        return f"Fun[{', '.join(map(str, (*self.arguments, self.result)))}]"
+
+
+@dataclass(frozen=True)
+class OperatorKind:
+    """A binary operator on one type."""
+
+    element: Type
+
+    def __repr__(self) -> str:
+        return f"Op[{self.element}]"
+
+
+Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | Type
+"""What a parameter of a pattern or of a rule can be; a type stands for data of that type."""
+
+Nat, Width, Dimension = NatKind("size"), NatKind("width"), NatKind("dimension")
+
+
+class _Fun:
+    """The notation `Fun[A, B]`: a function from A to B."""
+
+    def __getitem__(self, types: tuple[Type, ...]) -> Any:
+        return FunctionKind(tuple(types[:-1]), types[-1])
+
+
+class _Op:
+    """The notation `Op[A]`: a binary operator on A."""
+
+    def __getitem__(self, element: Type) -> Any:
+        return OperatorKind(element)
+
+
+Fun, Op = _Fun(), _Op()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameters in the order they are written, the type of the result, and sizes that must be positive."""
+
+    parameters: Mapping[str, Kind]
+    result: Type
+    positive: tuple[Size, ...] = ()
+
+    @cached_property
+    def term_fields(self) -> tuple[str, ...]:
+        """The parameters that hold terms or lambdas."""
+        return tuple(
+            name
+            for name, kind in self.parameters.items()
+            if not isinstance(kind, NatKind | OperatorKind)
+        )
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}: {'Nat' if isinstance(kind, NatKind) else kind}"
+            for name, kind in self.parameters.items()
+        )
+        return f"{shown} -> {self.result}".replace("?", "")
+
+
+def schema_type(name: str) -> TypeVariable:
+    """A type variable of signatures, apart from those of rules."""
+    return TypeVariable("?" + name)
+
+
+def schema_size(name: str) -> Size:
+    """A size variable of signatures, apart from those of programs and rules."""
+    return Size.atom("?" + name)
+
+
+class Matching:
+    """One-way matching of schemas against actual types, for the pattern called `pattern`.
+
+    `types` and `sizes` hold what is known of the schema variables so far.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.types: dict[str, Type] = {}
+        self.sizes: dict[str, Size] = {}
+        self._equations: list[tuple[Size, Size]] = []
+
+    def match(self, schema: Type, actual: Type, what: str) -> None:
+        """Make `schema` equal `actual`, the type of argument `what`; raises `IllTyped`."""
+        match schema, actual:
+            case TypeVariable(name), _ if name.startswith("?"):
+                known = self.types.setdefault(name, actual)
+                if known != actual:
+                    self._fail(f"{what} has type {actual}, but {known} is needed here")
+            case (Array(element, n), Array(other, m)) | (Vector(element, n), Vector(other, m)):
+                self._equations.append((n, m))
+                self.match(element, other, what)
+            case Tuple(parts), Tuple(others) if len(parts) == len(others):
+                for part, other in zip(parts, others, strict=True):
+                    self.match(part, other, what)
+            case _ if schema != actual:
+                wanted = str(self.apply(schema)).replace("?", "")
+                self._fail(f"{what} must be of the form {wanted}, but has type {actual}")
+
+    def solve(self, *, final: bool = False) -> None:
+        """Solve every size equation with at most one unknown; at the end, all must be solved."""
+        while True:
+            left: list[tuple[Size, Size]] = []
+            for schema, actual in self._equations:
+                size = schema.substitute(self.sizes)
+                unknown = [name for name in size.names() if name.startswith("?")]
+                if not unknown:
+                    if size != actual:
+                        self._fail(f"length {size} is needed, but the argument has length {actual}")
+                elif len(unknown) == 1 and (linear := size.linear_in(unknown[0])) is not None:
+                    self._solve_one(unknown[0], *linear, actual)
+                else:
+                    left.append((schema, actual))
+            progress = len(left) < len(self._equations)
+            self._equations = left
+            if not progress:
+                break
+        if final and self._equations:
+            self._fail("its sizes are not determined: " + ", ".join(f"{a}" for _, a in self._equations))
+
+    def _solve_one(self, name: str, factor: Size, offset: Size, actual: Size) -> None:
+        rest = actual - offset
+        value = rest.divided_by(factor)
+        if value is None:
+            mend = f"pad the array or choose a size that divides {rest}"
+            after = f" (length {actual} after {offset})" if offset != 0 else ""
+            always = " for every size" if (rest.names() | factor.names()) else ""
+            self._fail(f"{factor} does not divide {rest}{always}{after}; {mend}")
+            return
+        if not value.surely_at_least(0):
+            self._fail(f"length {actual} is too short: {offset} elements are needed at least")
+        self.sizes[name] = value
+
+    def apply(self, schema: Type) -> Type:
+        """`schema` with what is known filled in."""
+        return substitute_type(schema, self.types, self.sizes)
+
+    def determined(self, schema: Type) -> bool:
+        """Whether all variables of `schema` are known."""
+        return "?" not in str(self.apply(schema))
+
+    def _fail(self, message: str) -> None:
+        raise IllTyped(f"{self.pattern}: {message}")
+
+
+def scalar_type(t: Type) -> Scalar | None:
+    """`t` when it is a scalar type."""
+    return t if isinstance(t, Scalar) else None

@@ -1,0 +1,269 @@
+"""Sizes: polynomials with integer coefficients in named naturals, always in canonical form.
+
+Equality of sizes is equality of polynomials, so it is decided; division is exact or refused.  The same
+polynomials serve as index expressions, whose atoms may be more than names (see `indices`).
+
+>>> n, m = nat("n"), nat("m")
+>>> (n + 1) * m - m
+m*n
+>>> (m * n + 2 * m) // m
+n + 2
+>>> (n + 1) // m
+Traceback (most recent call last):
+    ...
+relift.semantics.errors.IllTyped: n + 1 is not divisible by m for every size; write it as a multiple of m
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeAlias
+
+from relift.semantics.errors import IllTyped
+
+Atom: TypeAlias = Hashable
+"""What a polynomial is over: the name of a natural, or a structured atom of `indices`."""
+
+Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
+"""Atoms with their exponents, sorted by their text; the empty monomial is 1."""
+
+
+class Name(str):
+    """The name of a natural number that is at least `least`; equal to the plain string."""
+
+    least: int
+
+    def __new__(cls, text: str, least: int = 0) -> Name:
+        name = super().__new__(cls, text)
+        name.least = least
+        return name
+
+
+class Size:
+    """An immutable polynomial over naturals.
+
+    >>> n = nat("n")
+    >>> (2 * n + 1).evaluate({"n": 5})
+    11
+    >>> (2 * n + 1).linear_in("n")
+    (2, 1)
+    """
+
+    __slots__ = ("_hash", "terms")
+
+    terms: Mapping[Monomial, int]
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms = {monomial: c for monomial, c in terms.items() if c}
+        self._hash: int | None = None
+
+    @staticmethod
+    def of(value: SizeLike) -> Size:
+        """The constant `value`, or `value` itself when it is a size already."""
+        if isinstance(value, Size):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise IllTyped(f"a size is a whole number or rl.nat(...), not {value!r}")
+        return Size({(): value})
+
+    @staticmethod
+    def atom(atom: Atom) -> Size:
+        """The polynomial that is just `atom`."""
+        return Size({((atom, 1),): 1})
+
+    def __add__(self, other: SizeLike) -> Size:
+        terms = dict(self.terms)
+        for monomial, c in Size.of(other).terms.items():
+            terms[monomial] = terms.get(monomial, 0) + c
+        return Size(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Size:
+        return Size({monomial: -c for monomial, c in self.terms.items()})
+
+    def __sub__(self, other: SizeLike) -> Size:
+        return self + -Size.of(other)
+
+    def __rsub__(self, other: SizeLike) -> Size:
+        return Size.of(other) - self
+
+    def __mul__(self, other: SizeLike) -> Size:
+        terms: dict[Monomial, int] = {}
+        for left, c in self.terms.items():
+            for right, d in Size.of(other).terms.items():
+                monomial = _product(left, right)
+                terms[monomial] = terms.get(monomial, 0) + c * d
+        return Size(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: SizeLike) -> Size:
+        """Exact division; raises `IllTyped` when `other` does not divide `self` as a polynomial."""
+        quotient = self.divided_by(Size.of(other))
+        if quotient is None:
+            raise IllTyped(
+                f"{self} is not divisible by {Size.of(other)}"
+                + (
+                    f" for every size; write it as a multiple of {Size.of(other)}"
+                    if self.names() | Size.of(other).names()
+                    else ""
+                )
+            )
+        return quotient
+
+    def divided_by(self, divisor: Size) -> Size | None:
+        """The exact quotient, or None: long division by leading terms in a fixed order of atoms."""
+        if not divisor.terms:
+            return None
+        atoms = sorted(self.atoms() | divisor.atoms(), key=str)
+
+        def degree(monomial: Monomial) -> tuple[int, ...]:
+            powers = dict(monomial)
+            return tuple(powers.get(atom, 0) for atom in atoms)
+
+        lead = max(divisor.terms, key=degree)
+        rest, quotient = self, Size({})
+        while rest.terms:
+            top = max(rest.terms, key=degree)
+            monomial = _ratio(top, lead)
+            if monomial is None or rest.terms[top] % divisor.terms[lead]:
+                return None
+            step = Size({monomial: rest.terms[top] // divisor.terms[lead]})
+            quotient, rest = quotient + step, rest - step * divisor
+        return quotient
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.terms == Size.of(other).terms
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
+        return self._hash
+
+    def atoms(self) -> frozenset[Atom]:
+        """Every atom that occurs."""
+        return frozenset(atom for monomial in self.terms for atom, _ in monomial)
+
+    def names(self) -> frozenset[str]:
+        """The named naturals that occur."""
+        return frozenset(atom for atom in self.atoms() if isinstance(atom, str))
+
+    @property
+    def constant(self) -> int | None:
+        """The value of a size without atoms, else None."""
+        if not self.terms:
+            return 0
+        return self.terms[()] if self.terms.keys() == {()} else None
+
+    def substitute(self, values: Mapping[str, Size]) -> Size:
+        """Replace names by sizes, all at once."""
+        if not values or not (self.names() & values.keys()):
+            return self
+        result = Size({})
+        for monomial, c in self.terms.items():
+            product = Size({(): c})
+            for atom, power in monomial:
+                factor = values.get(atom) if isinstance(atom, str) else None
+                for _ in range(power):
+                    product = product * (Size.atom(atom) if factor is None else factor)
+            result = result + product
+        return result
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The number that this size is when each name has the given value."""
+        total = 0
+        for monomial, c in self.terms.items():
+            for atom, power in monomial:
+                if atom not in values:
+                    raise IllTyped(f"size {atom} has no value; give it with --size {atom}=...")
+                c *= values[str(atom)] ** power
+            total += c
+        return total
+
+    def linear_in(self, name: str) -> tuple[Size, Size] | None:
+        """`(a, b)` with `self == a*name + b` and `name` in neither, or None."""
+        a: dict[Monomial, int] = {}
+        b: dict[Monomial, int] = {}
+        for monomial, c in self.terms.items():
+            powers = dict(monomial)
+            power = powers.pop(name, 0)
+            if power > 1:
+                return None
+            (a if power else b)[tuple(powers.items())] = c
+        return Size(a), Size(b)
+
+    def surely_at_least(self, bound: int) -> bool:
+        """Whether the value is at least `bound` for all admissible naturals.
+
+        A name with a least value stands for that value plus any natural; then no coefficient may be
+        negative.
+
+        >>> (nat("n") - 1).surely_at_least(0), (Size.atom(Name("k")) - 1).surely_at_least(0)
+        (True, False)
+        """
+        least = {a: a.least + Size.atom(str(a)) for a in self.atoms() if isinstance(a, Name) and a.least}
+        shifted = self.substitute(least) - bound
+        return all(c >= 0 for c in shifted.terms.values())
+
+    def __repr__(self) -> str:
+        """Terms by falling degree, then by name: an order that never changes between runs."""
+        texts = [
+            "*".join(
+                ([str(abs(c))] if abs(c) != 1 or not monomial else [])
+                + [str(atom) for atom, power in monomial for _ in range(power)]
+            )
+            for monomial, c in self.ordered()
+        ]
+        signs = ["-" if c < 0 else "+" for _, c in self.ordered()]
+        if not texts:
+            return "0"
+        head = ("-" if signs[0] == "-" else "") + texts[0]
+        return head + "".join(f" {s} {t}" for s, t in zip(signs[1:], texts[1:], strict=True))
+
+    __str__ = __repr__
+
+    def ordered(self) -> list[tuple[Monomial, int]]:
+        """The terms in printed order."""
+        return sorted(
+            self.terms.items(),
+            key=lambda term: (-sum(p for _, p in term[0]), [(str(a), p) for a, p in term[0]]),
+        )
+
+
+SizeLike: TypeAlias = Size | int
+
+
+def nat(name: str, least: int = 1) -> Size:
+    """A named size of a program, a natural number that is at least `least`.
+
+    >>> nat("n") + nat("n")
+    2*n
+    """
+    if not name.isidentifier():
+        raise IllTyped(f"a size is named like a Python variable, not {name!r}")
+    return Size.atom(Name(name, least))
+
+
+def _atom_text(atom: Atom) -> str:
+    return str(atom)
+
+
+def _product(left: Monomial, right: Monomial) -> Monomial:
+    if not left:
+        return right
+    powers = dict(left)
+    for atom, power in right:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+
+
+def _ratio(top: Monomial, lead: Monomial) -> Monomial | None:
+    powers = dict(top)
+    for atom, power in lead:
+        powers[atom] = powers.get(atom, 0) - power
+        if powers[atom] < 0:
+            return None
+    return tuple((atom, power) for atom, power in powers.items() if power)

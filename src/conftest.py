@@ -1,0 +1,37 @@
+"""Names that the doctests of the semantics use without importing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from relift.semantics import binding, interpreter, language, printer, terms, types
+from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.parser import parse_term
+from relift.semantics.sizes import Size
+from relift.semantics.terms import Input
+from relift.semantics.types import Array, Type, i32
+
+
+def type_of(value: Any) -> Type:
+    """The type of nested lists of whole numbers."""
+    if isinstance(value, list):
+        return Array(type_of(value[0]), Size.of(len(value)))
+    return i32
+
+
+def interpret(text: str, **inputs: Any) -> Any:
+    """The meaning of a printed term on nested lists of whole numbers."""
+    names = {name: Input(name, type_of(value)) for name, value in inputs.items()}
+    return evaluate(parse_term(text, names), World(inputs=inputs, domain=Exact()))
+
+
+@pytest.fixture(autouse=True)
+def doctest_names(doctest_namespace: dict[str, Any]) -> None:
+    """The vocabulary of the language, and two helpers that read a printed term."""
+    for module in (types, terms, interpreter, binding, language, printer):
+        public = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
+        doctest_namespace.update({name: getattr(module, name) for name in public})
+    doctest_namespace["interpret"] = interpret
+    doctest_namespace["parse"] = lambda text, **names: parse_term(text, names)

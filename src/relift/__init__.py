@@ -1,0 +1,1 @@
+"""Relift: a formally checked rewrite system for data-parallel programs."""
