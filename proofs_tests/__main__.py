@@ -36,9 +36,10 @@ def passes(tool: str, *arguments: str) -> bool:
 
 def main() -> int:
     """Run every check, then pytest, and report all failures."""
-    failed = [" ".join(check[:2]) for check in CHECKS if not passes(*check)]
+    failed = [check for check in CHECKS if not passes(*check)]
     if failed:
-        print(f"== FAILED before the tests: {', '.join(failed)}", flush=True)
+        names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
+        print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
     tests_pass = passes("pytest", *sys.argv[1:])
     return 0 if tests_pass and not failed else 1
 

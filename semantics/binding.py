@@ -67,9 +67,7 @@ def substitute(t: Term, values: Mapping[str, Term]) -> Term:
     return _substitute(t, values, {name: free_variables(u) for name, u in values.items()})
 
 
-def _substitute(
-    t: Term, values: Mapping[str, Term], free: Mapping[str, frozenset[str]]
-) -> Term:
+def _substitute(t: Term, values: Mapping[str, Term], free: Mapping[str, frozenset[str]]) -> Term:
     if isinstance(t, Var):
         return values.get(t.name, t)
 

@@ -67,7 +67,9 @@ class Filling:
             case Literal(value, of):
                 return Literal(value, self.type(of))
             case Apply(function, arguments, of):
-                return Apply(function, tuple(self._term(u, bound) for u in arguments), self.type(of))
+                return Apply(
+                    function, tuple(self._term(u, bound) for u in arguments), self.type(of)
+                )
             case Call(function, arguments, of):
                 return Call(function, tuple(self._term(u, bound) for u in arguments), of)
             case Combine(operator, left, right):
@@ -101,7 +103,9 @@ class Filling:
             case _:
                 return self._term(value, bound)
 
-    def _lambda(self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str]) -> FixedLambda:
+    def _lambda(
+        self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str]
+    ) -> FixedLambda:
         """Binders of the rule are renamed apart from the free variables of what fills it."""
         taken = self.free_names | bound
         fresh: dict[str, Term] = {}

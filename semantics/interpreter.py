@@ -167,9 +167,7 @@ def _denote_pattern(t: Pattern, world: World) -> Callable[[Environment], Value]:
     return run
 
 
-def _denote_lambda(
-    f: Lambda, world: World
-) -> Callable[[Environment], Callable[..., Value]]:
+def _denote_lambda(f: Lambda, world: World) -> Callable[[Environment], Callable[..., Value]]:
     body = denote(f.body, world)
     names = [x.name for x in f.parameters]
     if len(names) == 1:

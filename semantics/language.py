@@ -19,7 +19,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, overload
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from relift.semantics.terms import (
     Input,
     Laws,
     Number,
-    Operator,
     OperatorMetavariable,
     Term,
     UserFunction,
@@ -44,9 +43,6 @@ from relift.semantics.terms import (
 from relift.semantics.tracing import (
     Unapplied,
     as_term,
-    call,
-    is_term,
-    literal,
     scalar,
     scope,
     trace,
@@ -192,12 +188,8 @@ def operator(
     return BinaryOperator(chosen, Laws(associative, commutative, neutral), function)
 
 
-add: Final = operator(
-    lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add"
-)
-mul: Final = operator(
-    lambda x, y: x * y, associative=True, commutative=True, neutral=1, name="mul"
-)
+add: Final = operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add")
+mul: Final = operator(lambda x, y: x * y, associative=True, commutative=True, neutral=1, name="mul")
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:
@@ -285,9 +277,7 @@ class Program:
         from relift.semantics.instantiation import at_sizes
 
         values = {name: Size.of(value) for name, value in sizes.items()}
-        parameters = tuple(
-            Input(p.name, substituted(p.type, values)) for p in self.parameters
-        )
+        parameters = tuple(Input(p.name, substituted(p.type, values)) for p in self.parameters)
         body = at_sizes(self.body, values)
         return Program(self.name, parameters, body, self.doc, self.file, self.reference)
 

@@ -55,7 +55,9 @@ def _value(text: str, names: Mapping[str, Any]) -> Any:
         if not isinstance(node, _ALLOWED):
             raise IllTyped(f"not a term: {type(node).__name__} is not allowed in {text!r}")
         if isinstance(node, ast.Name) and node.id not in names and node.id not in VOCABULARY:
-            bound = {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
+            bound = {
+                a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args
+            }
             if node.id not in bound and node.id not in ("inf", "nan"):
                 raise IllTyped(f"not a term: the name {node.id} means nothing in {text!r}")
     environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan, **VOCABULARY, **names}

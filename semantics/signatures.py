@@ -163,7 +163,9 @@ class Matching:
             if not progress:
                 break
         if final and self._equations:
-            self._fail("its sizes are not determined: " + ", ".join(f"{a}" for _, a in self._equations))
+            self._fail(
+                "its sizes are not determined: " + ", ".join(f"{a}" for _, a in self._equations)
+            )
 
     def _solve_one(self, name: str, factor: Size, offset: Size, actual: Size) -> None:
         rest = actual - offset

@@ -146,7 +146,9 @@ def combine(operator: Operator, left: Any, right: Any) -> Term:
     if isinstance(operator, BinaryOperator):
         result = as_term(operator.function(x, y), expected).type
         if result != expected:
-            raise IllTyped(f"{operator.name} maps two {expected} to {result}; it must stay in {expected}")
+            raise IllTyped(
+                f"{operator.name} maps two {expected} to {result}; it must stay in {expected}"
+            )
     return Combine(operator, x, y, expected)
 
 
@@ -267,7 +269,9 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
     for name, kind, value in items:
         match kind:
             case NatKind(role):
-                values[name] = matching.sizes["?" + name] = _natural(pattern.name, name, role, value)
+                values[name] = matching.sizes["?" + name] = _natural(
+                    pattern.name, name, role, value
+                )
             case OperatorKind(element):
                 values[name] = _operator(pattern.name, value)
                 if (known := _operand_type(value)) is not None:

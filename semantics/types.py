@@ -153,9 +153,7 @@ def type_sizes(t: Type) -> Iterator[Size]:
             pass
 
 
-def substitute_type(
-    t: Type, types: Mapping[str, Type], sizes: Mapping[str, Size]
-) -> Type:
+def substitute_type(t: Type, types: Mapping[str, Type], sizes: Mapping[str, Size]) -> Type:
     """Replace type variables and size names, all at once."""
     match t:
         case TypeVariable(name):

@@ -1,0 +1,18 @@
+"""The letters of rules: A to D are types, lower-case letters are sizes."""
+
+from __future__ import annotations
+
+from relift.rewrites.rule import (
+    associative,
+    commutative,
+    naturals,
+    neutral,
+    type_variables,
+)
+
+A, B, C, D = type_variables("A B C D")
+n, m, k, q, w, d = naturals("n m k q w d")
+size, step, left, right = naturals("size step left right")
+
+MONOID = (associative("op"), neutral("op", "z"))
+COMMUTATIVE_MONOID = (*MONOID, commutative("op"))

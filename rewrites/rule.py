@@ -1,0 +1,306 @@
+"""A rule: one object that is the equation on the page, the e-graph rewrite, and the subject of every check.
+
+A rule reads as an equation.  Metavariables are the parameters, their kinds are the annotations, the docstring
+is its page:
+
+>>> A, B = type_variables("A B")
+>>> k, m = naturals("k m")
+>>> @rule()
+... def split_join(f: Fun[A, B], xs: A[k * m]):
+...     "Map the chunks of an array one by one."
+...     return map(f, xs), join(map(lambda c: map(f, c), split(m, xs)))
+>>> print(split_join)
+split_join: map(f, xs) == join(map(lambda c: map(f, c), split(m, xs)))
+
+Divisibility is said by the size of a metavariable (`k * m`).  Scope and freshness conditions are derived
+from which metavariable is applied to which variable: in `h(x, y)` it may use both, in plain `ys` neither.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from relift.semantics.errors import IllTyped, ReliftError, callers_line
+from relift.semantics.printer import show
+from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKind
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    BinaryOperator,
+    Lambda,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+    subterms,
+)
+from relift.semantics.tracing import as_term, scope
+from relift.semantics.types import TypeVariable, type_names, type_sizes
+
+Law: TypeAlias = Literal["associative", "commutative", "neutral"]
+Direction: TypeAlias = Literal["forward", "backward"]
+
+
+def type_variables(names: str) -> tuple[TypeVariable, ...]:
+    """Type variables for rules: `A, B = type_variables("A B")`."""
+    return tuple(TypeVariable(name) for name in names.split())
+
+
+def naturals(names: str) -> tuple[Size, ...]:
+    """Size variables for rules, any natural number including 0: `k, m = naturals("k m")`."""
+    return tuple(Size.atom(name) for name in names.split())
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A law that an operator metavariable must obey; `neutral` also names its neutral element."""
+
+    law: Law
+    operator: str
+    element: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.law}({self.operator}{', ' + self.element if self.element else ''})"
+
+
+def associative(operator: str) -> Condition:
+    """The operator may be regrouped."""
+    return Condition("associative", operator)
+
+
+def commutative(operator: str) -> Condition:
+    """The operands may be swapped."""
+    return Condition("commutative", operator)
+
+
+def neutral(operator: str, element: str) -> Condition:
+    """Combining with `element`, on either side, changes nothing."""
+    return Condition("neutral", operator, element)
+
+
+@dataclass(frozen=True)
+class FunctionMetavariable:
+    """A function metavariable while a rule is traced."""
+
+    name: str
+    kind: FunctionKind
+
+    def __call__(self, *arguments: Any) -> Term:
+        terms = tuple(as_term(a) for a in arguments)
+        if len(terms) != len(self.kind.arguments):
+            raise IllTyped(f"{self.name} takes {len(self.kind.arguments)} arguments")
+        for term, t in zip(terms, self.kind.arguments, strict=True):
+            if term.type != t:
+                raise IllTyped(f"{self.name} is applied to a value of type {term.type}, not {t}")
+        return Metavariable(self.name, terms, self.kind.result)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An equation between two terms with metavariables, under laws of operators.
+
+    `equation` rules hold in both directions.  `lowering` rules hold as equations too, but are applied
+    forward only, by context, and never unioned: they say who computes and where results are stored.
+    `choose` holds sizes that matching does not determine and that the user of the rule picks.
+    """
+
+    name: str
+    parameters: Mapping[str, Kind]
+    left: Term
+    right: Term
+    where: tuple[Condition, ...] = ()
+    choose: tuple[Size, ...] = ()
+    lowering: bool = False
+    source: str = ""
+    doc: str = ""
+    place: str | None = None
+
+    def side(self, direction: Direction) -> tuple[Term, Term]:
+        """The term to match and the term to put in its place."""
+        return (self.left, self.right) if direction == "forward" else (self.right, self.left)
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The type variables, sorted."""
+        return tuple(sorted({v for t in self._all_types() for v in type_names(t)}))
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """The size variables, sorted."""
+        found = {n for t in self._all_types() for size in type_sizes(t) for n in size.names()}
+        for side in (self.left, self.right):
+            for t, _ in subterms(side):
+                found.update(n for size in named_sizes(t) for n in size.names())
+        return tuple(sorted(found))
+
+    @cached_property
+    def positive(self) -> tuple[Size, ...]:
+        """Sizes that must be at least 1 for both sides to be defined, and are not always."""
+        found: dict[Size, None] = {}
+        for side in (self.left, self.right):
+            for t, _ in subterms(side):
+                if isinstance(t, Pattern):
+                    solved = {"?" + name: size for name, size in t.solved.items()}
+                    for size in t.signature.positive:
+                        found[size.substitute(solved)] = None
+        return tuple(size for size in found if not size.surely_at_least(1))
+
+    @property
+    def needs_reassociation(self) -> bool:
+        """Whether the two sides may differ in floating point: it regroups or reorders an operator."""
+        return bool(self.where)
+
+    def _all_types(self) -> list[Any]:
+        found: list[Any] = []
+        for kind in self.parameters.values():
+            match kind:
+                case FunctionKind(arguments, result):
+                    found += [*arguments, result]
+                case OperatorKind(element):
+                    found.append(element)
+                case NatKind():
+                    pass
+                case _:
+                    found.append(kind)
+        return found
+
+    def equation(self, width: int = 100) -> str:
+        """Both sides and the conditions, on as many lines as needed."""
+        conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
+        left, right = show(self.left, width=width), show(self.right, width=width)
+        sign = "->" if self.lowering else "=="
+        if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
+            return f"{left} {sign} {right}{conditions}"
+        return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.equation()}"
+
+
+@dataclass(frozen=True)
+class RejectedRule:
+    """A rule whose sides do not even type-check; kept so that a check can say so."""
+
+    name: str
+    error: ReliftError
+    place: str | None = None
+
+
+def rule(
+    where: Sequence[Condition] = (),
+    *,
+    choose: Sequence[Size] = (),
+    lowering: bool = False,
+    source: str = "",
+) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: a rule from a function of metavariables that returns its two sides.
+
+    An ill-typed rule becomes a `RejectedRule`, which `relift check` reports.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
+        place = callers_line()
+        try:
+            return make_rule(function, where, choose, lowering, source, place)
+        except ReliftError as error:
+            return RejectedRule(function.__name__, error, place)
+
+    return decorate
+
+
+def make_rule(
+    function: Callable[..., Any],
+    where: Sequence[Condition] = (),
+    choose: Sequence[Size] = (),
+    lowering: bool = False,
+    source: str = "",
+    place: str | None = None,
+) -> Rule:
+    """The rule that `function` writes down; raises `IllTyped` when its sides do not fit."""
+    annotations = inspect.get_annotations(function, eval_str=True)
+    parameters: dict[str, Kind] = {}
+    arguments: list[Any] = []
+    for name in inspect.signature(function).parameters:
+        if name not in annotations:
+            raise IllTyped(f"{function.__name__}: metavariable {name} needs a type")
+        kind = parameters[name] = annotations[name]
+        match kind:
+            case FunctionKind():
+                arguments.append(FunctionMetavariable(name, kind))
+            case OperatorKind(element):
+                arguments.append(OperatorMetavariable(name, element))
+            case _:
+                arguments.append(Metavariable(name, (), kind))
+    with scope(list(parameters)):
+        sides = function(*arguments)
+        if not isinstance(sides, tuple) or len(sides) != 2:
+            raise IllTyped(f"{function.__name__} must return its left and its right side")
+        left, right = as_term(sides[0]), as_term(sides[1])
+    for side, term in (("left", left), ("right", right)):
+        _require_closed(function.__name__, side, term)
+    if left.type != right.type:
+        raise IllTyped(
+            f"{function.__name__}: the left side has type {left.type}, the right side {right.type}"
+        )
+    for condition in where:
+        for name in filter(None, (condition.operator, condition.element)):
+            if name not in parameters:
+                raise IllTyped(
+                    f"{function.__name__}: the condition {condition} names no metavariable"
+                )
+    doc = inspect.getdoc(function) or ""
+    return Rule(
+        function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
+        doc, place,
+    )  # fmt: skip
+
+
+def _require_closed(name: str, side: str, term: Term) -> None:
+    for t, bound in subterms(term):
+        if isinstance(t, Var) and t not in bound:
+            raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")
+
+
+def named_sizes(t: Term) -> list[Size]:
+    """The sizes written in a node itself: the `m` of `split(m, xs)`, the width of a vector operator."""
+    match t:
+        case Pattern():
+            found = [v for v in _fields(t) if isinstance(v, Size)]
+            for value in _fields(t):
+                if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
+                    found += operator_widths(value)
+            return found
+        case _ if hasattr(t, "operator"):
+            return operator_widths(t.operator)
+        case _:
+            return []
+
+
+def operator_widths(operator: Operator) -> list[Size]:
+    """The widths of nested vectorisations of an operator."""
+    if isinstance(operator, Vectorized):
+        return [operator.width, *operator_widths(operator.operator)]
+    return []
+
+
+def _fields(t: Pattern) -> list[Any]:
+    return [getattr(t, name) for name in t.signature.parameters]
+
+
+def is_miller(t: Metavariable, bound: Sequence[Var]) -> bool:
+    """Whether a metavariable is applied to distinct bound variables, so that matching is unique."""
+    names = [u.name for u in t.arguments if isinstance(u, Var)]
+    return len(names) == len(t.arguments) == len(set(names)) and {x.name for x in bound} >= set(
+        names
+    )
+
+
+def as_function(t: Term, parameters: Sequence[Var] = ()) -> Lambda:
+    """What a metavariable stands for: a function of its parameters (data: of none)."""
+    return Lambda(tuple(parameters), t)

@@ -1,0 +1,56 @@
+"""Stencils: windows over an array, and overlapped tiles of windows.
+
+slide size step          =  join . map (slide size step) . slide (size + k step) ((k+1) step)
+map (map f) . slide s t  =  slide s t . map f
+"""
+
+# mypy: disable-error-code="valid-type"
+# (the annotations of a rule are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from relift.rewrites.notation import A, B, k, left, n, q, right, size, step
+from relift.rewrites.rule import rule
+from relift.semantics.language import clamp, join, map, pad, slide
+from relift.semantics.signatures import Fun
+
+
+@rule(choose=(k + 1,), source="LIFT stencils, CGO'18, overlapped tiling, with its missing guard")
+def slide_tiling(xs: A[size + k * step + q * (k + 1) * step]):
+    """The windows of an array are the windows of overlapping tiles, each of k + 1 windows."""
+    return (
+        slide(size, step, xs),
+        join(map(lambda t: slide(size, step, t), slide(size + k * step, (k + 1) * step, xs))),
+    )
+
+
+@rule(choose=(k + 1,), source="LIFT stencils, CGO'18, overlapped tiling")
+def stencil_tiling(f: Fun[A[size], B], xs: A[size + k * step + q * (k + 1) * step]):
+    """A stencil runs tile by tile; neighbouring tiles overlap by size - step elements."""
+    return (
+        map(lambda v: f(v), slide(size, step, xs)),
+        join(
+            map(
+                lambda t: map(lambda v: f(v), slide(size, step, t)),
+                slide(size + k * step, (k + 1) * step, xs),
+            )
+        ),
+    )
+
+
+@rule(source="RISE, movement rules")
+def map_slide(f: Fun[A, B], xs: A[size + k * step]):
+    """Computing inside the windows or before making them is the same."""
+    return (
+        map(lambda v: map(lambda x: f(x), v), slide(size, step, xs)),
+        slide(size, step, map(lambda x: f(x), xs)),
+    )
+
+
+@rule(source="RISE, movement rules")
+def pad_clamp_map(f: Fun[A, B], xs: A[n]):
+    """A clamped border may be made before or after a map."""
+    return (
+        pad(left, right, clamp, map(lambda x: f(x), xs)),
+        map(lambda x: f(x), pad(left, right, clamp, xs)),
+    )
