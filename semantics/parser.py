@@ -13,6 +13,7 @@ from typing import Any
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import VOCABULARY
+from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import (
     BinaryOperator,
     Call,
@@ -25,7 +26,7 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.tracing import FixedLambda, Unapplied, as_term, scope, trace
-from relift.semantics.types import Type
+from relift.semantics.types import SCALARS, Type, tup, vec
 
 _ALLOWED = (
     ast.Expression, ast.Call, ast.Name, ast.Load, ast.Lambda, ast.arguments, ast.arg, ast.Constant,
@@ -44,6 +45,55 @@ def parse_lambda(text: str, names: Mapping[str, Any], types: list[Type]) -> Fixe
     with scope(list(names)):
         traced = trace(_value(text, names), types)
     return FixedLambda(traced.parameters, traced.body)
+
+
+def parse_type(text: str) -> Type:
+    """The type that `text` denotes.
+
+    >>> parse_type("(f32, vec(i32, 4))[2, 3]")
+    (f32, vec(i32, 4))[2, 3]
+    """
+    try:
+        return _type(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError:
+        raise IllTyped(f"not a type: {text!r}") from None
+
+
+def _type(node: ast.expr) -> Type:
+    match node:
+        case ast.Name(name) if name in SCALARS:
+            return SCALARS[name]
+        case ast.Tuple(parts):
+            return tup(*map(_type, parts))
+        case ast.Subscript(element, ast.Tuple(lengths)):
+            return _type(element)[tuple(map(_size, lengths))]
+        case ast.Subscript(element, length):
+            return _type(element)[_size(length)]
+        case ast.Call(ast.Name("vec"), [element, width]):
+            return vec(_type(element), _size(width))
+        case _:
+            raise IllTyped(f"not a type: {ast.unparse(node)}")
+
+
+def _size(node: ast.expr) -> Size:
+    match node:
+        case ast.Constant(int(value)):
+            return Size.of(value)
+        case ast.Name(name):
+            return nat(name)
+        case ast.BinOp(left, ast.Add(), right):
+            return _size(left) + _size(right)
+        case ast.BinOp(left, ast.Sub(), right):
+            return _size(left) - _size(right)
+        case ast.BinOp(left, ast.Mult(), right):
+            return _size(left) * _size(right)
+        case _:
+            raise IllTyped(f"not a size: {ast.unparse(node)}")
+
+
+def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
+    """The operator, or the function of two arguments, that `text` denotes."""
+    return _value(text, names or {})
 
 
 def _value(text: str, names: Mapping[str, Any]) -> Any:

@@ -144,6 +144,10 @@ class Matching:
                 wanted = str(self.apply(schema)).replace("?", "")
                 self._fail(f"{what} must be of the form {wanted}, but has type {actual}")
 
+    def equate(self, schema: Size, actual: Size) -> None:
+        """Make the size `schema` equal `actual`; decided by `solve`."""
+        self._equations.append((schema, actual))
+
     def solve(self, *, final: bool = False) -> None:
         """Solve every size equation with at most one unknown; at the end, all must be solved."""
         while True:

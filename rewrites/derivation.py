@@ -1,0 +1,356 @@
+"""Derivations: how a program became another, rule by rule, so that anyone can replay it.
+
+A step names a rule, its direction, the position, and what every metavariable stands for.  Replaying checks
+each step with `matching`, which shares no code with the search that found it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, apply_rule
+from relift.rewrites.rule import Direction, Rule
+from relift.semantics.binding import Position, alpha_equal, binders_at, tidy
+from relift.semantics.errors import ReliftError
+from relift.semantics.instantiation import Filling
+from relift.semantics.interpreter import Exact, World, evaluate, operator_lambda
+from relift.semantics.language import Program, operator
+from relift.semantics.parser import names_used, parse_lambda, parse_operator, parse_term, parse_type
+from relift.semantics.printer import show
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    BinaryOperator,
+    Input,
+    Lambda,
+    Term,
+    UserFunction,
+    Var,
+)
+from relift.semantics.tracing import operator_name
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, dimensions
+
+FORMAT = 1
+"""The version of the file format; a file of another version is refused."""
+
+
+class BrokenDerivation(ReliftError):
+    """A derivation that does not replay."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rule applied at one place; `choices` are the sizes that matching leaves open."""
+
+    rule: str
+    direction: Direction
+    position: Position
+    filling: Filling
+    choices: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A program at concrete sizes, and the steps from it to the result."""
+
+    program: Program
+    steps: tuple[Step, ...]
+    result: Term
+    policy: FloatPolicy = "reassociate"
+
+    def replay(self, rules: Mapping[str, Rule]) -> list[Term]:
+        """Every term from the program's to the result; raises `BrokenDerivation` at the first bad step."""
+        terms = [self.program.body]
+        for number, step in enumerate(self.steps, 1):
+            rule = rules.get(step.rule)
+            if rule is None:
+                raise BrokenDerivation(f"step {number}: there is no rule {step.rule}")
+            try:
+                after = apply_filled(
+                    rule, terms[-1], step.position, step.direction, step.filling, self.policy
+                )
+            except (NoMatch, KeyError) as error:
+                raise BrokenDerivation(f"step {number}: {error}") from None
+            terms.append(after)
+        if not alpha_equal(terms[-1], self.result):
+            raise BrokenDerivation("the last step does not give the recorded result")
+        return terms
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """All intermediate programs agreed with the source at these sizes, on exact integers."""
+
+    sizes: Mapping[str, int]
+    terms: tuple[Term, ...]
+
+
+def confirm(
+    derivation: Derivation, program: Program, rules: Mapping[str, Rule], limit: int = 3000
+) -> Confirmation | None:
+    """Redo a derivation at small sizes and compare every intermediate program by the interpreter.
+
+    `program` is the source with symbolic sizes.  Sizes and the sizes chosen along the way are made as small
+    as the steps allow; None when no assignment of at most `limit` tried makes every step apply.  Raises
+    `BrokenDerivation` when two programs differ.
+    """
+    for tried, (sizes, choices) in enumerate(_small_assignments(derivation, program)):
+        if tried >= limit:
+            return None
+        try:
+            small = program.at(sizes)
+            terms = list(_again(derivation, small, rules, choices))
+        except ReliftError:
+            continue
+        _compare(terms, small)
+        return Confirmation(sizes, tuple(terms))
+    return None
+
+
+def _small_assignments(
+    derivation: Derivation, program: Program
+) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
+    """Small values for the program's sizes and for each number chosen along the way, smallest first."""
+    chosen = sorted(
+        {
+            value
+            for step in derivation.steps
+            for value in step.choices.values()
+            if value > 3  # smaller ones are already small, and may be dimensions
+        }
+    )
+    originals = {**{str(value): value for value in chosen}, **_original_sizes(derivation, program)}
+    rising = sorted(originals, key=lambda name: originals[name])
+    for total in range(2 * len(rising), 100):
+        for values in _compositions(total, len(rising)):
+            small = dict(zip(rising, values, strict=True))
+            order_kept = all(
+                small[a] < small[b] or originals[a] == originals[b]
+                for a, b in itertools.pairwise(rising)
+            )
+            if order_kept and all(small[name] <= originals[name] for name in rising):
+                yield (
+                    {name: small[name] for name in program.sizes},
+                    {value: small[str(value)] for value in chosen},
+                )
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 0:
+        if total == 0:
+            yield ()
+        return
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(2, total - 2 * (parts - 1) + 1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def _original_sizes(derivation: Derivation, program: Program) -> dict[str, int]:
+    from relift.semantics.signatures import Matching
+    from relift.semantics.types import substitute_type
+
+    matching = Matching(program.name)
+    schema = {name: Size.atom("?" + name) for name in program.sizes}
+    for symbolic, concrete in zip(program.parameters, derivation.program.parameters, strict=True):
+        matching.match(substitute_type(symbolic.type, {}, schema), concrete.type, symbolic.name)
+    matching.solve()
+    return {n.removeprefix("?"): s.constant or 0 for n, s in matching.sizes.items()}
+
+
+def _again(
+    derivation: Derivation, small: Program, rules: Mapping[str, Rule], choices: Mapping[int, int]
+) -> Iterator[Term]:
+    """The terms of the derivation at other sizes; each step is matched anew."""
+    t = small.body
+    yield t
+    for step in derivation.steps:
+        chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
+        t, _ = apply_rule(
+            rules[step.rule],
+            t,
+            step.position,
+            direction=step.direction,
+            choices=chosen,
+            policy=derivation.policy,
+        )
+        yield t
+
+
+def _compare(terms: Sequence[Term], program: Program) -> None:
+    inputs = {p.name: _sample(p.type, [7 * i + 3]) for i, p in enumerate(program.parameters)}
+    world = World(inputs=inputs, domain=Exact())
+    expected = evaluate(terms[0], world)
+    for number, t in enumerate(terms[1:], 1):
+        if evaluate(t, world) != expected:
+            raise BrokenDerivation(
+                f"step {number} changes the result at small sizes; the term is now\n{show(tidy(t))}"
+            )
+
+
+def _sample(t: Type, state: list[int]) -> Any:
+    """Small whole numbers, different ones in different cells."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            return [_sample(element, state) for _ in range(n.constant or 0)]
+        case Tuple(parts):
+            return tuple(_sample(part, state) for part in parts)
+        case _:
+            state[0] = (state[0] * 31 + 17) % 101
+            return state[0] - 50
+
+
+# ---- files
+
+
+def to_json(derivation: Derivation) -> dict[str, Any]:
+    """A derivation as plain data; terms are printed in the public language."""
+    names = names_used(derivation.program.body)
+    program = derivation.program
+    return {
+        "format": FORMAT,
+        "program": program.name,
+        "parameters": {p.name: str(p.type) for p in program.parameters},
+        "float": derivation.policy,
+        "operators": [_operator_json(o, program) for o in names.values() if _is_operator(o)],
+        "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
+        "source": show(program.body),
+        "steps": [_step_json(step) for step in derivation.steps],
+        "result": show(derivation.result),
+    }
+
+
+def _is_operator(value: object) -> bool:
+    from relift.semantics.language import VOCABULARY
+
+    return isinstance(value, BinaryOperator) and value.name not in VOCABULARY
+
+
+def _operator_json(o: BinaryOperator | UserFunction, program: Program) -> dict[str, Any]:
+    assert isinstance(o, BinaryOperator), "cannot happen: filtered above"
+    element = dimensions(program.body.type)[1]
+    return {
+        "name": o.name,
+        "function": show(operator_lambda(o, element)),
+        "associative": o.laws.associative,
+        "commutative": o.laws.commutative,
+        "neutral": o.laws.neutral,
+    }
+
+
+def _user_json(f: UserFunction) -> dict[str, Any]:
+    return {
+        "name": f.name,
+        "parameters": dict(zip(f.parameters, map(str, f.types), strict=True)),
+        "result": str(f.result),
+        "c": f.c,
+        "body": None if f.body is None else show(f.body),
+    }
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    filling = step.filling
+    return {
+        "rule": step.rule,
+        "direction": step.direction,
+        "position": list(step.position),
+        "types": {name: str(t) for name, t in sorted(filling.types.items())},
+        "sizes": {name: n.constant for name, n in sorted(filling.sizes.items())},
+        "functions": {
+            name: {
+                "parameters": {x.name: str(x.type) for x in f.parameters},
+                "body": show(f.body),
+            }
+            for name, f in sorted(filling.functions.items())
+        },
+        "operators": {n: operator_name(o) for n, o in sorted(filling.operators.items())},
+        "choices": dict(sorted(step.choices.items())),
+    }
+
+
+def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation that `to_json` wrote; raises `BrokenDerivation` for anything else."""
+    try:
+        if data["format"] != FORMAT:
+            raise BrokenDerivation(
+                f"the derivation has format {data['format']}, this Relift reads format {FORMAT}"
+            )
+        names: dict[str, Any] = {}
+        for o in data["operators"]:
+            names[o["name"]] = operator(
+                parse_operator(o["function"]),
+                associative=o["associative"],
+                commutative=o["commutative"],
+                neutral=o["neutral"],
+                name=o["name"],
+            )
+        for f in data["user_functions"]:
+            names[f["name"]] = _user_function(f)
+        parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
+        names.update({p.name: p for p in parameters})
+        body = parse_term(data["source"], names)
+        program = Program(data["program"], parameters, body)
+        derivation = Derivation(program, (), parse_term(data["result"], names), data["float"])
+        steps: list[Step] = []
+        t = body
+        for number, entry in enumerate(data["steps"], 1):
+            step = _step(entry, t, names)
+            if step.rule not in rules:
+                raise BrokenDerivation(f"step {number}: there is no rule {step.rule}")
+            try:
+                t = apply_filled(
+                    rules[step.rule], t, step.position, step.direction, step.filling, data["float"]
+                )
+            except (NoMatch, KeyError) as error:
+                raise BrokenDerivation(f"step {number}: {error}") from None
+            steps.append(step)
+        return Derivation(program, tuple(steps), derivation.result, data["float"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
+
+
+def _step(entry: Mapping[str, Any], t: Term, names: Mapping[str, Any]) -> Step:
+    position = tuple(entry["position"])
+    scope = {**names, **{x.name: x for x in binders_at(t, position)}}
+    functions: dict[str, Lambda] = {}
+    for name, f in entry["functions"].items():
+        parameters = tuple(Var(x, parse_type(of)) for x, of in f["parameters"].items())
+        inner = {**scope, **{x.name: x for x in parameters}}
+        functions[name] = Lambda(parameters, parse_term(f["body"], inner))
+    filling = Filling(
+        {name: parse_type(of) for name, of in entry["types"].items()},
+        {name: Size.of(n) for name, n in entry["sizes"].items()},
+        functions,
+        {name: parse_operator(text, names) for name, text in entry["operators"].items()},
+    )
+    return Step(entry["rule"], entry["direction"], position, filling, entry["choices"])
+
+
+def _user_function(f: Mapping[str, Any]) -> UserFunction:
+    types = [parse_type(t) for t in f["parameters"].values()]
+    result = parse_type(f["result"])
+    body = None
+    if f["body"] is not None:
+        traced = parse_lambda(f["body"], {}, types)
+        body = Lambda(traced.parameters, traced.body)
+
+    def twin(*values: Any) -> Any:
+        if body is None:
+            raise BrokenDerivation(f"{f['name']} is opaque C; run the program's own file instead")
+        inputs = dict(zip((x.name for x in body.parameters), values, strict=True))
+        from relift.semantics.interpreter import denote
+
+        return denote(body.body, World())(inputs)
+
+    assert isinstance(result, Scalar), "cannot happen: userfun checks this"
+    return UserFunction(f["name"], tuple(f["parameters"]), tuple(types), result, f["c"], body, twin)
+
+
+def write_json(derivation: Derivation) -> str:
+    """The text of a derivation file."""
+    return json.dumps(to_json(derivation), indent=1) + "\n"

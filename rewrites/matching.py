@@ -1,0 +1,308 @@
+"""Applying a rule at a place: Miller matching, side conditions, instantiation.
+
+This matcher works on terms alone and shares no code with the e-graph, so a derivation found there is
+replayed here independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal as Choice
+from typing import TypeAlias
+
+from relift.rewrites.rule import Condition, Direction, Rule, is_miller
+from relift.semantics.binding import Position, alpha_equal, replace_at, substitute, term_at
+from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.instantiation import Filling
+from relift.semantics.signatures import Matching
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+    free_variables,
+)
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    substitute_type,
+)
+
+FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
+"""Whether a program grants that floating-point operators may be regrouped."""
+
+
+class NoMatch(ReliftError):
+    """A rule does not apply at a place; the message says why."""
+
+
+def apply_rule(
+    rule: Rule,
+    t: Term,
+    position: Position = (),
+    *,
+    direction: Direction = "forward",
+    choices: Mapping[str, int] | None = None,
+    policy: FloatPolicy = "reassociate",
+) -> tuple[Term, Filling]:
+    """`t` with the rule applied at a position, and what its metavariables stand for.
+
+    `choices` gives values to sizes that matching does not determine.  Raises `NoMatch`.
+
+    >>> from relift.rewrites.library import RULES
+    >>> t = parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8]))
+    >>> show(apply_rule(RULES["split_join"], t, choices={"m": 4})[0])
+    'join(map(lambda c: map(lambda x: x + 1, c), split(4, xs)))'
+    """
+    before, _ = rule.side(direction)
+    filling = match(rule, before, term_at(t, position), choices or {})
+    return apply_filled(rule, t, position, direction, filling, policy), filling
+
+
+def apply_filled(
+    rule: Rule,
+    t: Term,
+    position: Position,
+    direction: Direction,
+    filling: Filling,
+    policy: FloatPolicy,
+) -> Term:
+    """`t` with the rule applied, its metavariables being given; every premise is checked.
+
+    Raises `NoMatch` when the filled side is not what stands at the position, a law is not declared, or a
+    size that must be positive is not.
+    """
+    before, after = rule.side(direction)
+    here = term_at(t, position)
+    try:
+        if not alpha_equal(filling.term(before), here):
+            raise NoMatch(f"{rule.name}: its side, filled in, is not the term at this place")
+        for condition in rule.where:
+            require(condition, filling, policy)
+        for size in rule.positive:
+            if not size.substitute(filling.sizes).surely_at_least(1):
+                raise NoMatch(f"{rule.name}: {size} must be at least 1")
+        new = filling.term(after)
+    except IllTyped as error:
+        raise NoMatch(f"{rule.name}: {error.message}") from None
+    if new.type != here.type:
+        raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
+    return replace_at(t, position, new)
+
+
+def match(rule: Rule, pattern: Term, t: Term, choices: Mapping[str, int]) -> Filling:
+    """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
+    matcher = _Matcher(rule)
+    try:
+        matcher.match(pattern, t, {})
+        matcher.sizes.solve()
+        for name, value in choices.items():
+            matcher.sizes.sizes.setdefault("?" + name, Size.of(value))
+        matcher.sizes.solve(final=True)
+    except IllTyped as error:
+        raise NoMatch(f"{rule.name}: {error.message}") from None
+    filling = matcher.filling()
+    missing = [n for n in rule.sizes if n not in filling.sizes]
+    if missing:
+        raise NoMatch(f"{rule.name}: size {missing[0]} is not determined; choose it")
+    for metavariable, bound in matcher.postponed:
+        if metavariable.name not in filling.functions:
+            raise NoMatch(f"{rule.name}: {metavariable.name} is not determined by this side")
+        del bound
+    return filling
+
+
+class _Matcher:
+    """Collects what metavariables stand for; sizes are solved like those of a pattern's signature."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.sizes = Matching(rule.name)
+        self.functions: dict[str, Lambda] = {}
+        self.operators: dict[str, Operator] = {}
+        self.postponed: list[tuple[Metavariable, Sequence[Var]]] = []
+        self._type_schema = {name: TypeVariable("?" + name) for name in rule.types}
+        self._size_schema = {name: Size.atom("?" + name) for name in rule.sizes}
+
+    def schema(self, t: Type) -> Type:
+        return substitute_type(t, self._type_schema, self._size_schema)
+
+    def filling(self) -> Filling:
+        return Filling(
+            {name.removeprefix("?"): t for name, t in self.sizes.types.items()},
+            {name.removeprefix("?"): n for name, n in self.sizes.sizes.items()},
+            self.functions,
+            self.operators,
+        )
+
+    def fail(self, p: Term, t: Term) -> None:
+        raise NoMatch(f"{self.rule.name}: {_kind(p)} is needed where {_kind(t)} stands")
+
+    def match(self, p: Term, t: Term, names: Mapping[str, Var]) -> None:
+        """Match `p` against `t`; `names` maps the binders of the rule above `p` to those of the term."""
+        match p, t:
+            case Metavariable(), _:
+                self._metavariable(p, t, names)
+            case Var(name), Var():
+                if names[name] != t:
+                    raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
+            case Literal(value, _), Literal(other, _):
+                if value != other or repr(value) != repr(other):
+                    raise NoMatch(f"{self.rule.name}: {value} is needed, not {other}")
+                self.sizes.match(self.schema(p.type), t.type, "a literal")
+            case Apply(function, arguments), Apply(other_function, others):
+                if function != other_function:
+                    self.fail(p, t)
+                self._all(arguments, others, names)
+            case Call(user, arguments), Call(other_user, others):
+                if user != other_user:
+                    self.fail(p, t)
+                self._all(arguments, others, names)
+            case Combine(), Combine():
+                self._operator(p.operator, t.operator, t.left.type)
+                self._all((p.left, p.right), (t.left, t.right), names)
+            case MakeTuple(parts), MakeTuple(others) if len(parts) == len(others):
+                self._all(parts, others, names)
+            case Get(index, of), Get(other_index, other_of) if index == other_index:
+                self.match(of, other_of, names)
+            case Pattern(), Pattern() if type(p) is type(t):
+                self._pattern(p, t, names)
+            case _:
+                self.fail(p, t)
+
+    def _all(self, ps: Sequence[Term], ts: Sequence[Term], names: Mapping[str, Var]) -> None:
+        for p, t in zip(ps, ts, strict=True):
+            self.match(p, t, names)
+
+    def _pattern(self, p: Pattern, t: Pattern, names: Mapping[str, Var]) -> None:
+        self.sizes.match(self.schema(p.type), t.type, p.name)
+        for name in p.signature.parameters:
+            mine, theirs = getattr(p, name), getattr(t, name)
+            match mine:
+                case Size():
+                    self.sizes.equate(mine.substitute(self._size_schema), theirs)
+                case Lambda(parameters, body):
+                    inner = dict(names)
+                    for x, y in zip(parameters, theirs.parameters, strict=True):
+                        self.sizes.match(self.schema(x.type), y.type, y.name)
+                        inner[x.name] = y
+                    self.match(body, theirs.body, inner)
+                case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                    self._operator(mine, theirs, t.type)
+                case _:
+                    self.match(mine, theirs, names)
+
+    def _operator(self, p: Operator, t: Operator, element: Type) -> None:
+        match p, t:
+            case OperatorMetavariable(name, schema), _:
+                known = self.operators.setdefault(name, t)
+                if known != t:
+                    raise NoMatch(f"{self.rule.name}: {name} stands for two different operators")
+                self.sizes.match(self.schema(schema), element, name)
+            case Vectorized(width, inner), Vectorized(other_width, other):
+                self.sizes.equate(width.substitute(self._size_schema), other_width)
+                assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
+                self._operator(inner, other, element.element)
+            case BinaryOperator(), BinaryOperator() if p == t:
+                pass
+            case _:
+                raise NoMatch(f"{self.rule.name}: the operators differ")
+
+    def _metavariable(self, p: Metavariable, t: Term, names: Mapping[str, Var]) -> None:
+        self.sizes.match(self.schema(p.type), t.type, p.name)
+        bound = [Var(name, names[name].type) for name in names]
+        if not is_miller(p, bound):
+            self.postponed.append((p, bound))
+            return
+        parameters = tuple(names[u.name] for u in p.arguments if isinstance(u, Var))
+        allowed = {x.name for x in parameters}
+        escaping = {x.name for x in names.values()} & free_variables(t) - allowed
+        if escaping:
+            raise NoMatch(f"{self.rule.name}: {p.name} may not use {', '.join(sorted(escaping))}")
+        function = Lambda(parameters, t)
+        known = self.functions.setdefault(p.name, function)
+        if known is not function and not _same_function(known, function):
+            raise NoMatch(f"{self.rule.name}: {p.name} stands for two different terms")
+
+
+def _same_function(f: Lambda, g: Lambda) -> bool:
+    renaming = dict(zip((x.name for x in g.parameters), f.parameters, strict=True))
+    return alpha_equal(f.body, substitute(g.body, renaming))
+
+
+def _kind(t: Term) -> str:
+    match t:
+        case Pattern():
+            return t.name
+        case Var(name) | Input(name) | Metavariable(name):
+            return name
+        case _:
+            return type(t).__name__.lower()
+
+
+def require(condition: Condition, filling: Filling, policy: FloatPolicy) -> None:
+    """Raise `NoMatch` unless the law is declared, and granted for the type it is used at."""
+    operator = filling.operators[condition.operator]
+    if condition.element is None:
+        if not has_law(operator, condition.law):
+            raise NoMatch(f"{condition} is not declared of this operator")
+    elif not is_neutral(operator, filling.functions[condition.element].body):
+        raise NoMatch(f"{condition} is not declared of this operator and value")
+    if policy == "exact" and condition.law != "commutative":
+        for t in filling.types.values():
+            if holds_floats(t):
+                raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
+
+
+def has_law(operator: Operator, law: str) -> bool:
+    """Whether an operator is declared associative or commutative; lanes inherit it."""
+    match operator:
+        case Vectorized(_, inner):
+            return has_law(inner, law)
+        case BinaryOperator(_, laws):
+            return laws.associative if law == "associative" else laws.commutative
+        case OperatorMetavariable():
+            return False
+
+
+def is_neutral(operator: Operator, t: Term) -> bool:
+    """Whether `t` is the declared neutral element of an operator, or a vector of it."""
+    from relift.semantics.patterns import Splat
+
+    match operator, t:
+        case Vectorized(_, inner), Splat(_, x):
+            return is_neutral(inner, x)
+        case BinaryOperator(_, laws), Literal(value):
+            return laws.neutral is not None and value == laws.neutral
+        case _:
+            return False
+
+
+def holds_floats(t: Type) -> bool:
+    """Whether values of type `t` contain floating-point numbers."""
+    match t:
+        case Scalar():
+            return t.is_float
+        case Array(element, _) | Vector(element, _):
+            return holds_floats(element)
+        case Tuple(parts):
+            return any(holds_floats(part) for part in parts)
+        case TypeVariable():
+            return True
