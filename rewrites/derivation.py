@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, apply_rule
@@ -21,7 +22,7 @@ from relift.semantics.interpreter import Exact, World, evaluate, operator_lambda
 from relift.semantics.language import Program, operator
 from relift.semantics.parser import names_used, parse_lambda, parse_operator, parse_term, parse_type
 from relift.semantics.printer import show
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import (
     BinaryOperator,
     Input,
@@ -54,12 +55,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A program at concrete sizes, and the steps from it to the result."""
+    """A program, the sizes at which it was rewritten, and the steps from it to the result."""
 
-    program: Program
+    origin: Program
+    sizes: Mapping[str, int]
     steps: tuple[Step, ...]
     result: Term
     policy: FloatPolicy = "reassociate"
+
+    @cached_property
+    def program(self) -> Program:
+        """The source at the sizes of the derivation."""
+        return self.origin.at(self.sizes)
 
     def replay(self, rules: Mapping[str, Rule]) -> list[Term]:
         """Every term from the program's to the result; raises `BrokenDerivation` at the first bad step."""
@@ -89,19 +96,18 @@ class Confirmation:
 
 
 def confirm(
-    derivation: Derivation, program: Program, rules: Mapping[str, Rule], limit: int = 3000
+    derivation: Derivation, rules: Mapping[str, Rule], limit: int = 3000
 ) -> Confirmation | None:
     """Redo a derivation at small sizes and compare every intermediate program by the interpreter.
 
-    `program` is the source with symbolic sizes.  Sizes and the sizes chosen along the way are made as small
-    as the steps allow; None when no assignment of at most `limit` tried makes every step apply.  Raises
-    `BrokenDerivation` when two programs differ.
+    Sizes, and the sizes chosen along the way, are made as small as the steps allow; None when none of the
+    first `limit` assignments makes every step apply.  Raises `BrokenDerivation` when two programs differ.
     """
-    for tried, (sizes, choices) in enumerate(_small_assignments(derivation, program)):
+    for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
         if tried >= limit:
             return None
         try:
-            small = program.at(sizes)
+            small = derivation.origin.at(sizes)
             terms = list(_again(derivation, small, rules, choices))
         except ReliftError:
             continue
@@ -111,7 +117,7 @@ def confirm(
 
 
 def _small_assignments(
-    derivation: Derivation, program: Program
+    derivation: Derivation,
 ) -> Iterator[tuple[dict[str, int], dict[int, int]]]:
     """Small values for the program's sizes and for each number chosen along the way, smallest first."""
     chosen = sorted(
@@ -122,7 +128,7 @@ def _small_assignments(
             if value > 3  # smaller ones are already small, and may be dimensions
         }
     )
-    originals = {**{str(value): value for value in chosen}, **_original_sizes(derivation, program)}
+    originals = {**{str(value): value for value in chosen}, **derivation.sizes}
     rising = sorted(originals, key=lambda name: originals[name])
     for total in range(2 * len(rising), 100):
         for values in _compositions(total, len(rising)):
@@ -133,7 +139,7 @@ def _small_assignments(
             )
             if order_kept and all(small[name] <= originals[name] for name in rising):
                 yield (
-                    {name: small[name] for name in program.sizes},
+                    {name: small[name] for name in derivation.sizes},
                     {value: small[str(value)] for value in chosen},
                 )
 
@@ -149,18 +155,6 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
     for first in range(2, total - 2 * (parts - 1) + 1):
         for rest in _compositions(total - first, parts - 1):
             yield (first, *rest)
-
-
-def _original_sizes(derivation: Derivation, program: Program) -> dict[str, int]:
-    from relift.semantics.signatures import Matching
-    from relift.semantics.types import substitute_type
-
-    matching = Matching(program.name)
-    schema = {name: Size.atom("?" + name) for name in program.sizes}
-    for symbolic, concrete in zip(program.parameters, derivation.program.parameters, strict=True):
-        matching.match(substitute_type(symbolic.type, {}, schema), concrete.type, symbolic.name)
-    matching.solve()
-    return {n.removeprefix("?"): s.constant or 0 for n, s in matching.sizes.items()}
 
 
 def _again(
@@ -210,12 +204,13 @@ def _sample(t: Type, state: list[int]) -> Any:
 
 def to_json(derivation: Derivation) -> dict[str, Any]:
     """A derivation as plain data; terms are printed in the public language."""
-    names = names_used(derivation.program.body)
-    program = derivation.program
+    program = derivation.origin
+    names = names_used(program.body)
     return {
         "format": FORMAT,
         "program": program.name,
         "parameters": {p.name: str(p.type) for p in program.parameters},
+        "sizes": dict(derivation.sizes),
         "float": derivation.policy,
         "operators": [_operator_json(o, program) for o in names.values() if _is_operator(o)],
         "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
@@ -292,12 +287,14 @@ def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
         for f in data["user_functions"]:
             names[f["name"]] = _user_function(f)
         parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
+        symbolic = {name: nat(name) for name in data["sizes"]}
         names.update({p.name: p for p in parameters})
-        body = parse_term(data["source"], names)
-        program = Program(data["program"], parameters, body)
-        derivation = Derivation(program, (), parse_term(data["result"], names), data["float"])
+        body = parse_term(data["source"], {**names, **symbolic})
+        origin = Program(data["program"], parameters, body)
+        program = origin.at(data["sizes"])
+        names.update({p.name: p for p in program.parameters})
         steps: list[Step] = []
-        t = body
+        t = program.body
         for number, entry in enumerate(data["steps"], 1):
             step = _step(entry, t, names)
             if step.rule not in rules:
@@ -309,7 +306,8 @@ def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
             except (NoMatch, KeyError) as error:
                 raise BrokenDerivation(f"step {number}: {error}") from None
             steps.append(step)
-        return Derivation(program, tuple(steps), derivation.result, data["float"])
+        result = parse_term(data["result"], names)
+        return Derivation(origin, data["sizes"], tuple(steps), result, data["float"])
     except (KeyError, TypeError, AttributeError) as error:
         raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
 

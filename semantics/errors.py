@@ -8,6 +8,7 @@ Relift itself is an `AssertionError`, never one of these.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -41,8 +42,8 @@ def callers_line() -> str | None:
     """`file:line` of the innermost frame outside Relift and the standard library, or None."""
     frame = sys._getframe(1)
     while frame is not None:
-        file = Path(frame.f_code.co_filename)
-        if not file.name.startswith("<") and not _is_ours(file):
+        file = frame.f_code.co_filename
+        if not _is_ours(file):
             return f"{file}:{frame.f_lineno}"
         if frame.f_back is None:
             return None
@@ -55,8 +56,11 @@ _LIBRARIES = tuple(
 )
 
 
-def _is_ours(file: Path) -> bool:
-    resolved = file.resolve()
+@cache
+def _is_ours(file: str) -> bool:
+    if file.startswith("<"):
+        return True
+    resolved = Path(file).resolve()
     layers = ("semantics", "rewrites", "egraph", "compiler", "src")
     return any(resolved.is_relative_to(_PACKAGE / layer) for layer in layers) or any(
         resolved.is_relative_to(library) for library in _LIBRARIES

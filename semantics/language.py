@@ -246,7 +246,8 @@ class Program:
         """The meaning of the program on NumPy values, by the interpreter."""
         sizes = self.solve_sizes(arguments)
         values = {
-            p.name: from_numpy(a, p.type) for p, a in builtins.zip(self.parameters, arguments)
+            p.name: from_numpy(a, p.type)
+            for p, a in builtins.zip(self.parameters, arguments, strict=True)
         }
         return to_numpy(evaluate(self.body, World(sizes=sizes, inputs=values)), self.body.type)
 
@@ -352,7 +353,10 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
             if not isinstance(value, tuple) or len(value) != len(parts):
                 raise IllTyped(f"{name}: a tuple of {len(parts)} is needed")
             return Tuple(
-                tuple(actual_type(v, part, name) for v, part in builtins.zip(value, parts))
+                tuple(
+                    actual_type(v, part, name)
+                    for v, part in builtins.zip(value, parts, strict=True)
+                )
             )
         case Array():
             depth, element = 0, expected

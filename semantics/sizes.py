@@ -17,7 +17,7 @@ relift.semantics.errors.IllTyped: n + 1 is not divisible by m for every size; wr
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from relift.semantics.errors import IllTyped
 
@@ -33,7 +33,7 @@ class Name(str):
 
     least: int
 
-    def __new__(cls, text: str, least: int = 0) -> Name:
+    def __new__(cls, text: str, least: int = 0) -> Self:
         name = super().__new__(cls, text)
         name.least = least
         return name

@@ -1,1 +1,112 @@
-"""Relift: a formally checked rewrite system for data-parallel programs."""
+"""Relift: a formally checked rewrite system for data-parallel programs.
+
+    import relift as rl
+    n = rl.nat("n")
+
+    @rl.program
+    def dot(x: rl.f32[n], y: rl.f32[n]):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+    dot(xs, ys)                                    # the reference interpreter
+    best = rl.optimize(dot, sizes={"n": 1 << 20})  # search: best.term, best.cost, best.derivation
+    rl.compile(best.term)(xs, ys)                  # an OpenCL kernel
+
+This module and `cli` are the facade: they name what the parts define and hold no logic.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from relift.rewrites.rule import (
+    RejectedRule,
+    Rule,
+    associative,
+    commutative,
+    naturals,
+    neutral,
+    rule,
+    type_variables,
+)
+from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
+from relift.semantics.language import (
+    Program,
+    absolute,
+    add,
+    as_scalar,
+    as_vector,
+    clamp,
+    cos,
+    drop,
+    exp,
+    join,
+    log,
+    map,
+    map_glb,
+    map_lcl,
+    map_seq,
+    map_vec,
+    map_wrg,
+    maximum,
+    minimum,
+    mul,
+    operator,
+    pad,
+    program,
+    reduce,
+    reduce_seq,
+    repeat,
+    select,
+    sin,
+    slide,
+    splat,
+    split,
+    sqrt,
+    take,
+    to_global,
+    to_local,
+    to_private,
+    transpose,
+    userfun,
+    vectorize,
+    zip,
+)
+from relift.semantics.printer import show
+from relift.semantics.signatures import Fun, Op
+from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
+
+if TYPE_CHECKING:
+    from relift.compiler.devices import devices
+    from relift.compiler.generate import compile_program as compile
+    from relift.egraph.checking import check
+    from relift.egraph.search import optimize
+
+__version__ = "0.1.0"
+
+# What pulls in egglog, pyopencl or hypothesis is imported when it is first used.
+_LATE = {
+    "check": ("relift.egraph.checking", "check"),
+    "compile": ("relift.compiler.generate", "compile_program"),
+    "devices": ("relift.compiler.devices", "devices"),
+    "optimize": ("relift.egraph.search", "optimize"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        module, attribute = _LATE[name]
+        return getattr(importlib.import_module(module), attribute)
+    raise AttributeError(f"module 'relift' has no attribute {name!r}")
+
+
+__all__ = [
+    "Fun", "IllTyped", "Op", "Program", "RejectedRule", "ReliftError", "Rule", "Undefined",
+    "Unsupported", "absolute", "add", "as_scalar", "as_vector", "associative", "boolean", "check",
+    "clamp", "commutative", "compile", "cos", "devices", "drop", "exp", "f32", "f64", "i32", "i64",
+    "join", "log", "map", "map_glb", "map_lcl", "map_seq", "map_vec", "map_wrg", "maximum",
+    "minimum", "mul", "nat", "naturals", "neutral", "operator", "optimize", "pad", "program",
+    "reduce", "reduce_seq", "repeat", "rule", "select", "show", "sin", "slide", "splat", "split",
+    "sqrt", "take", "to_global", "to_local", "to_private", "transpose", "tup", "type_variables",
+    "userfun", "vec", "vectorize", "zip",
+]  # fmt: skip

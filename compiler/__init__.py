@@ -1,0 +1,12 @@
+"""How a low-level term becomes OpenCL kernels, and how they run.
+
+Read in this order: `spec` (what a low-level term may contain), `stages` (which kernels it needs), `threads`
+(how many work-items), `expressions` and `cells` (scalars and memory in C), `generate` (terms as C),
+`program` (all kernels of a program), `launch` and `kernel` (what is saved and run), `devices` and `runtime`
+(pyopencl), `race` (the race-checking simulator).
+"""
+
+from relift.compiler.kernel import Compiled
+from relift.compiler.program import compile_program
+
+__all__ = ["Compiled", "compile_program"]

@@ -1,0 +1,86 @@
+"""Where a work-group must wait: which local memories were written, and read, since the last barrier.
+
+A work-item may read what another one wrote only after a barrier, and may overwrite what another one reads
+only after a barrier.  Barriers stand in group-uniform code, never in a `map_lcl`: before the outermost
+`map_lcl` nest or the statement that reads, and at the end of a loop body that will overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from relift.compiler.emitter import Emitter
+from relift.semantics.views import Memory
+
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
+
+
+@dataclass
+class Barriers:
+    """The local memories with unsynchronised traffic; without effect in groups of one work-item.
+
+    `uniform` is true outside `map_lcl`.  `touched` and `filled` hold what the current statement, or the
+    current `map_lcl` nest, reads and writes.
+    """
+
+    emitter: Emitter
+    active: bool
+    uniform: bool = True
+    written: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    touched: set[str] = field(default_factory=set)
+    filled: set[str] = field(default_factory=set)
+    in_body: set[str] = field(default_factory=set)
+
+    def on_read(self, memory: Memory) -> None:
+        """Note that a cell is read."""
+        if memory.space == "local":
+            self.touched.add(memory.name)
+
+    def on_write(self, memory: Memory) -> None:
+        """Note that a cell is written."""
+        if memory.space == "local":
+            self.filled.add(memory.name)
+            self.in_body.add(memory.name)
+
+    def before_statement(self) -> None:
+        """In uniform code: a barrier here, if the statement about to be emitted needs it."""
+        if self.uniform:
+            self._settle(self.emitter.mark())
+
+    @contextmanager
+    def local_nest(self) -> Iterator[None]:
+        """The outermost `map_lcl` of a nest is emitted inside; the barrier that it needs goes before it."""
+        if not self.uniform:
+            yield
+            return
+        self.before_statement()
+        mark = self.emitter.mark()
+        self.uniform = False
+        try:
+            yield
+        finally:
+            self.uniform = True
+        self._settle(mark)
+
+    def _settle(self, mark: tuple[int, int]) -> None:
+        if self.active and self.touched & self.written:
+            self.emitter.insert(mark, BARRIER)
+            self.written, self.read = set(), set()
+        self.read |= self.touched
+        self.written |= self.filled
+        self.touched, self.filled = set(), set()
+
+    @contextmanager
+    def loop_body(self) -> Iterator[None]:
+        """A loop body is emitted inside; it ends with a barrier when its next run overwrites what was read."""
+        outer, self.in_body = self.in_body, set()
+        yield
+        if self.active and self.uniform:
+            self._settle(self.emitter.mark())
+            if self.in_body & self.read:
+                self.emitter.line(BARRIER)
+                self.written, self.read = set(), set()
+        self.in_body |= outer

@@ -1,0 +1,210 @@
+"""Reading and writing memory in C: one scalar, or all lanes of a vector at once.
+
+Inside a vector operation an address may depend on the lane.  Where consecutive lanes lie in consecutive
+cells the access is one vector instruction, where the address does not depend on the lane it is one scalar
+that all lanes share, and else each lane is accessed on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relift.compiler.expressions import (
+    Expression,
+    as_mask,
+    c_type,
+    lane_of,
+    memory_type,
+    splat,
+)
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices import (
+    Index,
+    as_c,
+    depends_on,
+    linear_in,
+    modulo,
+    substitute,
+    surely_at_most,
+)
+from relift.semantics.sizes import Size
+from relift.semantics.types import boolean, i32
+from relift.semantics.views import Cell, Condition, Guarded, Leaf, Value
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The lane variable of the vector operation that is being emitted, and how many lanes there are."""
+
+    index: Index
+    width: int
+
+
+@dataclass(frozen=True)
+class Addressing:
+    """How indices are written: `suffix` is `L` in kernels whose indices are `long`."""
+
+    suffix: str = ""
+
+    def text(self, e: Index) -> str:
+        """An index in C."""
+        return as_c(e, self.suffix)
+
+    def load(self, leaf: Leaf, lane: Lane | None) -> Expression:
+        """The value of a leaf, for all lanes if there are lanes.
+
+        >>> from relift.semantics.indices import variable
+        >>> i, l = variable("i", 8), variable("l", 4)
+        >>> x = Memory("x", f32, Size.of(32), "global")
+        >>> [Addressing().load(Cell(x, e), Lane(l, 4)).text for e in (4 * i + l, 8 * l, 4 * i)]
+        ['*(global const float4*)(x + 4*i)', '(float4)(x[0], x[8], x[16], x[24])', 'x[4*i]']
+        """
+        match leaf:
+            case Value():
+                return _load_value(leaf, lane)
+            case Guarded(condition, inside, outside):
+                if lane is not None and _depends(leaf, lane.index):
+                    return self._gather(leaf, lane)
+                yes, no = self.load(inside, lane), self.load(outside, lane)
+                text = f"({self.condition(condition)} ? {yes.text} : {no.text})"
+                return Expression(text, yes.scalar)
+            case Cell(memory, offset):
+                base = _contiguous(offset, lane)
+                if lane is None or not depends_on(offset, lane.index):
+                    text = f"{memory.name}[{self.text(offset)}]"
+                    return Expression(text, memory.scalar)
+                if base is None:
+                    return self._gather(leaf, lane)
+                return _from_memory(self._vector_load(leaf, base, lane.width), leaf, lane.width)
+
+    def _gather(self, leaf: Leaf, lane: Lane) -> Expression:
+        each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
+        scalar = each[0].scalar
+        texts = [f"-({e.text})" if scalar == boolean else e.text for e in each]
+        return Expression(
+            f"({c_type(scalar, lane.width)})({', '.join(texts)})", scalar, lane.width
+        )
+
+    def _vector_load(self, leaf: Cell, base: Index, width: int) -> str:
+        memory = leaf.memory
+        if _aligned(leaf, base, width):
+            return "*" + self._pointer(leaf, base, width, "const ")
+        return f"vload{width}(0, {_sum(memory.name, self.text(base))})"
+
+    def _pointer(self, leaf: Cell, base: Index, width: int, qualifier: str) -> str:
+        memory = leaf.memory
+        t = f"{memory.space} {qualifier}{memory_type(memory.scalar)}{width}*"
+        return f"({t})({_sum(memory.name, self.text(base))})"
+
+    def condition(self, c: Condition) -> str:
+        """A condition in C, without the side that the range of the index decides."""
+        index = self.text(c.index)
+        sides = []
+        if not surely_at_most(Size.of(0), c.index):
+            sides.append(f"{index} >= 0")
+        if not surely_at_most(c.index, c.extent - 1):
+            sides.append(f"{index} < {self.text(c.extent)}")
+        return sides[0] if len(sides) == 1 else "(" + " && ".join(sides) + ")"
+
+    def store(self, leaf: Leaf, value: Expression, lane: Lane | None) -> list[str]:
+        """The statements that put a value where the leaf is; a value with lanes should be a name.
+
+        >>> from relift.semantics.indices import variable
+        >>> i, l = variable("i", 8), variable("l", 4)
+        >>> out = Memory("out", f32, Size.of(32), "global")
+        >>> Addressing().store(Cell(out, 4 * i + l), Expression("v", f32, 4), Lane(l, 4))
+        ['*(global float4*)(out + 4*i) = v;']
+        >>> Addressing().store(Cell(out, 2 * l + 1), Expression("v", f32, 2), Lane(l, 2))
+        ['out[1] = v.s0;', 'out[3] = v.s1;']
+        """
+        match leaf:
+            case Value(text):
+                width = None if lane is None or leaf.lane is None else lane.width
+                return [f"{text} = {splat(value, width).text};"]
+            case Guarded():
+                raise AssertionError("cannot happen: nothing is written to a padded array")
+            case Cell(memory, offset):
+                if lane is None:
+                    return [f"{memory.name}[{self.text(offset)}] = {value.text};"]
+                base = _contiguous(offset, lane)
+                if base is None:
+                    return [
+                        statement
+                        for k in range(lane.width)
+                        for statement in self.store(_at_lane(leaf, lane, k), lane_of(value, k), None)
+                    ]
+                text = _to_memory(splat(value, lane.width))
+                if _aligned(leaf, base, lane.width):
+                    return [f"*{self._pointer(leaf, base, lane.width, '')} = {text};"]
+                target = _sum(memory.name, self.text(base))
+                return [f"vstore{lane.width}({text}, 0, {target});"]
+
+
+def _load_value(leaf: Value, lane: Lane | None) -> Expression:
+    if leaf.lane is None:
+        return Expression(leaf.text, leaf.scalar)
+    if lane is not None and leaf.lane == lane.index:
+        return Expression(leaf.text, leaf.scalar, lane.width)
+    if leaf.lane.constant is not None:
+        return lane_of(Expression(leaf.text, leaf.scalar, 2), leaf.lane.constant)
+    raise Unsupported(
+        f"lane {leaf.lane} of a vector in registers is read; only constant lanes, or all in order, can be"
+    )
+
+
+def _contiguous(offset: Index, lane: Lane | None) -> Index | None:
+    """The address of lane 0 when lanes are consecutive cells."""
+    linear = None if lane is None else linear_in(offset, lane.index)
+    return linear[1] if linear is not None and linear[0] == 1 else None
+
+
+def _aligned(leaf: Cell, base: Index, width: int) -> bool:
+    """Whether a vector at `base` is aligned; buffers and local arrays themselves are."""
+    return leaf.memory.space != "private" and width != 3 and modulo(base, width) == 0
+
+
+def _depends(leaf: Leaf, v: Index) -> bool:
+    match leaf:
+        case Cell(_, offset):
+            return depends_on(offset, v)
+        case Value(_, _, lane):
+            return lane is not None and depends_on(lane, v)
+        case Guarded(condition, inside, outside):
+            return (
+                depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
+            )
+
+
+def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
+    """The leaf of lane k alone."""
+    at = Size.of(k)
+    match leaf:
+        case Cell(memory, offset):
+            return Cell(memory, substitute(offset, lane.index, at))
+        case Value(text, scalar, of):
+            return Value(text, scalar, None if of is None else substitute(of, lane.index, at))
+        case Guarded(condition, inside, outside):
+            index = substitute(condition.index, lane.index, at)
+            return Guarded(
+                Condition(index, condition.extent),
+                _at_lane(inside, lane, k),
+                _at_lane(outside, lane, k),
+            )
+
+
+def _from_memory(text: str, leaf: Cell, width: int) -> Expression:
+    """A vector read from memory; truth values become masks."""
+    if leaf.memory.scalar == boolean:
+        text = f"(convert_{c_type(i32, width)}({text}) != 0)"
+    return Expression(text, leaf.memory.scalar, width)
+
+
+def _to_memory(value: Expression) -> str:
+    """A vector as it is written to memory."""
+    if value.scalar == boolean and value.width is not None:
+        return f"convert_{memory_type(boolean)}{value.width}(-{as_mask(value, i32).text})"
+    return value.text
+
+
+def _sum(name: str, index: str) -> str:
+    return name if index == "0" else f"{name} + {index}" if index[0] != "-" else f"{name} {index}"

@@ -1,0 +1,420 @@
+"""Extraction: the best low-level programs of an e-graph, one per plan.
+
+Which map becomes a loop, work-items or work-groups depends on where it stands, which no e-class knows.  So
+extraction is a dynamic programme over (e-class, what is wanted of it, where), and at every node it chooses
+among the lowering rules that the place allows.  It keeps the cheapest term of each *plan*: the nest of
+loops, thread dimensions, vectors and buffers.  Terms that differ only in layout noise share a plan, so the
+candidates differ in what matters for speed.
+
+What is wanted of an e-class:
+
+    View       data that is only rearranged: nothing is computed, every access is an index
+    Value      a scalar, vector or tuple in registers
+    Write      an array, computed into memory that the place provides
+    Inverse    a rearrangement of one variable, which a write can follow backwards
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from relift.egraph.snapshot import ENode, Snapshot
+from relift.rewrites.derivation import Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy, apply_rule
+from relift.rewrites.rule import Rule
+from relift.semantics import patterns
+from relift.semantics.binding import Position
+from relift.semantics.device import DeviceDescription
+from relift.semantics.terms import Pattern, Term
+from relift.semantics.types import Array, Type, cells
+
+
+class Want(Enum):
+    """What is wanted of an e-class."""
+
+    VIEW = "view"
+    VALUE = "value"
+    WRITE = "write"
+    INVERSE = "inverse"
+
+
+class Place(Enum):
+    """Where a term is evaluated: on the host, between thread dimensions, in a work-item, in a lane."""
+
+    HOST = "host"
+    BELOW_GLB1 = "below map_glb(1)"
+    BELOW_WRG0 = "below map_wrg(0)"
+    ITEM = "work-item"
+    LANE = "lane"
+
+
+@dataclass(frozen=True)
+class State:
+    """A question to the dynamic programme; `variable` is the one that an Inverse rearranges."""
+
+    eclass: int
+    want: Want
+    place: Place
+    variable: str = ""
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A lowering rule to apply at a node, with the sizes it leaves open."""
+
+    rule: str
+    choices: tuple[tuple[str, int], ...] = ()
+
+
+Plan: TypeAlias = tuple[object, ...]
+"""The nest of loops, thread dimensions, vectors and buffers of a term."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A node of the e-graph, how it is lowered, and the plans chosen below it."""
+
+    node: ENode
+    lowerings: tuple[Lowering, ...]
+    children: tuple[tuple[State, Plan], ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A term of the e-graph, the same term lowered, and the lowering steps between them."""
+
+    high: Term
+    low: Term
+    lowering: tuple[Step, ...]
+    plan: Plan
+    work: float
+
+
+@dataclass(frozen=True)
+class _Option:
+    """One way to answer a state: its own cost from its children's, and its part of the plan."""
+
+    node: ENode
+    lowerings: tuple[Lowering, ...]
+    children: tuple[State, ...]
+    trips: tuple[float, ...]
+    own: float
+    label: tuple[object, ...]
+
+
+# Work in units of one scalar operation of one work-item.
+_LAYOUT, _LAUNCH, _BUFFER_CELL = 0.05, 20_000.0, 2.0
+_VIEWS: tuple[type[Pattern], ...] = (
+    patterns.Zip, patterns.Split, patterns.Join, patterns.Transpose, patterns.Slide,
+    patterns.PadClamp, patterns.Take, patterns.Drop, patterns.At, patterns.AsVector,
+    patterns.AsScalar,
+)  # fmt: skip
+_INVERTIBLE: tuple[type[Pattern], ...] = (
+    patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
+)  # fmt: skip
+_PRIVATE_CELLS = 64
+
+
+class Extractor:
+    """Answers states over one snapshot; `width` plans are kept for each state."""
+
+    def __init__(self, snapshot: Snapshot, device: DeviceDescription, width: int = 12) -> None:
+        self.snapshot, self.device, self.width = snapshot, device, width
+        self._options: dict[State, list[_Option]] = {}
+        self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
+        self._parallel = float(max(1, device.compute_units))
+        if device.kind == "gpu":
+            self._parallel *= 1024.0
+
+    def candidates(self, policy: FloatPolicy, most: int) -> list[Candidate]:
+        """The cheapest low-level terms of the root, one per plan, in order of estimated work."""
+        root = self.root_state()
+        self._solve(root)
+        found = sorted(self._best[root].items(), key=lambda item: item[1][0])[:most]
+        return [self._candidate(root, plan, policy) for plan, _ in found]
+
+    def root_state(self) -> State:
+        """The program's result: an array is written, anything else is a value."""
+        want = Want.WRITE if isinstance(self._type(self.snapshot.root), Array) else Want.VALUE
+        return State(self.snapshot.root, want, Place.HOST)
+
+    # ---- what a node can be
+
+    def _type(self, eclass: int) -> Type:
+        return self.snapshot.type_of(eclass)
+
+    def _length(self, eclass: int) -> float:
+        t = self._type(eclass)
+        assert isinstance(t, Array), f"cannot happen: {t} is mapped over"
+        return float(t.length.constant or 0)
+
+    def options(self, state: State) -> Iterator[_Option]:
+        """All ways to answer a state."""
+        for node in self.snapshot.nodes(state.eclass):
+            match state.want:
+                case Want.VIEW:
+                    yield from self._view(node, state)
+                case Want.VALUE:
+                    yield from self._value(node, state)
+                case Want.WRITE:
+                    yield from self._write(node, state)
+                case Want.INVERSE:
+                    yield from self._inverse(node, state)
+        if state.want is Want.VIEW and isinstance(self._type(state.eclass), Array):
+            yield from self._stored(state)
+
+    def _view(self, node: ENode, state: State) -> Iterator[_Option]:
+        below = [State(c, Want.VIEW, state.place) for c in node.children]
+        value = [State(c, Want.VALUE, state.place) for c in node.children]
+        pattern = node.head.pattern
+        if node.head.kind in ("var", "input"):
+            yield self._option(node, (), 0.01)
+        elif node.head.kind in ("get", "tuple") or pattern is patterns.Map:
+            yield self._option(node, below, _LAYOUT)
+        elif pattern in _VIEWS:
+            label = ("transpose",) if pattern is patterns.Transpose else ()
+            yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
+        elif pattern is patterns.PadConstant:
+            yield self._option(node, [value[0], below[1]], _LAYOUT)
+        elif pattern in (patterns.Repeat, patterns.Splat):
+            yield self._option(node, value, _LAYOUT)
+            yield self._option(node, below, _LAYOUT)
+
+    def _stored(self, state: State) -> Iterator[_Option]:
+        """An array that is computed before it is read: another kernel's buffer, or registers."""
+        size = float(cells(self._type(state.eclass)).constant or 0)
+        if state.place is Place.HOST:
+            inner, rule, cost = Place.HOST, "store_global", _BUFFER_CELL * size / self._parallel
+        elif state.place is Place.ITEM and size <= _PRIVATE_CELLS:
+            inner, rule, cost = Place.ITEM, "store_private", size
+        else:
+            return
+        for node in self.snapshot.nodes(state.eclass):
+            for option in self._write(node, State(state.eclass, Want.WRITE, inner)):
+                yield _Option(
+                    node,
+                    (Lowering(rule), *option.lowerings),
+                    option.children,
+                    option.trips,
+                    option.own + cost,
+                    (rule, option.label),
+                )
+
+    def _value(self, node: ENode, state: State) -> Iterator[_Option]:
+        if isinstance(self._type(state.eclass), Array):
+            return
+        place, pattern = state.place, node.head.pattern
+        view = [State(c, Want.VIEW, place) for c in node.children]
+        value = [State(c, Want.VALUE, place) for c in node.children]
+        if node.head.kind in ("var", "input", "literal"):
+            yield self._option(node, (), 0.01)
+        elif node.head.kind == "get":
+            yield self._option(node, view, 0.01)
+            yield self._option(node, value, 0.01)
+        elif pattern is patterns.At:
+            yield self._option(node, view, 0.5)
+        elif node.head.kind in ("apply", "call", "combine", "tuple"):
+            yield self._option(node, value, 1.0)
+        elif pattern is patterns.Splat:
+            yield self._option(node, value, 0.1)
+        elif pattern is patterns.ReduceSeq:
+            f, init, xs = node.children
+            n = self._length(xs)
+            inner = Place.ITEM if place is Place.HOST else place
+            below = (
+                State(f, Want.VALUE, inner),
+                State(init, Want.VALUE, place),
+                State(xs, Want.VIEW, place),
+            )
+            launch = _LAUNCH if place is Place.HOST else 0.0
+            yield self._option(
+                node, below, launch + 0.5 * n, trips=(n, 1.0, 1.0), label=("reduce_seq", n)
+            )
+        elif pattern is patterns.MapVec and place is not Place.LANE:
+            f, v = node.children
+            body = State(f, Want.VALUE, Place.LANE)
+            for source in (State(v, Want.VIEW, place), State(v, Want.VALUE, place)):
+                yield self._option(node, (body, source), 0.2, label=("lanes", self._width(v)))
+
+    def _width(self, eclass: int) -> str:
+        return str(getattr(self._type(eclass), "width", "?"))
+
+    def _write(self, node: ENode, state: State) -> Iterator[_Option]:
+        place, pattern = state.place, node.head.pattern
+        if pattern is patterns.Map:
+            yield from self._write_map(node, place)
+            f, xs = node.children
+            variable = node.head.binders[0].name
+            yield self._option(
+                node,
+                (State(f, Want.INVERSE, place, variable), State(xs, Want.WRITE, place)),
+                _LAYOUT,
+            )
+        elif pattern in _INVERTIBLE:
+            label = ("transpose",) if pattern is patterns.Transpose else ()
+            below = [State(c, Want.WRITE, place) for c in node.children]
+            yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
+
+    def _write_map(self, node: ENode, place: Place) -> Iterator[_Option]:
+        f, xs = node.children
+        n = self._length(xs)
+        is_nest = isinstance(self._type(f), Array)
+        body_want = Want.WRITE if is_nest else Want.VALUE
+
+        def lowered(
+            rule: str, inner: Place, trips: float, own: float, **choices: int
+        ) -> Iterator[_Option]:
+            children = (State(f, body_want, inner), State(xs, Want.VIEW, place))
+            lowering = Lowering(rule, tuple(choices.items()))
+            yield self._option(
+                node,
+                children,
+                own,
+                trips=(trips, 1.0),
+                label=(rule, *choices.values(), n),
+                lowerings=(lowering,),
+            )
+
+        shared = max(1.0, n / self._parallel)
+        match place:
+            case Place.HOST:
+                yield from lowered("map_to_glb", Place.ITEM, shared, _LAUNCH + 0.1 * shared, d=0)
+                if is_nest:
+                    yield from lowered("map_to_glb", Place.BELOW_GLB1, n, _LAUNCH, d=1)
+                    if self.device.kind == "gpu":
+                        yield from lowered("map_to_wrg", Place.BELOW_WRG0, n, _LAUNCH, d=0)
+            case Place.BELOW_GLB1:
+                yield from lowered("map_to_glb", Place.ITEM, n / self._parallel, 0.0, d=0)
+            case Place.BELOW_WRG0:
+                yield from lowered("map_to_lcl", Place.ITEM, n / self._parallel, 0.0, d=0)
+            case Place.ITEM:
+                yield from lowered("map_to_seq", Place.ITEM, n, 0.5 * n)
+            case Place.LANE:
+                pass
+
+    def _inverse(self, node: ENode, state: State) -> Iterator[_Option]:
+        """A rearrangement of one variable and nothing else."""
+        pattern = node.head.pattern
+        if node.head.kind == "var" and node.head.name == state.variable:
+            yield self._option(node, (), 0.01)
+        elif pattern in _INVERTIBLE:
+            below = [State(c, Want.INVERSE, state.place, state.variable) for c in node.children]
+            yield self._option(node, below, _LAYOUT)
+        elif pattern is patterns.Map:
+            f, xs = node.children
+            own = node.head.binders[0].name
+            yield self._option(
+                node,
+                (
+                    State(f, Want.INVERSE, state.place, own),
+                    State(xs, Want.INVERSE, state.place, state.variable),
+                ),
+                _LAYOUT,
+            )
+
+    def _option(
+        self,
+        node: ENode,
+        children: Sequence[State],
+        own: float,
+        *,
+        trips: tuple[float, ...] | None = None,
+        label: tuple[object, ...] = (),
+        lowerings: tuple[Lowering, ...] = (),
+    ) -> _Option:
+        return _Option(
+            node, lowerings, tuple(children), trips or (1.0,) * len(children), own, label
+        )
+
+    # ---- the dynamic programme
+
+    def _solve(self, root: State) -> None:
+        """Best plans of every state reachable from the root, by rounds until nothing improves."""
+        order = self._reachable(root)
+        users: dict[State, set[State]] = {state: set() for state in order}
+        for state in order:
+            self._best[state] = {}
+            for option in self._options[state]:
+                for child in option.children:
+                    users[child].add(state)
+        pending = dict.fromkeys(reversed(order))
+        while pending:
+            state = next(iter(pending))
+            del pending[state]
+            if self._improve(state):
+                pending.update(dict.fromkeys(users[state]))
+
+    def _reachable(self, root: State) -> list[State]:
+        """All states below the root, a state before those it needs where there is no cycle."""
+        seen: dict[State, None] = {}
+        stack = [root]
+        while stack:
+            state = stack.pop()
+            if state in seen:
+                continue
+            seen[state] = None
+            self._options[state] = list(self.options(state))
+            for option in self._options[state]:
+                stack.extend(child for child in option.children if child not in seen)
+        return list(seen)
+
+    def _improve(self, state: State) -> bool:
+        """Recompute the plans of a state from its children; whether anything changed."""
+        found: dict[Plan, tuple[float, Choice]] = {}
+        for option in self._options[state]:
+            tables = [list(self._best[child].items()) for child in option.children]
+            for combination in itertools.product(*tables):
+                cost = option.own + sum(
+                    trips * entry[1][0]
+                    for trips, entry in zip(option.trips, combination, strict=True)
+                )
+                below = tuple(plan for plan, _ in combination)
+                plan: Plan = tuple(p for p in (option.label, *below) if p)
+                if len(plan) == 1 and not option.label:
+                    plan = below[0] if len(below) == 1 else next(p for p in below if p)
+                if plan not in found or cost < found[plan][0]:
+                    children = tuple(zip(option.children, below, strict=True))
+                    found[plan] = (cost, Choice(option.node, option.lowerings, children))
+        kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
+        old = {plan: cost for plan, (cost, _) in self._best[state].items()}
+        self._best[state] = kept
+        return old != {plan: cost for plan, (cost, _) in kept.items()}
+
+    # ---- terms and steps
+
+    def _candidate(self, root: State, plan: Plan, policy: FloatPolicy) -> Candidate:
+        cost, _ = self._best[root][plan]
+        high = self._term(root, plan)
+        steps: list[Step] = []
+        low = high
+        for position, lowering in self._lowerings(root, plan, ()):
+            rule: Rule = RULES[lowering.rule]
+            choices = dict(lowering.choices)
+            low, filling = apply_rule(rule, low, position, choices=choices, policy=policy)
+            steps.append(Step(rule.name, "forward", position, filling, choices))
+        return Candidate(high, low, tuple(steps), plan, cost)
+
+    def _choice(self, state: State, plan: Plan) -> Choice:
+        return self._best[state][plan][1]
+
+    def _term(self, state: State, plan: Plan) -> Term:
+        choice = self._choice(state, plan)
+        return choice.node.head.term([self._term(*child) for child in choice.children])
+
+    def _lowerings(
+        self, state: State, plan: Plan, position: Position
+    ) -> Iterator[tuple[Position, Lowering]]:
+        """The lowering steps of a term, outermost first, each at its place when it is applied."""
+        choice = self._choice(state, plan)
+        for lowering in choice.lowerings:
+            yield position, lowering
+            if lowering.rule.startswith("store_"):
+                position = (*position, "xs")
+        places = choice.node.head.places
+        for place, child in zip(places, choice.children, strict=True):
+            yield from self._lowerings(*child, (*position, place))

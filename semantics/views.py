@@ -1,0 +1,458 @@
+"""Views: an array as a function from indices to cells of memory.
+
+A layout pattern moves no data.  It changes the function: element i of `join(xss)` is element `i % m` of row
+`i / m` of xss.  Reading a term composes such functions down to a cell, a memory and an offset in it, and
+the index rules of `indices` make the offset short.  Writing goes the other way: where xss is written is
+known from where `join(xss)` is written, by the inverse function.
+
+Compilers read kernels off views; cost models read the stride of an access off them (`indices.linear_in`).
+Source: LIFT, CGO'17, section 5.3, where views are data; here they are closures.
+
+>>> xss = Input("xss", f32[4, 8])
+>>> i, j = variable("i", 8), variable("j", 4)
+>>> t = parse("transpose(xss)", xss=xss)
+>>> row = array(view(t, inputs(xss)).at(i))
+>>> cell(row.at(j)).offset
+i + 8*j
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal as Choice_of
+from typing import TypeAlias
+
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices import (
+    Index,
+    clamp,
+    divide,
+    modulo,
+    recombined,
+    surely_at_most,
+    surely_within,
+    variable,
+)
+from relift.semantics.patterns import (
+    AsScalar,
+    AsVector,
+    At,
+    Drop,
+    Join,
+    Map,
+    MapVec,
+    PadClamp,
+    PadConstant,
+    Repeat,
+    Slide,
+    Splat,
+    Split,
+    Take,
+    Transpose,
+    Zip,
+)
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Pattern,
+    Term,
+    Var,
+    children,
+)
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
+
+Space: TypeAlias = Choice_of["global", "local", "private"]
+
+LAYOUT: tuple[type[Pattern], ...] = (
+    AsScalar, AsVector, At, Drop, Join, PadClamp, PadConstant, Repeat, Slide, Splat, Split, Take,
+    Transpose, Zip,
+)  # fmt: skip
+"""The patterns that only move data; `map` and `map_vec` join them when their function does."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A row of `cells` scalars, in one address space; arrays of tuples have one for each component."""
+
+    name: str
+    scalar: Scalar
+    cells: Size
+    space: Space
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One scalar in memory, `offset` cells from its start."""
+
+    memory: Memory
+    offset: Index
+
+
+@dataclass(frozen=True)
+class Value:
+    """A scalar that is in no memory: `text` is how its maker writes it.
+
+    With a `lane`, the text denotes a vector, of which that lane is meant.
+    """
+
+    text: str
+    scalar: Scalar
+    lane: Index | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`0 <= index < extent`."""
+
+    index: Index
+    extent: Size
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The scalar `inside` where the condition holds, else `outside`; `inside` must not be read then."""
+
+    condition: Condition
+    inside: Leaf
+    outside: Leaf
+
+
+@dataclass(frozen=True)
+class TupleView:
+    """A tuple, component by component."""
+
+    parts: tuple[View, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayView:
+    """An array, element by element."""
+
+    length: Size
+    at: Callable[[Index], View]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorView:
+    """A vector, lane by lane."""
+
+    width: Size
+    lane: Callable[[Index], View]
+
+
+Leaf: TypeAlias = Cell | Value | Guarded
+View: TypeAlias = Leaf | TupleView | ArrayView | VectorView
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The views of a term's inputs and free variables, by name."""
+
+    inputs: Mapping[str, View] = field(default_factory=dict)
+    variables: Mapping[str, View] = field(default_factory=dict)
+
+    def bind(self, f: Lambda, *views: View) -> Environment:
+        """The environment of the body of f, applied to what the views show."""
+        new = {x.name: v for x, v in zip(f.parameters, views, strict=True)}
+        return replace(self, variables={**self.variables, **new})
+
+
+Producer: TypeAlias = Callable[[Term, Environment], View]
+"""What to do with a term that computes: a compiler emits code and says where the result lies."""
+
+
+def stored(name: str, t: Type, space: Space = "global") -> View:
+    """The view of a value that lies in memory in the order of its type, outermost index slowest.
+
+    A tuple is stored as one memory per component, called `name_0`, `name_1`, ...
+
+    >>> pairs = array(stored("ps", tup(f32, i32)[4]))
+    >>> [cell(part).memory.name for part in pairs.at(Size.of(3)).parts]
+    ['ps_0', 'ps_1']
+    """
+    return _stored(name, t, space, ())
+
+
+def _stored(name: str, t: Type, space: Space, place: tuple[tuple[Index, Size], ...]) -> View:
+    match t:
+        case Array(element, n):
+            return ArrayView(n, lambda i: _stored(name, element, space, (*place, (i, n))))
+        case Vector(element, n):
+            return VectorView(n, lambda i: _stored(name, element, space, (*place, (i, n))))
+        case Tuple(parts):
+            return TupleView(
+                tuple(_stored(f"{name}_{i}", part, space, place) for i, part in enumerate(parts))
+            )
+        case Scalar():
+            offset, cells = Size.of(0), Size.of(1)
+            for i, n in place:
+                offset, cells = offset * n + i, cells * n
+            return Cell(Memory(name, t, cells, space), recombined(offset))
+        case _:
+            raise Unsupported(f"{name}: a value of type {t} has no place in memory")
+
+
+def memories(name: str, t: Type, space: Space = "global") -> tuple[Memory, ...]:
+    """The memories in which `stored` puts a value of type t.
+
+    >>> [(m.name, m.scalar, m.cells) for m in memories("ps", tup(f32, i32)[4])]
+    [('ps_0', f32, 4), ('ps_1', i32, 4)]
+    """
+    return tuple(dict.fromkeys(leaf.memory for leaf in leaves(stored(name, t, space)) if isinstance(leaf, Cell)))
+
+
+def inputs(*parameters: Input) -> Environment:
+    """The environment in which each parameter lies in global memory under its own name."""
+    return Environment({p.name: stored(p.name, p.type) for p in parameters})
+
+
+def is_layout(t: Term) -> bool:
+    """Whether a term only moves data, so that it has a view without any code.
+
+    >>> xs = Input("xs", f32[4])
+    >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
+    [True, False]
+    """
+    match t:
+        case Var() | Input() | Literal():
+            return True
+        case MakeTuple() | Get() | Map() | MapVec():
+            pass
+        case _ if not isinstance(t, LAYOUT):
+            return False
+    return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
+
+
+def no_producer(t: Term, environment: Environment) -> View:
+    """The producer for terms that must not compute."""
+    raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
+
+
+def name_of(t: Term) -> str:
+    """How a term is called in messages."""
+    return t.name if isinstance(t, Pattern) else type(t).__name__.lower()
+
+
+def view(t: Term, environment: Environment, produced: Producer = no_producer) -> View:
+    """What t shows: layout patterns as index functions, everything that computes by `produced`."""
+
+    def sub(u: Term) -> View:
+        return view(u, environment, produced)
+
+    match t:
+        case Var(name):
+            return environment.variables[name]
+        case Input(name):
+            return environment.inputs[name]
+        case MakeTuple(parts):
+            return TupleView(tuple(sub(part) for part in parts))
+        case Get(index, of):
+            return tuple_view(sub(of)).parts[index]
+        case Map(f, xs) if is_layout(f.body):
+            data = array(sub(xs))
+            return ArrayView(
+                data.length, lambda i: view(f.body, environment.bind(f, data.at(i)), produced)
+            )
+        case MapVec(f, v) if is_layout(f.body):
+            lanes = vector(sub(v))
+            return VectorView(
+                lanes.width, lambda i: view(f.body, environment.bind(f, lanes.lane(i)), produced)
+            )
+        case Zip(xs, ys):
+            left, right = array(sub(xs)), array(sub(ys))
+            return ArrayView(left.length, lambda i: TupleView((left.at(i), right.at(i))))
+        case PadConstant(left_count, right_count, value, xs):
+            data, outside = array(sub(xs)), sub(value)
+            return _padded(left_count, right_count, data, outside)
+        case Repeat(m, x):
+            shown = sub(x)
+            return ArrayView(m, lambda i: shown)
+        case Splat(width, x):
+            shown = sub(x)
+            return VectorView(width, lambda i: shown)
+        case Pattern() if isinstance(t, LAYOUT):
+            (place,) = t.signature.term_fields
+            return _layout(t, array(sub(getattr(t, place))))
+        case _:
+            return produced(t, environment)
+
+
+def _layout(t: Pattern, data: ArrayView) -> View:
+    """The view of a layout pattern of one array, from the view of that array."""
+    match t:
+        case Split(m):
+            return split_view(data, m)
+        case Join():
+            return join_view(data, t.solved["m"])
+        case Transpose():
+            return transpose_view(data, t.solved["m"])
+        case Slide(size, step):
+            count = t.solved["k"] + 1
+            return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(step * i + j)))
+        case PadClamp(left, right):
+            n = data.length
+            return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
+        case Take(m):
+            return ArrayView(m, data.at)
+        case Drop(m):
+            return ArrayView(data.length - m, lambda i: data.at(i + m))
+        case At(index):
+            return data.at(index)
+        case AsVector(width):
+            return as_vector_view(data, width)
+        case AsScalar():
+            return as_scalar_view(data, t.solved["width"])
+        case _:
+            raise AssertionError(f"cannot happen: {t.name} is no layout of one array")
+
+
+def split_view(data: ArrayView, m: Size) -> ArrayView:
+    """The view of `split(m, xs)`, from that of xs."""
+    return ArrayView(data.length // m, lambda i: ArrayView(m, lambda j: data.at(recombined(m * i + j))))
+
+
+def join_view(data: ArrayView, m: Size) -> ArrayView:
+    """The view of `join(xss)`, from that of xss, whose rows have m elements."""
+    return ArrayView(data.length * m, lambda i: array(data.at(divide(i, m))).at(modulo(i, m)))
+
+
+def transpose_view(data: ArrayView, m: Size) -> ArrayView:
+    """The view of `transpose(xss)`, from that of xss, whose rows have m elements."""
+    return ArrayView(m, lambda i: ArrayView(data.length, lambda j: array(data.at(j)).at(i)))
+
+
+def as_vector_view(data: ArrayView, width: Size) -> ArrayView:
+    """The view of `as_vector(width, xs)`, from that of xs."""
+    return ArrayView(
+        data.length // width, lambda i: VectorView(width, lambda j: data.at(recombined(width * i + j)))
+    )
+
+
+def as_scalar_view(data: ArrayView, width: Size) -> ArrayView:
+    """The view of `as_scalar(vs)`, from that of vs, whose vectors have `width` lanes."""
+    return ArrayView(
+        data.length * width, lambda i: vector(data.at(divide(i, width))).lane(modulo(i, width))
+    )
+
+
+def _padded(left: Size, right: Size, data: ArrayView, outside: View) -> ArrayView:
+    def at(i: Index) -> View:
+        condition = Condition(i - left, data.length)
+        return guarded(condition, data.at(i - left), outside)
+
+    return ArrayView(left + data.length + right, at)
+
+
+def guarded(condition: Condition, inside: View, outside: View) -> View:
+    """`inside` where the condition holds, else `outside`, with the choice pushed to the scalars."""
+    if surely_within(condition.index, condition.extent):
+        return inside
+    if surely_at_most(condition.index, Size.of(-1)) or surely_at_most(
+        condition.extent, condition.index
+    ):
+        return outside
+    match inside, outside:
+        case ArrayView(n, at), ArrayView():
+            return ArrayView(n, lambda i: guarded(condition, at(i), outside.at(i)))
+        case VectorView(w, lane), VectorView():
+            return VectorView(w, lambda i: guarded(condition, lane(i), outside.lane(i)))
+        case TupleView(parts), TupleView(others):
+            pairs = zip(parts, others, strict=True)
+            return TupleView(tuple(guarded(condition, p, q) for p, q in pairs))
+        case (Cell() | Value() | Guarded()), (Cell() | Value() | Guarded()):
+            return Guarded(condition, inside, outside)
+        case _:
+            raise AssertionError(f"cannot happen: {inside} and {outside} differ in type")
+
+
+def peel(t: Term, target: View) -> tuple[Term, View] | None:
+    """The data of an invertible layout pattern and where to write it, given where t is written; or None.
+
+    >>> xss = Input("xss", f32[4, 8])
+    >>> xs, target = peel(parse("join(xss)", xss=xss), stored("out", f32[32]))
+    >>> cell(array(array(target).at(variable("i", 4))).at(variable("j", 8))).offset
+    8*i + j
+    """
+    match t:
+        case Join(xss):
+            return xss, split_view(array(target), t.solved["m"])
+        case Split(m, xs):
+            return xs, join_view(array(target), m)
+        case Transpose(xss):
+            return xss, transpose_view(array(target), t.solved["n"])
+        case AsVector(width, xs):
+            return xs, as_scalar_view(array(target), width)
+        case AsScalar(vs):
+            return vs, as_vector_view(array(target), t.solved["width"])
+        case Map(f, xs) if _invertible(f):
+            whole = array(target)
+            return xs, ArrayView(whole.length, lambda i: _through(f.body, whole.at(i)))
+        case _:
+            return None
+
+
+def _invertible(f: Lambda) -> bool:
+    """Whether f applies invertible layout patterns to its argument and nothing else."""
+    body, probe = f.body, f.parameters[0]
+    while body != probe:
+        match body:
+            case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
+                body = data
+            case Map(inner, data) if _invertible(inner):
+                body = data
+            case _:
+                return False
+    return True
+
+
+def _through(body: Term, target: View) -> View:
+    """Where the argument of an invertible function is written, given where its result is."""
+    while not isinstance(body, Var):
+        peeled = peel(body, target)
+        assert peeled is not None, f"cannot happen: {name_of(body)} was found invertible"
+        body, target = peeled
+    return target
+
+
+def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:
+    """The scalars of a view, at arbitrary indices."""
+    match v:
+        case TupleView(parts):
+            for part in parts:
+                yield from leaves(part, depth)
+        case ArrayView(n, at) | VectorView(n, at):
+            yield from leaves(at(variable(f"?{depth}", n)), depth + 1)
+        case Guarded(_, inside, outside):
+            yield from leaves(inside, depth)
+            yield from leaves(outside, depth)
+        case Cell() | Value():
+            yield v
+
+
+def array(v: View) -> ArrayView:
+    """v, which is the view of an array."""
+    assert isinstance(v, ArrayView), f"cannot happen: {v} is not an array"
+    return v
+
+
+def vector(v: View) -> VectorView:
+    """v, which is the view of a vector."""
+    assert isinstance(v, VectorView), f"cannot happen: {v} is not a vector"
+    return v
+
+
+def tuple_view(v: View) -> TupleView:
+    """v, which is the view of a tuple."""
+    assert isinstance(v, TupleView), f"cannot happen: {v} is not a tuple"
+    return v
+
+
+def cell(v: View) -> Cell:
+    """v, which is one cell of memory."""
+    assert isinstance(v, Cell), f"cannot happen: {v} is not a cell"
+    return v
