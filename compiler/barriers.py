@@ -1,8 +1,8 @@
 """Where a work-group must wait: which local memories were written, and read, since the last barrier.
 
 A work-item may read what another one wrote only after a barrier, and may overwrite what another one reads
-only after a barrier.  Barriers stand in group-uniform code, never in a `map_lcl`: before the outermost
-`map_lcl` nest or the statement that reads, and at the end of a loop body that will overwrite.
+only after a barrier.  Barriers stand in group-uniform code, never in a `map_lcl`: before the statement, the
+outermost `map_lcl` nest or the loop that reads, and at the end of a loop body that will overwrite.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 class Barriers:
     """The local memories with unsynchronised traffic; without effect in groups of one work-item.
 
-    `uniform` is true outside `map_lcl`.  `touched` and `filled` hold what the current statement, or the
-    current `map_lcl` nest, reads and writes.
+    `uniform` is true where a barrier may stand.  `touched` and `filled` hold what the current statement or
+    unit reads and writes, `in_body` what the current loop body has written.
     """
 
     emitter: Emitter
@@ -51,8 +51,8 @@ class Barriers:
             self._settle(self.emitter.mark())
 
     @contextmanager
-    def local_nest(self) -> Iterator[None]:
-        """The outermost `map_lcl` of a nest is emitted inside; the barrier that it needs goes before it."""
+    def unit(self) -> Iterator[None]:
+        """No barrier stands in what is emitted inside; the one that it needs goes before it."""
         if not self.uniform:
             yield
             return

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relift.compiler.expressions import (
-    Expression,
+    CExpression,
     as_mask,
+    bare,
     c_type,
     lane_of,
     memory_type,
-    splat,
+    spread,
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import (
@@ -29,7 +30,7 @@ from relift.semantics.indices import (
 )
 from relift.semantics.sizes import Size
 from relift.semantics.types import boolean, i32
-from relift.semantics.views import Cell, Condition, Guarded, Leaf, Value
+from relift.semantics.views import Cell, Condition, Guarded, Leaf, Value, guarded
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,11 @@ class Addressing:
         """An index in C."""
         return as_c(e, self.suffix)
 
-    def load(self, leaf: Leaf, lane: Lane | None) -> Expression:
+    def load(self, leaf: Leaf, lane: Lane | None) -> CExpression:
         """The value of a leaf, for all lanes if there are lanes.
 
         >>> from relift.semantics.indices import variable
+        >>> from relift.semantics.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> x = Memory("x", f32, Size.of(32), "global")
         >>> [Addressing().load(Cell(x, e), Lane(l, 4)).text for e in (4 * i + l, 8 * l, 4 * i)]
@@ -67,21 +69,21 @@ class Addressing:
                     return self._gather(leaf, lane)
                 yes, no = self.load(inside, lane), self.load(outside, lane)
                 text = f"({self.condition(condition)} ? {yes.text} : {no.text})"
-                return Expression(text, yes.scalar)
+                return CExpression(text, yes.scalar)
             case Cell(memory, offset):
                 base = _contiguous(offset, lane)
                 if lane is None or not depends_on(offset, lane.index):
                     text = f"{memory.name}[{self.text(offset)}]"
-                    return Expression(text, memory.scalar)
+                    return CExpression(text, memory.scalar)
                 if base is None:
                     return self._gather(leaf, lane)
                 return _from_memory(self._vector_load(leaf, base, lane.width), leaf, lane.width)
 
-    def _gather(self, leaf: Leaf, lane: Lane) -> Expression:
+    def _gather(self, leaf: Leaf, lane: Lane) -> CExpression:
         each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
         texts = [f"-({e.text})" if scalar == boolean else e.text for e in each]
-        return Expression(
+        return CExpression(
             f"({c_type(scalar, lane.width)})({', '.join(texts)})", scalar, lane.width
         )
 
@@ -106,47 +108,50 @@ class Addressing:
             sides.append(f"{index} < {self.text(c.extent)}")
         return sides[0] if len(sides) == 1 else "(" + " && ".join(sides) + ")"
 
-    def store(self, leaf: Leaf, value: Expression, lane: Lane | None) -> list[str]:
+    def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[str]:
         """The statements that put a value where the leaf is; a value with lanes should be a name.
 
         >>> from relift.semantics.indices import variable
+        >>> from relift.semantics.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> out = Memory("out", f32, Size.of(32), "global")
-        >>> Addressing().store(Cell(out, 4 * i + l), Expression("v", f32, 4), Lane(l, 4))
+        >>> Addressing().store(Cell(out, 4 * i + l), CExpression("v", f32, 4), Lane(l, 4))
         ['*(global float4*)(out + 4*i) = v;']
-        >>> Addressing().store(Cell(out, 2 * l + 1), Expression("v", f32, 2), Lane(l, 2))
+        >>> Addressing().store(Cell(out, 2 * l + 1), CExpression("v", f32, 2), Lane(l, 2))
         ['out[1] = v.s0;', 'out[3] = v.s1;']
         """
         match leaf:
             case Value(text):
                 width = None if lane is None or leaf.lane is None else lane.width
-                return [f"{text} = {splat(value, width).text};"]
+                return [f"{text} = {bare(spread(value, width).text)};"]
             case Guarded():
                 raise AssertionError("cannot happen: nothing is written to a padded array")
             case Cell(memory, offset):
                 if lane is None:
-                    return [f"{memory.name}[{self.text(offset)}] = {value.text};"]
+                    return [f"{memory.name}[{self.text(offset)}] = {bare(value.text)};"]
                 base = _contiguous(offset, lane)
                 if base is None:
                     return [
                         statement
                         for k in range(lane.width)
-                        for statement in self.store(_at_lane(leaf, lane, k), lane_of(value, k), None)
+                        for statement in self.store(
+                            _at_lane(leaf, lane, k), lane_of(value, k), None
+                        )
                     ]
-                text = _to_memory(splat(value, lane.width))
+                text = _to_memory(spread(value, lane.width))
                 if _aligned(leaf, base, lane.width):
-                    return [f"*{self._pointer(leaf, base, lane.width, '')} = {text};"]
+                    return [f"*{self._pointer(leaf, base, lane.width, '')} = {bare(text)};"]
                 target = _sum(memory.name, self.text(base))
                 return [f"vstore{lane.width}({text}, 0, {target});"]
 
 
-def _load_value(leaf: Value, lane: Lane | None) -> Expression:
+def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
     if leaf.lane is None:
-        return Expression(leaf.text, leaf.scalar)
+        return CExpression(leaf.text, leaf.scalar)
     if lane is not None and leaf.lane == lane.index:
-        return Expression(leaf.text, leaf.scalar, lane.width)
+        return CExpression(leaf.text, leaf.scalar, lane.width)
     if leaf.lane.constant is not None:
-        return lane_of(Expression(leaf.text, leaf.scalar, 2), leaf.lane.constant)
+        return lane_of(CExpression(leaf.text, leaf.scalar, 2), leaf.lane.constant)
     raise Unsupported(
         f"lane {leaf.lane} of a vector in registers is read; only constant lanes, or all in order, can be"
     )
@@ -170,9 +175,7 @@ def _depends(leaf: Leaf, v: Index) -> bool:
         case Value(_, _, lane):
             return lane is not None and depends_on(lane, v)
         case Guarded(condition, inside, outside):
-            return (
-                depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
-            )
+            return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
 
 
 def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
@@ -185,21 +188,23 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
             return Value(text, scalar, None if of is None else substitute(of, lane.index, at))
         case Guarded(condition, inside, outside):
             index = substitute(condition.index, lane.index, at)
-            return Guarded(
+            chosen = guarded(
                 Condition(index, condition.extent),
                 _at_lane(inside, lane, k),
                 _at_lane(outside, lane, k),
             )
+            assert isinstance(chosen, Cell | Value | Guarded), "cannot happen: a choice of scalars"
+            return chosen
 
 
-def _from_memory(text: str, leaf: Cell, width: int) -> Expression:
+def _from_memory(text: str, leaf: Cell, width: int) -> CExpression:
     """A vector read from memory; truth values become masks."""
     if leaf.memory.scalar == boolean:
         text = f"(convert_{c_type(i32, width)}({text}) != 0)"
-    return Expression(text, leaf.memory.scalar, width)
+    return CExpression(text, leaf.memory.scalar, width)
 
 
-def _to_memory(value: Expression) -> str:
+def _to_memory(value: CExpression) -> str:
     """A vector as it is written to memory."""
     if value.scalar == boolean and value.width is not None:
         return f"convert_{memory_type(boolean)}{value.width}(-{as_mask(value, i32).text})"

@@ -7,16 +7,114 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 RESERVED = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto half if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while bool uchar ushort uint ulong size_t true false kernel
-    global local private constant read_only write_only read_write image1d_t image2d_t image3d_t
-    sampler_t event_t pipe uniform complex imaginary min max abs select sqrt exp log sin cos fmin
-    fmax fabs fma mad dot cross clamp mix step sign length distance normalize any all barrier
-    printf pown pow rint round floor ceil trunc cbrt hypot isnan isinf NAN INFINITY INT_MIN
-    LONG_MIN M_PI assert main out
-    """.split()
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "half",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "bool",
+        "uchar",
+        "ushort",
+        "uint",
+        "ulong",
+        "size_t",
+        "true",
+        "false",
+        "kernel",
+        "global",
+        "local",
+        "private",
+        "constant",
+        "read_only",
+        "write_only",
+        "read_write",
+        "image1d_t",
+        "image2d_t",
+        "image3d_t",
+        "sampler_t",
+        "event_t",
+        "pipe",
+        "uniform",
+        "complex",
+        "imaginary",
+        "min",
+        "max",
+        "abs",
+        "select",
+        "sqrt",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "fmin",
+        "fmax",
+        "fabs",
+        "fma",
+        "mad",
+        "dot",
+        "cross",
+        "clamp",
+        "mix",
+        "step",
+        "sign",
+        "length",
+        "distance",
+        "normalize",
+        "any",
+        "all",
+        "barrier",
+        "printf",
+        "pown",
+        "pow",
+        "rint",
+        "round",
+        "floor",
+        "ceil",
+        "trunc",
+        "cbrt",
+        "hypot",
+        "isnan",
+        "isinf",
+        "NAN",
+        "INFINITY",
+        "INT_MIN",
+        "LONG_MIN",
+        "M_PI",
+        "assert",
+        "main",
+        "out",
+    ]
 )
 """Words of OpenCL C, functions that kernels call, and `out`, the result."""
 
@@ -31,7 +129,9 @@ def c_name(name: str, taken: Iterable[str] = ()) -> str:
     """
     if not name.isascii():
         name = "v"
-    if name in RESERVED or name.startswith(("vload", "vstore", "convert_", "as_", "get_")):
+    if name in RESERVED or name.startswith(
+        ("vload", "vstore", "convert_", "as_", "get_", "native_", "half_", "atomic_", "__")
+    ):
         name += "_"
     taken = set(taken)
     candidate, count = name, 1

@@ -1,10 +1,10 @@
 """Scalars and vectors in OpenCL C: types, literals, scalar functions.
 
-An `Expression` is what one scalar of a term is in the kernel: a C scalar, or, inside a vector operation, a
+A `CExpression` is what one scalar of a term is in the kernel: a C scalar, or, inside a vector operation, a
 C vector with the value of each lane.  A truth value is an `int` that is 0 or 1; a vector of them is an
 integer vector with lanes 0 or -1, as OpenCL compares.
 
->>> x, v = Expression("x", f32), Expression("v", f32, 4)
+>>> x, v = CExpression("x", f32), CExpression("v", f32, 4)
 >>> apply("mul", [x, v]).text
 '(x * v)'
 >>> apply("select", [apply("lt", [x, v]), x, v]).text
@@ -30,7 +30,7 @@ _EXTREMES = {"minimum": ("<", "min"), "maximum": (">", "max")}
 
 
 @dataclass(frozen=True)
-class Expression:
+class CExpression:
     """C text of one scalar (`width` None: the same for all lanes) or of one per lane.
 
     `mask` is the integer type of the lanes of a vector of truth values.
@@ -56,7 +56,7 @@ def memory_type(t: Scalar) -> str:
     return "uchar" if t == boolean else _C_TYPES[t]
 
 
-def literal(t: Literal) -> Expression:
+def literal(t: Literal) -> CExpression:
     """A constant, exact in its type.
 
     >>> [literal(Literal(v, f32)).text for v in (0.0, -1.5, 1e-7, math.inf)]
@@ -71,7 +71,7 @@ def literal(t: Literal) -> Expression:
         text = "INT_MIN" if t.type == i32 else "LONG_MIN"
     else:
         text = f"{t.value}" + ("L" if t.type == i64 else "")
-    return Expression(f"({text})" if text.startswith("-") else text, t.type)
+    return CExpression(f"({text})" if text.startswith("-") else text, t.type)
 
 
 def _float_text(value: float, t: Scalar) -> str:
@@ -81,62 +81,81 @@ def _float_text(value: float, t: Scalar) -> str:
     return text if t == f32 else f"(double)({text})"
 
 
-def splat(e: Expression, width: int | None) -> Expression:
+def bare(text: str) -> str:
+    """C text without the parentheses around all of it.
+
+    >>> bare("(a + b)"), bare("(a) + (b)"), bare("(float4)(a)")
+    ('a + b', '(a) + (b)', '(float4)(a)')
+    """
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 and place > 0 else text
+    return text
+
+
+def spread(e: CExpression, width: int | None) -> CExpression:
     """e with `width` lanes; e itself when it has them already.
 
-    >>> splat(Expression("x", f32), 4).text
+    >>> spread(CExpression("x", f32), 4).text
     '(float4)(x)'
     """
     if width is None or e.width is not None:
         return e
     text = f"-({e.text})" if e.scalar == boolean else e.text
-    return Expression(f"({c_type(e.scalar, width)})({text})", e.scalar, width)
+    return CExpression(f"({c_type(e.scalar, width)})({text})", e.scalar, width)
 
 
-def lane_of(e: Expression, lane: int) -> Expression:
+def lane_of(e: CExpression, lane: int) -> CExpression:
     """One lane of a vector, as a scalar; e itself when it is the same for all lanes."""
     if e.width is None:
         return e
     whole = e.text if e.text.isidentifier() else f"({e.text})"
     text = f"{whole}.s{lane:x}"
-    return Expression(f"({text} != 0)" if e.scalar == boolean else text, e.scalar)
+    return CExpression(f"({text} != 0)" if e.scalar == boolean else text, e.scalar)
 
 
-def apply(function: str, arguments: Sequence[Expression]) -> Expression:
+def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
     """A scalar function of the table, on scalars or lane by lane."""
     width = next((e.width for e in arguments if e.width is not None), None)
     scalar = arguments[-1].scalar
     if function in _COMPARISONS:
         text = SCALAR_FUNCTIONS[function].c.format(*(e.text for e in arguments))
-        return Expression(text, boolean, width, i64 if scalar in (f64, i64) else i32)
+        return CExpression(text, boolean, width, i64 if scalar in (f64, i64) else i32)
     if function == "select":
-        return _select(*arguments, width=width)
+        condition, x, y = arguments
+        return _select(condition, x, y, width)
     form = SCALAR_FUNCTIONS[function].c
     if function in _EXTREMES:
-        extreme = extreme_name(function, scalar, width) if scalar.is_float else _EXTREMES[function][1]
+        extreme = (
+            extreme_name(function, scalar, width) if scalar.is_float else _EXTREMES[function][1]
+        )
         form = f"{extreme}({{0}}, {{1}})"
     elif function == "absolute" and not scalar.is_float:
         form = f"as_{c_type(scalar, width)}(abs({{0}}))"  # abs of an int is unsigned
     if not form.startswith("("):  # a function: all its arguments need one type
-        arguments = [splat(e, width) for e in arguments]
-    return Expression(form.format(*(e.text for e in arguments)), scalar, width)
+        arguments = [spread(e, width) for e in arguments]
+    return CExpression(form.format(*(e.text for e in arguments)), scalar, width)
 
 
-def _select(condition: Expression, x: Expression, y: Expression, width: int | None) -> Expression:
+def _select(
+    condition: CExpression, x: CExpression, y: CExpression, width: int | None
+) -> CExpression:
     if condition.width is None:
-        x, y = splat(x, width), splat(y, width)
-        return Expression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
+        x, y = spread(x, width), spread(y, width)
+        return CExpression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
     mask = as_mask(condition, i64 if x.scalar in (f64, i64) else i32)
-    text = f"select({splat(y, width).text}, {splat(x, width).text}, {mask.text})"
-    return Expression(text, x.scalar, width)
+    text = f"select({spread(y, width).text}, {spread(x, width).text}, {mask.text})"
+    return CExpression(text, x.scalar, width)
 
 
-def as_mask(condition: Expression, mask: Scalar) -> Expression:
+def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
     """A vector of truth values with lanes of the integer type `mask`; scalars stay as they are."""
     if condition.width is None or condition.mask == mask:
         return condition
     text = f"convert_{c_type(mask, condition.width)}({condition.text})"
-    return Expression(text, boolean, condition.width, mask)
+    return CExpression(text, boolean, condition.width, mask)
 
 
 def uses_extreme(function: str, scalar: Scalar) -> bool:

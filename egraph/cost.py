@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from relift.semantics.device import DeviceDescription
+
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, linear_in, variable
 from relift.semantics.language import Program
@@ -27,7 +28,7 @@ from relift.semantics.patterns import (
     ToLocal,
     ToPrivate,
 )
-from relift.semantics.terms import Apply, Call, Combine, Lambda, Term
+from relift.semantics.terms import Apply, Call, Combine, Lambda, Literal, Term
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 from relift.semantics.views import (
     ArrayView,
@@ -35,6 +36,7 @@ from relift.semantics.views import (
     Environment,
     Guarded,
     Memory,
+    Space,
     TupleView,
     Value,
     VectorView,
@@ -229,6 +231,8 @@ class _Walk:
 
     def _produce(self, t: Term, environment: Environment) -> View:
         match t:
+            case Literal():
+                pass
             case Apply(function, arguments):
                 for u in arguments:
                     self._touch(self._view(u, environment))
@@ -323,7 +327,7 @@ class _Walk:
         return (_FAR_ACCESS if far else 1.0) + index_arithmetic
 
 
-_SPACES = {ToGlobal: "global", ToLocal: "local", ToPrivate: "private"}
+_SPACES: dict[type[Term], Space] = {ToGlobal: "global", ToLocal: "local", ToPrivate: "private"}
 
 
 def _stride(offset: Index, v: Index) -> int | None:

@@ -13,20 +13,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from relift.egraph.cost import Cost, estimate
 from relift.egraph.explanation import Explainer
+from relift.egraph.saturation import Budget, Request, Stage, saturate
+from relift.semantics.device import DeviceDescription, preset
+
+from relift.egraph.cost import Cost, estimate
 from relift.egraph.extraction import Candidate, Extractor
-from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.rewrites.derivation import BrokenDerivation, Derivation, Step
+from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
-from relift.semantics import patterns
 from relift.semantics.binding import Position, tidy
-from relift.semantics.device import DeviceDescription, preset
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
-from relift.semantics.terms import Apply, Call, Combine, Pattern, Term, subterms
-from relift.semantics.types import Array, Scalar, type_sizes
+from relift.semantics.terms import Term, subterms
+from relift.semantics.types import Array, type_sizes
+from relift.semantics.views import is_layout
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -108,31 +109,39 @@ def optimize(
     started = time.monotonic()
     device = preset(target) if isinstance(target, str) else target
     source = program.at(sizes or {})
-    steps, body = _prepare(source)
+    prepared = _prepare(source)
+    start = Program(source.name, source.parameters, prepared[-1][1] if prepared else source.body)
     request = Request(
-        Program(source.name, source.parameters, body),
+        start,
         STAGES,
         NORMAL_FORM,
-        tiles=_tiles(body, device),
-        lanes=_lanes(body, device),
+        tiles=_tiles(start.body, device),
+        lanes=_lanes(start.body, device),
         policy=float,
         budget=Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb),
     )
     saturation = saturate(request, progress)
-    extractor = Extractor(saturation.snapshot, device)
-    found = [
-        _finish(source, steps, candidate, saturation, device, float, explain=False)
-        for candidate in extractor.candidates(float, most=24)
-    ]
-    found.sort(key=lambda item: item[0].seconds)
+    found: list[tuple[Cost, Candidate]] = []
+    for candidate in Extractor(saturation.snapshot, device).candidates(float, most=32):
+        low = Program(source.name, source.parameters, candidate.low)
+        found.append((estimate(low, device), candidate))
     if not found:
         raise NoProgram(
-            f"no runnable program was found for {source.name} ({saturation.stopped}); "
-            "give the search a larger budget"
+            f"no program that OpenCL can run was found for {source.name} ({saturation.stopped}); "
+            "give the search a larger budget, or store an intermediate array with to_global"
         )
-    results = []
-    for cost, candidate, _ in found[:top]:
-        results.append(_derived(source, steps, candidate, cost, saturation, float))
+    found.sort(key=lambda item: item[0].seconds)
+    explainer = Explainer(saturation)
+    results: list[Found] = []
+    for cost, candidate in found[:top]:
+        steps = [step for step, _ in prepared]
+        steps += explainer.explain(start.body, candidate.high)
+        derivation = _lowered(program, sizes or {}, steps, candidate, float)
+        results.append(
+            Found(
+                Program(source.name, source.parameters, tidy(derivation.result)), cost, derivation
+            )
+        )
     return Optimized(
         source,
         tuple(results),
@@ -142,3 +151,76 @@ def optimize(
         time.monotonic() - started,
         saturation.firings,
     )
+
+
+def _lowered(
+    origin: Program,
+    sizes: Mapping[str, int],
+    steps: Sequence[Step],
+    candidate: Candidate,
+    policy: FloatPolicy,
+) -> Derivation:
+    """The whole derivation: the steps that the e-graph explains, then the candidate's lowerings."""
+    explained = Derivation(origin, sizes, tuple(steps), candidate.high, policy)
+    t = explained.replay(RULES)[-1]
+    lowerings: list[Step] = []
+    for step in candidate.lowering:
+        rule = RULES[step.rule]
+        t, filling = apply_rule(rule, t, step.position, choices=step.choices, policy=policy)
+        lowerings.append(Step(step.rule, step.direction, step.position, filling, step.choices))
+    return Derivation(origin, sizes, (*steps, *lowerings), t, policy)
+
+
+def _prepare(program: Program) -> list[tuple[Step, Term]]:
+    """A copy of every element of a program that only moves data, as steps with the terms they give."""
+    steps: list[tuple[Step, Term]] = []
+    t, position = program.body, ()
+    if not is_layout(t):
+        return steps
+    inner = t.type
+    places: Position = position
+    while isinstance(inner, Array):
+        rule = RULES["insert_copy"]
+        t, filling = apply_rule(rule, t, places)
+        steps.append((Step(rule.name, "forward", places, filling), t))
+        places, inner = (*places, "f"), inner.element
+    return steps
+
+
+def _lengths(t: Term) -> list[int]:
+    """The lengths of all arrays that occur, largest first."""
+    found = {n for u, _ in subterms(t) for size in type_sizes(u.type) if (n := size.constant)}
+    return sorted(found, reverse=True)
+
+
+def _tiles(t: Term, device: DeviceDescription) -> tuple[int, ...]:
+    """Chunk lengths that give every unit of the device a few chunks of the longest array."""
+    longest = _lengths(t)[:1]
+    counts = (32 * device.compute_units,) if device.kind == "cpu" else (64 * device.compute_units,)
+    found = {
+        n // k
+        for n in longest
+        for wanted in counts
+        for k in (_divisor_near(n, wanted),)
+        if k is not None and 1 < k < n
+    }
+    return tuple(sorted(found))
+
+
+def _divisor_near(n: int, wanted: int) -> int | None:
+    """The divisor of n closest to `wanted` in ratio, preferring a quotient that vectors divide."""
+    divisors = [k for k in range(1, min(n, 64 * wanted) + 1) if n % k == 0]
+    return min(
+        divisors,
+        key=lambda k: ((n // k) % 16 != 0, max(k, wanted) / min(k, wanted)),
+        default=None,
+    )
+
+
+def _lanes(t: Term, device: DeviceDescription) -> tuple[int, ...]:
+    """The widest vectors of the device, and OpenCL's smaller ones, that divide some array."""
+    lengths = _lengths(t)
+    fitting = [
+        w for w in (16, 8, 4, 2) if w <= device.vector_width and any(n % w == 0 for n in lengths)
+    ]
+    return tuple(fitting[:2])

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, apply_rule
@@ -352,3 +353,16 @@ def _user_function(f: Mapping[str, Any]) -> UserFunction:
 def write_json(derivation: Derivation) -> str:
     """The text of a derivation file."""
     return json.dumps(to_json(derivation), indent=1) + "\n"
+
+
+def read_json(path: Path, rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation in a file; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise BrokenDerivation(f"cannot read {path}: {error.strerror}", place="") from None
+    except ValueError:
+        raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
+    if not isinstance(data, dict):
+        raise BrokenDerivation(f"{path} is not a derivation", place="")
+    return from_json(data, rules)

@@ -5,9 +5,6 @@ reduce_seq f z . map g     =  reduce_seq (\\acc x. f acc (g x)) z
 zip (map f xs) ys          =  map (\\p. (f p0, p1)) (zip xs ys)
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, n

@@ -5,9 +5,6 @@ They are directed because which one applies depends on the place in the program:
 among them by context, and the compiler refuses a term that nests them in a way OpenCL does not have.
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, n

@@ -6,9 +6,6 @@ reduce op z . join       =  reduce op z . map (reduce op z)
 reduce op z              =  reduce_seq op z
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, k, m, n

@@ -6,9 +6,6 @@ split m . map f      =  map (map f) . split m
 map f . join         =  join . map (map f)
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m

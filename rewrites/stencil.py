@@ -4,9 +4,6 @@ slide size step          =  join . map (slide size step) . slide (size + k step)
 map (map f) . slide s t  =  slide s t . map f
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, left, n, q, right, size, step

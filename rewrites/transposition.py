@@ -5,9 +5,6 @@ map (map f) . transpose          =  transpose . map (map f)
 map (\\x. map (\\y. h x y) ys) xs  =  transpose (map (\\y. map (\\x. h x y) xs) ys)
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, k, m, n

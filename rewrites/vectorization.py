@@ -6,9 +6,6 @@ reduce op z              =  reduce op z . as_scalar . singleton . reduce (vector
                               . as_vector w                               (op a commutative monoid)
 """
 
-# mypy: disable-error-code="valid-type"
-# (the annotations of a rule are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
 from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, k, w

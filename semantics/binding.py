@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from relift.semantics.terms import (
     Apply,
@@ -43,15 +43,18 @@ def map_children(
         case MakeTuple():
             return replace(t, parts=tuple(on_term(u) for u in t.parts))
         case Get():
-            return replace(t, of=on_term(t.of))
+            return _component(t, on_term(t.of))
         case Pattern():
-            return replace(
-                t,
-                **{
-                    place: on_lambda(u) if isinstance(u, Lambda) else on_term(u)
-                    for place, u in children(t)
-                },
-            )
+            changes: dict[str, Any] = {
+                place: on_lambda(u) if isinstance(u, Lambda) else on_term(u)
+                for place, u in children(t)
+            }
+            return replace(t, **changes)
+
+
+def _component(t: Get, of: Term) -> Term:
+    """The component that `t` takes, of another tuple; of one written out it is the part itself."""
+    return of.parts[t.index] if isinstance(of, MakeTuple) else replace(t, of=of)
 
 
 def substitute(t: Term, values: Mapping[str, Term]) -> Term:
@@ -178,17 +181,18 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
         return new
     place, rest = position[0], position[1:]
     here = dict(children(t))[place]
-    changed: Term | Lambda
+    changed: Any
     if isinstance(here, Lambda):
         changed = Lambda(here.parameters, replace_at(here.body, rest, new))
     else:
         changed = replace_at(here, rest, new)
     if "." in place:
-        field_name, index = place.split(".")
-        items = list(getattr(t, field_name))
+        place, index = place.split(".")
+        items = list(getattr(t, place))
         items[int(index)] = changed
-        return replace(t, **{field_name: tuple(items)})
-    return replace(t, **{place: changed})
+        changed = tuple(items)
+    update: dict[str, Any] = {place: changed}
+    return replace(t, **update)
 
 
 def positions(t: Term) -> Iterator[tuple[Position, Term]]:

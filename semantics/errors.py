@@ -15,12 +15,15 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class ReliftError(Exception):
-    """A message for the user; `place` is the line of the user's file that caused it, where known."""
+    """A message for the user; `place` is the line of the user's file that caused it, where known.
+
+    It is found on the stack unless it is given; an empty one says that no line is to blame.
+    """
 
     def __init__(self, message: str, place: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.place = place or callers_line()
+        self.place = callers_line() if place is None else place
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

@@ -143,10 +143,10 @@ def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
         g, x, s = factored
         q, r = divide_with_remainder(x, d // g)
         return recombined(quotient + q), recombined(g * r + s)
-    k = shift(rest, d)
-    dividend = rest + k * d
+    shifted = shift(rest, d)
+    dividend = rest + shifted * d
     q, r = Size.atom(Quotient(dividend, d)), Size.atom(Remainder(dividend, d))
-    return recombined(quotient + q - k), r
+    return recombined(quotient + q - shifted), r
 
 
 def parts_by_divisibility(e: Index, d: Size) -> tuple[Index, Index]:
@@ -487,7 +487,9 @@ def as_c(e: Index, suffix: str = "") -> str:
         if len(factors) == 1 and abs(c) == 1 and factors[0].startswith("("):
             factors = [factors[0][1:-1]]  # / and % bind closer than + and -
         text = "*".join([str(abs(c))] * (abs(c) != 1 or not factors) + factors)
-        texts.append(("-" if c < 0 else "") + text if not texts else (" - " if c < 0 else " + ") + text)
+        texts.append(
+            ("-" if c < 0 else "") + text if not texts else (" - " if c < 0 else " + ") + text
+        )
     return "".join(texts) or "0"
 
 

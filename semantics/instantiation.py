@@ -70,8 +70,8 @@ class Filling:
                 return Apply(
                     function, tuple(self._term(u, bound) for u in arguments), self.type(of)
                 )
-            case Call(function, arguments, of):
-                return Call(function, tuple(self._term(u, bound) for u in arguments), of)
+            case Call(user, arguments, of):
+                return Call(user, tuple(self._term(u, bound) for u in arguments), of)
             case Combine(operator, left, right):
                 return combine(
                     self.operator(operator), self._term(left, bound), self._term(right, bound)
@@ -82,11 +82,11 @@ class Filling:
                 return component(self._term(of, bound), index)
             case Metavariable(name, arguments, of):
                 filled = tuple(self._term(u, bound) for u in arguments)
-                function = self.functions.get(name)
-                if function is None:
+                f = self.functions.get(name)
+                if f is None:
                     return Metavariable(name, filled, self.type(of))
-                names = (x.name for x in function.parameters)
-                return substitute(function.body, dict(zip(names, filled, strict=True)))
+                names = (x.name for x in f.parameters)
+                return substitute(f.body, dict(zip(names, filled, strict=True)))
             case Pattern():
                 return build(
                     type(t), [self._field(getattr(t, f), bound) for f in t.signature.parameters]

@@ -34,6 +34,7 @@ from relift.semantics.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
+    UserFunction,
     Var,
     Vectorized,
 )
@@ -56,6 +57,10 @@ class Numeric:
     def apply(self, function: str, arguments: list[Value]) -> Value:
         with np.errstate(over="ignore", invalid="ignore"):
             return SCALAR_FUNCTIONS[function].meaning(*arguments)
+
+    def call(self, function: UserFunction, arguments: list[Value]) -> Value:
+        """A user function that is opaque C: what its Python twin says."""
+        return function.twin(*arguments)
 
 
 class Exact(Numeric):
@@ -113,10 +118,13 @@ def denote(t: Term, world: World) -> Callable[[Environment], Value]:
             parts = [denote(u, world) for u in arguments]
             apply = world.domain.apply
             return lambda env: apply(function, [part(env) for part in parts])
-        case Call(function, arguments):
+        case Call(user, arguments):
             parts = [denote(u, world) for u in arguments]
-            twin = function.twin
-            return lambda env: twin(*[part(env) for part in parts])
+            if user.body is not None:
+                traced = _denote_lambda(user.body, world)({})
+                return lambda env: traced(*[part(env) for part in parts])
+            call = world.domain.call
+            return lambda env: call(user, [part(env) for part in parts])
         case Combine(operator, left, right):
             op = denote_operator(operator, left.type, world)
             x, y = denote(left, world), denote(right, world)

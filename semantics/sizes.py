@@ -204,7 +204,7 @@ class Size:
         >>> (nat("n") - 1).surely_at_least(0), (Size.atom(Name("k")) - 1).surely_at_least(0)
         (True, False)
         """
-        least = {
+        least: dict[str, Size] = {
             a: a.least + Size.atom(str(a)) for a in self.atoms() if isinstance(a, Name) and a.least
         }
         shifted = self.substitute(least) - bound

@@ -330,7 +330,7 @@ def _operand_type(operator: Operator) -> Type | None:
         case OperatorMetavariable(_, element):
             return element
         case Vectorized(width, inner):
-            element = _operand_type(inner)
-            return None if element is None else Vector(element, width)
+            lane = _operand_type(inner)
+            return None if lane is None else Vector(lane, width)
         case BinaryOperator():
             return None

@@ -203,7 +203,11 @@ def memories(name: str, t: Type, space: Space = "global") -> tuple[Memory, ...]:
     >>> [(m.name, m.scalar, m.cells) for m in memories("ps", tup(f32, i32)[4])]
     [('ps_0', f32, 4), ('ps_1', i32, 4)]
     """
-    return tuple(dict.fromkeys(leaf.memory for leaf in leaves(stored(name, t, space)) if isinstance(leaf, Cell)))
+    return tuple(
+        dict.fromkeys(
+            leaf.memory for leaf in leaves(stored(name, t, space)) if isinstance(leaf, Cell)
+        )
+    )
 
 
 def inputs(*parameters: Input) -> Environment:
@@ -313,7 +317,9 @@ def _layout(t: Pattern, data: ArrayView) -> View:
 
 def split_view(data: ArrayView, m: Size) -> ArrayView:
     """The view of `split(m, xs)`, from that of xs."""
-    return ArrayView(data.length // m, lambda i: ArrayView(m, lambda j: data.at(recombined(m * i + j))))
+    return ArrayView(
+        data.length // m, lambda i: ArrayView(m, lambda j: data.at(recombined(m * i + j)))
+    )
 
 
 def join_view(data: ArrayView, m: Size) -> ArrayView:
@@ -329,7 +335,8 @@ def transpose_view(data: ArrayView, m: Size) -> ArrayView:
 def as_vector_view(data: ArrayView, width: Size) -> ArrayView:
     """The view of `as_vector(width, xs)`, from that of xs."""
     return ArrayView(
-        data.length // width, lambda i: VectorView(width, lambda j: data.at(recombined(width * i + j)))
+        data.length // width,
+        lambda i: VectorView(width, lambda j: data.at(recombined(width * i + j))),
     )
 
 
@@ -364,7 +371,7 @@ def guarded(condition: Condition, inside: View, outside: View) -> View:
         case TupleView(parts), TupleView(others):
             pairs = zip(parts, others, strict=True)
             return TupleView(tuple(guarded(condition, p, q) for p, q in pairs))
-        case (Cell() | Value() | Guarded()), (Cell() | Value() | Guarded()):
+        case ((Cell() | Value() | Guarded()), (Cell() | Value() | Guarded())):
             return Guarded(condition, inside, outside)
         case _:
             raise AssertionError(f"cannot happen: {inside} and {outside} differ in type")
@@ -396,18 +403,23 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
             return None
 
 
+def invertible_data(t: Term) -> Term | None:
+    """The data of t when t is a layout pattern that `peel` inverts, else None."""
+    match t:
+        case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
+            return data
+        case Map(f, data) if _invertible(f):
+            return data
+        case _:
+            return None
+
+
 def _invertible(f: Lambda) -> bool:
     """Whether f applies invertible layout patterns to its argument and nothing else."""
-    body, probe = f.body, f.parameters[0]
-    while body != probe:
-        match body:
-            case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
-                body = data
-            case Map(inner, data) if _invertible(inner):
-                body = data
-            case _:
-                return False
-    return True
+    body: Term | None = f.body
+    while body is not None and body != f.parameters[0]:
+        body = invertible_data(body)
+    return body is not None
 
 
 def _through(body: Term, target: View) -> View:

@@ -78,7 +78,7 @@ from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
 
 if TYPE_CHECKING:
     from relift.compiler.devices import devices
-    from relift.compiler.generate import compile_program as compile
+    from relift.compiler.program import compile_program as compile
     from relift.egraph.checking import check
     from relift.egraph.search import optimize
 
@@ -87,7 +87,7 @@ __version__ = "0.1.0"
 # What pulls in egglog, pyopencl or hypothesis is imported when it is first used.
 _LATE = {
     "check": ("relift.egraph.checking", "check"),
-    "compile": ("relift.compiler.generate", "compile_program"),
+    "compile": ("relift.compiler.program", "compile_program"),
     "devices": ("relift.compiler.devices", "devices"),
     "optimize": ("relift.egraph.search", "optimize"),
 }

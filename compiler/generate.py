@@ -1,0 +1,565 @@
+"""The body of a kernel, from a low-level term.
+
+A term is *viewed* where its value is read: layouts become index functions, and what computes is emitted
+before the reader and viewed where its result lies.  It is *written* where its result has a place already:
+parallel and sequential maps become work-items and loops around the writing of one element, and invertible
+layouts change the place.  Scalars, vectors and tuples of them are *evaluated* to C expressions.
+
+Equal terms that compute, with the same values of their variables, are computed once in a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from relift.compiler.barriers import Barriers
+from relift.compiler.cells import Addressing, Lane
+from relift.compiler.emitter import Emitter, c_name, words
+from relift.compiler.expressions import (
+    CExpression,
+    as_mask,
+    bare,
+    c_type,
+    literal,
+    memory_type,
+    spread,
+)
+from relift.compiler.functions import Functions, function_name, header, scalar_of
+from relift.compiler.threads import Threads, number
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices import Index, depends_on, variable
+from relift.semantics.interpreter import operator_lambda
+from relift.semantics.patterns import (
+    MapGlb,
+    MapLcl,
+    MapSeq,
+    MapVec,
+    MapWrg,
+    ReduceSeq,
+    Splat,
+    ToGlobal,
+    ToLocal,
+    ToPrivate,
+    Zip,
+)
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Operator,
+    Term,
+    UserFunction,
+    Var,
+    Vectorized,
+    free_variables,
+    subterms,
+)
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
+from relift.semantics.views import (
+    ArrayView,
+    Cell,
+    Environment,
+    Guarded,
+    Leaf,
+    Memory,
+    TupleView,
+    Value,
+    VectorView,
+    View,
+    array,
+    is_layout,
+    leaves,
+    memories,
+    name_of,
+    peel,
+    stored,
+    tuple_view,
+    vector,
+    view,
+)
+
+Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
+"""The C expressions of a scalar, a vector (then all have lanes) or a tuple of them."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A term that was computed, the views of its free variables then, and the view of its result."""
+
+    term: Term
+    bindings: tuple[View, ...]
+    result: View
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a term stands: its variables, the lanes around it, and what its block has computed already."""
+
+    environment: Environment
+    lane: Lane | None = None
+    computed: tuple[list[Computed], ...] = field(default_factory=lambda: ([],))
+
+    def bind(self, f: Lambda, *views: View) -> Scope:
+        """The scope of the body of f."""
+        return replace(self, environment=self.environment.bind(f, *views))
+
+    def block(self) -> Scope:
+        """The scope inside a new block of C: what is computed there is unknown outside."""
+        return replace(self, computed=(*self.computed, []))
+
+    def bindings(self, t: Term) -> tuple[View, ...]:
+        """The views of the free variables of t."""
+        return tuple(self.environment.variables[name] for name in sorted(free_variables(t)))
+
+
+class Generator:
+    """Emits the statements of one kernel, or of one C function."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        functions: Functions,
+        threads: Threads | None = None,
+        addressing: Addressing | None = None,
+    ) -> None:
+        self.emitter = emitter
+        self.functions = functions
+        self.threads = threads or Threads((1,), (1,), frozenset())
+        self.addressing = addressing or Addressing()
+        self.barriers = Barriers(emitter, active=self.threads.group_size > 1)
+        self.local_arrays: list[Memory] = []
+        self._lanes = 0
+
+    # ---- writing: the result has a place
+
+    def write(self, t: Term, target: View, scope: Scope) -> None:
+        """Emit what computes t into `target`."""
+        if is_layout(t):
+            self.copy(self.view(t, scope), target, scope)
+            return
+        match t:
+            case MapSeq(f, xs):
+                data = array(self.view(xs, scope))
+                places = array(target)
+
+                def element(i: Index, inner: Scope) -> None:
+                    self.write(f.body, places.at(i), self.applied(f, inner, data.at(i)))
+
+                with self.around_loop(f.body):
+                    self.loop(data, scope, element)
+            case MapGlb() | MapWrg() | MapLcl():
+                self.parallel(t, target, scope)
+            case ToGlobal(xs):
+                self.write(xs, target, scope)
+            case Zip(xs, ys):
+                self.write(xs, _component(target, 0), scope)
+                self.write(ys, _component(target, 1), scope)
+            case MakeTuple(parts):
+                for part, place in zip(parts, tuple_view(target).parts, strict=True):
+                    self.write(part, place, scope)
+            case ToLocal() | ToPrivate() if isinstance(t.type, Array):
+                self.copy(self.view(t, scope), target, scope)
+            case _ if (peeled := peel(t, target)) is not None:
+                self.write(*peeled, scope)
+            case _:
+                assert not isinstance(t.type, Array), f"cannot happen: {name_of(t)} has no inverse"
+                self.store(self.evaluate(t, scope), target, scope)
+
+    def copy(self, source: View, target: View, scope: Scope) -> None:
+        """Emit loops that copy what a view shows."""
+        match source, target:
+            case ArrayView(), ArrayView(_, place):
+                self.loop(source, scope, lambda i, inner: self.copy(source.at(i), place(i), inner))
+            case TupleView(parts), TupleView(places):
+                for part, at in zip(parts, places, strict=True):
+                    self.copy(part, at, scope)
+            case _:
+                self.store(self.read(source, scope), target, scope)
+
+    def parallel(self, t: MapGlb | MapWrg | MapLcl, target: View, scope: Scope) -> None:
+        """Emit one element of a parallel map, for the work-item or work-group that has it."""
+        data, places = array(self.view(t.xs, scope)), array(target)
+        n, count = number(data.length), self.threads.count(t)
+        name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
+        inner = scope if n == count else scope.block()
+
+        def element(i: Index) -> None:
+            self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
+
+        nest = self.barriers.unit() if isinstance(t, MapLcl) else nullcontext()
+        with nest:
+            if n == count:
+                element(variable(name, n))
+            elif n < count:
+                with self.emitter.block(f"if ({name} < {n})"):
+                    element(variable(name, n))
+            else:
+                i = self.emitter.fresh("i")
+                int_type = "long" if self.addressing.suffix else "int"
+                with self.emitter.block(
+                    f"for ({int_type} {i} = {name}; {i} < {n}; {i} += {count})"
+                ):
+                    element(variable(i, n))
+
+    def loop(self, data: ArrayView, scope: Scope, body: Callable[[Index, Scope], None]) -> None:
+        """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
+        n = number(data.length)
+        if n == 1:
+            body(Size.of(0), scope)
+        elif _over_lanes(data):
+            for k in range(n):
+                with self.barriers.loop_body():
+                    body(Size.of(k), scope)
+        elif n > 1:
+            i = self.emitter.fresh("i")
+            int_type = "long" if self.addressing.suffix else "int"
+            self.barriers.before_statement()
+            with (
+                self.emitter.block(f"for ({int_type} {i} = 0; {i} < {n}; ++{i})"),
+                self.barriers.loop_body(),
+            ):
+                body(variable(i, n), scope.block())
+
+    def around_loop(self, body: Term) -> AbstractContextManager[None]:
+        """A loop without `to_local` needs no barrier inside, so one before it is enough."""
+        fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
+        return nullcontext() if fills else self.barriers.unit()
+
+    def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
+        """The scope of the body of f, where what is read from memory more than once has a register."""
+        views: list[View] = []
+        for x, v in zip(f.parameters, arguments, strict=True):
+            if _reused(x, f.body) and all(isinstance(leaf, Cell | Guarded) for leaf in leaves(v)):
+                v = self.hold(self.read(v, scope), x.type, x.name, scope)
+            views.append(v)
+        return scope.bind(f, *views)
+
+    def store(self, value: Tree, target: View, scope: Scope) -> None:
+        """Emit the writing of an evaluated value."""
+        match value, target:
+            case tuple(parts), TupleView(places):
+                for part, place in zip(parts, places, strict=True):
+                    self.store(part, place, scope)
+            case _, VectorView(width, at):
+                lane = self.fresh_lane(width, scope)
+                self.store(value, at(lane.index), replace(scope, lane=lane))
+            case CExpression(), (Cell() | Value() | Guarded()):
+                if scope.lane is not None and value.width is not None:
+                    value = self.named(value, "v")
+                if isinstance(target, Cell):
+                    self.barriers.on_write(target.memory)
+                for statement in self.addressing.store(target, value, scope.lane):
+                    self.statement(statement)
+            case _:
+                raise AssertionError(f"cannot happen: {value} does not fit {target}")
+
+    # ---- reading: where a value lies
+
+    def view(self, t: Term, scope: Scope) -> View:
+        """Emit what t computes and say where its result lies."""
+        return view(
+            t, scope.environment, lambda u, env: self.produce(u, replace(scope, environment=env))
+        )
+
+    def produce(self, t: Term, scope: Scope) -> View:
+        """Emit a term that computes, unless an equal one was emitted in this block already."""
+        if isinstance(t, Literal):
+            e = literal(t)
+            return Value(e.text, e.scalar)
+        bindings = scope.bindings(t)
+        for known in (c for block in scope.computed for c in block):
+            if known.term == t and all(
+                a is b for a, b in zip(known.bindings, bindings, strict=True)
+            ):
+                return known.result
+        result = self._produce(t, scope)
+        if scope.lane is None:
+            scope.computed[-1].append(Computed(t, bindings, result))
+        return result
+
+    def _produce(self, t: Term, scope: Scope) -> View:
+        match t:
+            case ReduceSeq():
+                return self.reduce(t, scope)
+            case ToLocal(xs):
+                return self.into_memory(xs, "local", scope)
+            case ToPrivate(xs) if isinstance(xs.type, Array):
+                return self.into_memory(xs, "private", scope)
+            case ToPrivate(xs):
+                return self.hold(self.evaluate(xs, scope), xs.type, "v", scope)
+            case _:
+                return self.hold(self.evaluate(t, scope), t.type, "v", scope)
+
+    def into_memory(self, t: Term, space: str, scope: Scope) -> View:
+        """Emit t into new local or private memory."""
+        name = self.emitter.fresh("tile" if space == "local" else "own")
+        where = stored(name, t.type, "local" if space == "local" else "private")
+        for memory in memories(name, t.type, "local" if space == "local" else "private"):
+            if space == "local":
+                self.local_arrays.append(memory)
+            else:
+                cells = number(memory.cells)
+                self.statement(f"{memory_type(memory.scalar)} {memory.name}[{cells}];")
+        self.write(t, where, scope)
+        return where
+
+    def reduce(self, t: ReduceSeq, scope: Scope) -> View:
+        """Emit a loop that folds into registers."""
+        f = t.f
+        hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
+        start = self.evaluate(t.init, scope)
+        data = array(self.view(t.xs, scope))
+        width = None if scope.lane is None else scope.lane.width
+        accumulator = self.hold(_widened(start, width), t.init.type, hint, scope, fixed=False)
+
+        def step(i: Index, inner: Scope) -> None:
+            value = self.evaluate(f.body, self.applied(f, inner, accumulator, data.at(i)))
+            self.assign(accumulator, _widened(value, width), inner)
+
+        with self.around_loop(f.body):
+            self.loop(data, scope, step)
+        return accumulator
+
+    def assign(self, registers: View, value: Tree, scope: Scope) -> None:
+        """Emit the assignment of all registers at once: no component sees another's new value."""
+        targets = _registers(registers)
+        values = _flat(value)
+        for j, target in enumerate(targets):
+            later = set().union(*(words(w.text) for w in values[j + 1 :]))
+            if target.text in later:
+                values = [self.named(w, "v") for w in values]
+                break
+        for target, v in zip(targets, values, strict=True):
+            if target.text != v.text:
+                self.statement(f"{target.text} = {bare(_register_text(v))};")
+
+    def hold(self, value: Tree, t: Type, hint: str, scope: Scope, *, fixed: bool = True) -> View:
+        """Emit registers with a value; `fixed` ones keep it, so a constant or a register needs no new one."""
+
+        def held(part: Tree, name: str) -> Tree:
+            if isinstance(part, tuple):
+                return tuple(held(p, f"{name}_{i}") for i, p in enumerate(part))
+            return self.named(part, name, fixed=fixed)
+
+        return as_view(held(value, hint), t, None if scope.lane is None else scope.lane.index)
+
+    def named(self, e: CExpression, hint: str, *, fixed: bool = True) -> CExpression:
+        """e as a register of its own; e itself when it is one already, or a scalar constant."""
+        if fixed and (e.text.isidentifier() or (e.width is None and not words(e.text))):
+            return e
+        name = self.emitter.fresh(hint)
+        qualifier = "const " if fixed else ""
+        text = bare(_register_text(e))
+        self.statement(f"{qualifier}{c_type(e.scalar, e.width)} {name} = {text};")
+        return CExpression(name, e.scalar, e.width)
+
+    # ---- evaluating: values as C expressions
+
+    def evaluate(self, t: Term, scope: Scope) -> Tree:
+        """The C expressions of a value that is no array."""
+        match t:
+            case Literal():
+                return literal(t)
+            case Apply(function, arguments):
+                return self.functions.apply(function, [self.scalar(u, scope) for u in arguments])
+            case Call(function, arguments):
+                values = [self.scalar(u, scope) for u in arguments]
+                return self.call(function, values)
+            case Combine(operator, left, right):
+                return self.combine(operator, left, right, scope)
+            case MakeTuple(parts):
+                return tuple(self.evaluate(part, scope) for part in parts)
+            case MapVec(f, v) if not is_layout(f.body):
+                assert isinstance(v.type, Vector), "cannot happen: map_vec of no vector"
+                lane = self.fresh_lane(v.type.width, scope)
+                element = vector(self.view(v, scope)).lane(lane.index)
+                inside = self.applied(f, replace(scope, lane=lane), element)
+                return _widened(self.evaluate(f.body, inside), lane.width)
+            case Splat(width, x):
+                return _widened(self.evaluate(x, scope), number(width))
+            case _:
+                return self.read(self.view(t, scope), scope)
+
+    def scalar(self, t: Term, scope: Scope) -> CExpression:
+        """The C expression of a scalar."""
+        e = self.evaluate(t, scope)
+        assert isinstance(e, CExpression), f"cannot happen: {name_of(t)} is no scalar"
+        return e
+
+    def combine(self, operator: Operator, left: Term, right: Term, scope: Scope) -> Tree:
+        """An operator's function, with its arguments in place of its parameters."""
+        match operator:
+            case BinaryOperator():
+                f = operator_lambda(operator, left.type)
+                arguments = [self.argument(f, i, u, scope) for i, u in enumerate((left, right))]
+                return self.evaluate(f.body, scope.bind(f, *arguments))
+            case Vectorized(width, inner):
+                lane = self.fresh_lane(width, scope)
+                views = [self.argument(None, i, u, scope) for i, u in enumerate((left, right))]
+                lanes = [vector(v).lane(lane.index) for v in views]
+                value = self.lanewise(inner, lanes, left.type, replace(scope, lane=lane))
+                return _widened(value, lane.width)
+            case _:
+                raise AssertionError("cannot happen: a metavariable in a program")
+
+    def lanewise(self, operator: Operator, lanes: list[View], t: Type, scope: Scope) -> Tree:
+        """One operation on all lanes."""
+        assert isinstance(t, Vector), "cannot happen: lanes of no vector"
+        if not isinstance(operator, BinaryOperator):
+            raise Unsupported("a vector of vectors; vectorize an operator on scalars once")
+        f = operator_lambda(operator, t.element)
+        return self.evaluate(f.body, scope.bind(f, *lanes))
+
+    def call(self, function: UserFunction, values: Sequence[CExpression]) -> CExpression:
+        """A user function, applied to scalars or to all lanes."""
+        width = next((e.width for e in values if e.width is not None), None)
+        if function.body is None:
+            if width is not None:
+                values = [self.named(e, "v") for e in values]
+            return self.functions.call_opaque(function, values, width)
+        name = function_name(function, width)
+        if name not in self.functions.definitions:
+            self.functions.define(name, self._traced(function, function.body, width))
+        texts = [spread(e, width).text for e in values]
+        return CExpression(f"{name}({', '.join(texts)})", scalar_of(function.result), width)
+
+    def _traced(self, function: UserFunction, body: Lambda, width: int | None) -> str:
+        """The definition of a traced user function, for scalars or for vectors."""
+        parameters = [c_name(p) for p in function.parameters]
+        emitter = Emitter(parameters)
+        lane = None if width is None else Lane(variable("lane", width), width)
+        views = [
+            as_view(CExpression(p, scalar_of(t), width), t, None if lane is None else lane.index)
+            for p, t in zip(parameters, function.types, strict=True)
+        ]
+        scope = Scope(Environment(), lane).bind(body, *views)
+        result = spread(Generator(emitter, self.functions).scalar(body.body, scope), width)
+        emitter.line(f"return {bare(_register_text(result))};")
+        return "\n".join([header(function, width, parameters), *emitter.lines, "}"])
+
+    def argument(self, f: Lambda | None, index: int, t: Term, scope: Scope) -> View:
+        """An argument as a view; in a register where it is long and used more than once."""
+        if is_layout(t):
+            return self.view(t, scope)
+        value = self.evaluate(t, scope)
+        if f is None or _uses(f, index) <= 1:
+            return as_view(value, t.type, None if scope.lane is None else scope.lane.index)
+        return self.hold(value, t.type, "v", scope)
+
+    def read(self, v: View, scope: Scope) -> Tree:
+        """The C expressions of what a view shows."""
+        match v:
+            case TupleView(parts):
+                return tuple(self.read(part, scope) for part in parts)
+            case VectorView(width, at):
+                lane = self.fresh_lane(width, scope)
+                value = self.read(at(lane.index), replace(scope, lane=lane))
+                return _widened(value, lane.width)
+            case Cell() | Value() | Guarded():
+                self._note_reads(v)
+                return self.addressing.load(v, scope.lane)
+            case ArrayView():
+                raise AssertionError("cannot happen: an array is no expression")
+
+    def _note_reads(self, leaf: Leaf) -> None:
+        match leaf:
+            case Cell(memory):
+                self.barriers.on_read(memory)
+            case Guarded(_, inside, outside):
+                self._note_reads(inside)
+                self._note_reads(outside)
+            case Value():
+                pass
+
+    # ---- small things
+
+    def statement(self, text: str) -> None:
+        """Emit one statement, after the barrier that it may need."""
+        self.barriers.before_statement()
+        self.emitter.line(text)
+
+    def fresh_lane(self, width: Size, scope: Scope) -> Lane:
+        """A lane variable for a new vector operation."""
+        if scope.lane is not None:
+            raise Unsupported(
+                "a vector inside a vector operation; OpenCL has no vectors of vectors"
+            )
+        self._lanes += 1
+        return Lane(variable(f"lane_{self._lanes}", width), number(width))
+
+
+def as_view(value: Tree, t: Type, lane: Index | None) -> View:
+    """Evaluated registers as a view; inside a vector operation, those with lanes show lane `lane`."""
+    match t, value:
+        case Tuple(types), tuple(parts):
+            pairs = zip(parts, types, strict=True)
+            return TupleView(tuple(as_view(part, of, lane) for part, of in pairs))
+        case Vector(element, width), _:
+            return VectorView(width, lambda i: as_view(value, element, i))
+        case Scalar(), CExpression():
+            text = _register_text(value)
+            return Value(text, value.scalar, None if value.width is None else lane)
+        case _:
+            raise AssertionError(f"cannot happen: {value} is not of type {t}")
+
+
+def _register_text(e: CExpression) -> str:
+    """e as it is kept: vectors of truth values as int."""
+    return as_mask(e, i32).text if e.scalar == boolean else e.text
+
+
+def _widened(value: Tree, width: int | None) -> Tree:
+    if isinstance(value, tuple):
+        return tuple(_widened(part, width) for part in value)
+    return spread(value, width)
+
+
+def _flat(value: Tree) -> list[CExpression]:
+    if isinstance(value, tuple):
+        return [e for part in value for e in _flat(part)]
+    return [value]
+
+
+def _registers(v: View) -> list[Value]:
+    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
+    return list({leaf.text: leaf for leaf in found}.values())
+
+
+def _component(target: View, index: int) -> View:
+    """Where component `index` of an array of tuples is written."""
+    whole = array(target)
+    return ArrayView(whole.length, lambda i: tuple_view(whole.at(i)).parts[index])
+
+
+def _over_lanes(data: ArrayView) -> bool:
+    """Whether an element of the array is a lane of a register, chosen by its index."""
+    i = variable("?each", data.length)
+    return any(
+        isinstance(leaf, Value) and leaf.lane is not None and depends_on(leaf.lane, i)
+        for leaf in leaves(data.at(i))
+    )
+
+
+def _uses(f: Lambda, index: int) -> int:
+    """How often a parameter occurs; under a lambda it may be used any number of times."""
+    x = f.parameters[index]
+    return sum(2 if bound else 1 for u, bound in subterms(f.body) if u == x)
+
+
+def _reused(x: Var, body: Term) -> bool:
+    """Whether a scalar, or a component of a tuple of scalars, is used more than once."""
+    if isinstance(x.type, Scalar):
+        return sum(2 if bound else 1 for u, bound in subterms(body) if u == x) > 1
+    if not isinstance(x.type, Tuple) or not all(isinstance(t, Scalar) for t in x.type.parts):
+        return False
+    parts = [u.index for u, _ in subterms(body) if isinstance(u, Get) and u.of == x]
+    return len(parts) > len(set(parts))

@@ -1,0 +1,86 @@
+"""A compiled program: source and launch, run on NumPy arrays, saved in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relift.compiler.buffers import Row, flatten, unflatten
+from relift.compiler.launch import Launch, launch_from_json
+from relift.semantics.errors import IllTyped
+from relift.semantics.storage import write_text
+
+if TYPE_CHECKING:
+    from relift.compiler.runtime import Session
+
+SOURCE, LAUNCH = "kernel.cl", "launch.json"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The OpenCL source of all kernels of a program, and how to launch them."""
+
+    source: str
+    plan: Launch
+    _sessions: dict[str, Session] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def launch(self) -> dict[str, Any]:
+        """Buffers, kernels and sizes, as JSON can hold them."""
+        return self.plan.as_json()
+
+    def __call__(self, *arrays: Any, device: str | None = None) -> Any:
+        """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's."""
+        rows = self.session(device).run(self.rows(arrays))
+        return unflatten(rows, self.plan.result.type)
+
+    def timed(
+        self, arrays: tuple[Any, ...], device: str | None = None, repeats: int = 10
+    ) -> list[float]:
+        """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place."""
+        return self.session(device).timed(self.rows(arrays), repeats)
+
+    def rows(self, arrays: tuple[Any, ...]) -> dict[str, Row]:
+        """The arguments by buffer; raises `IllTyped` when they are not what the program takes."""
+        parameters = self.plan.parameters
+        if len(arrays) != len(parameters):
+            wanted = ", ".join(f"{p.name}: {p.type}" for p in parameters)
+            raise IllTyped(
+                f"{self.plan.program} takes {len(parameters)} arguments ({wanted}), "
+                f"{len(arrays)} are given"
+            )
+        rows: dict[str, Row] = {}
+        for p, value in zip(parameters, arrays, strict=True):
+            rows.update(zip(p.buffers, flatten(value, p.type, p.name), strict=True))
+        return rows
+
+    def session(self, device: str | None = None) -> Session:
+        """The program built for a device; kept, so that the next call builds nothing."""
+        from relift.compiler.runtime import Session
+
+        key = device or ""
+        if key not in self._sessions:
+            self._sessions[key] = Session(self.source, self.plan, device)
+        return self._sessions[key]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write kernel.cl and launch.json; a reader never sees half a file."""
+        where = Path(folder)
+        write_text(where / SOURCE, self.source)
+        write_text(where / LAUNCH, json.dumps(self.launch, indent=2) + "\n")
+        return where
+
+
+def load(folder: str | Path) -> Compiled:
+    """What `Compiled.save` wrote; raises `IllTyped` when the folder holds no such thing."""
+    where = Path(folder)
+    try:
+        source = (where / SOURCE).read_text(encoding="utf-8")
+        data = json.loads((where / LAUNCH).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise IllTyped(f"{where} holds no compiled program: {error.filename} is missing") from None
+    except json.JSONDecodeError as error:
+        raise IllTyped(f"{where / LAUNCH} is not JSON: {error}") from None
+    return Compiled(source, launch_from_json(data))

@@ -1,0 +1,147 @@
+"""What a compiled program needs besides its source: buffers, kernels, sizes; as data that JSON can hold.
+
+Types are written as Relift prints them, and read back.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.types import SCALARS, Scalar, Tuple, Type, vec
+
+VERSION = 1
+"""The version of the format; a reader refuses others."""
+
+Role: TypeAlias = Literal["input", "scalar", "temporary", "output"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One argument of the kernels: a row of scalars, or one scalar by value (role `scalar`)."""
+
+    name: str
+    scalar: Scalar
+    cells: int
+    role: Role
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of the program, and the buffers that hold its components in order."""
+
+    name: str
+    type: Type
+    buffers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One launch: the buffers in the order of the arguments, and how many work-items."""
+
+    name: str
+    arguments: tuple[str, ...]
+    total: tuple[int, ...]
+    local: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that is needed to run the kernels of a program, in order."""
+
+    program: str
+    parameters: tuple[Parameter, ...]
+    result: Parameter
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The launch as dictionaries, lists, strings and numbers."""
+        return {
+            "version": VERSION,
+            "program": self.program,
+            "parameters": [_parameter_json(p) for p in self.parameters],
+            "result": _parameter_json(self.result),
+            "buffers": [
+                {"name": b.name, "scalar": str(b.scalar), "cells": b.cells, "role": b.role}
+                for b in self.buffers
+            ],
+            "kernels": [
+                {
+                    "name": k.name,
+                    "arguments": list(k.arguments),
+                    "global": list(k.total),
+                    "local": list(k.local),
+                }
+                for k in self.kernels
+            ],
+        }
+
+
+def launch_from_json(data: Mapping[str, Any]) -> Launch:
+    """The inverse of `as_json`; raises `IllTyped` when the data is of another version or broken."""
+    if data.get("version") != VERSION:
+        raise IllTyped(f"launch.json has version {data.get('version')!r}, {VERSION} is known")
+    try:
+        return Launch(
+            data["program"],
+            tuple(_parameter_from(p) for p in data["parameters"]),
+            _parameter_from(data["result"]),
+            tuple(
+                Buffer(b["name"], SCALARS[b["scalar"]], b["cells"], b["role"])
+                for b in data["buffers"]
+            ),
+            tuple(
+                Kernel(k["name"], tuple(k["arguments"]), tuple(k["global"]), tuple(k["local"]))
+                for k in data["kernels"]
+            ),
+        )
+    except (KeyError, TypeError) as error:
+        raise IllTyped(f"launch.json is broken: {error!r}") from None
+
+
+def _parameter_json(p: Parameter) -> dict[str, Any]:
+    return {"name": p.name, "type": str(p.type), "buffers": list(p.buffers)}
+
+
+def _parameter_from(data: Mapping[str, Any]) -> Parameter:
+    return Parameter(data["name"], read_type(data["type"]), tuple(data["buffers"]))
+
+
+def read_type(text: str) -> Type:
+    """The type that is printed so.
+
+    >>> [read_type(s) for s in ("f32", "(f32, i32[2])[3, 4]", "vec(f32, 4)[8]")]
+    [f32, (f32, i32[2])[3, 4], vec(f32, 4)[8]]
+    """
+    try:
+        return _type(ast.parse(text, mode="eval").body)
+    except (SyntaxError, KeyError, ValueError) as error:
+        raise IllTyped(f"{text!r} is not a type: {error}") from None
+
+
+def _type(node: ast.expr) -> Type:
+    match node:
+        case ast.Name(name):
+            return SCALARS[name]
+        case ast.Tuple(parts):
+            return Tuple(tuple(_type(part) for part in parts))
+        case ast.Call(ast.Name("vec"), [element, ast.Constant(int(width))]):
+            return vec(_type(element), width)
+        case ast.Subscript(element, ast.Tuple(lengths)):
+            return _type(element)[tuple(_number(n) for n in lengths)]
+        case ast.Subscript(element, length):
+            return _type(element)[_number(length)]
+        case _:
+            raise ValueError(ast.unparse(node))
+
+
+def _number(node: ast.expr) -> int:
+    match node:
+        case ast.Constant(int(n)):
+            return n
+        case _:
+            raise ValueError(ast.unparse(node))

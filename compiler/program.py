@@ -1,0 +1,241 @@
+"""All kernels of a program: its source, and how it is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relift.compiler.cells import Addressing
+from relift.compiler.emitter import Emitter, c_name, words
+from relift.compiler.expressions import c_type, memory_type
+from relift.compiler.functions import Functions
+from relift.compiler.generate import Generator, Scope
+from relift.compiler.kernel import Compiled
+from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
+from relift.compiler.spec import check_kernel, check_sizes
+from relift.compiler.stages import Stage, stages_of
+from relift.compiler.threads import Threads, number, threads_of
+from relift.semantics.binding import tidy
+from relift.semantics.language import Program
+from relift.semantics.printer import show
+from relift.semantics.sizes import Size
+from relift.semantics.terms import Call, Input, subterms
+from relift.semantics.types import Scalar, Tuple, Type, f64
+from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
+
+WORK_ITEMS = tuple(f"{kind}_{d}" for kind in ("glb", "wrg", "lcl") for d in range(3))
+"""The numbers of a work-item, called after the maps that it serves."""
+
+INT_LIMIT = 2**31
+"""Kernels with a buffer of this many cells index with `long`."""
+
+
+def compile_program(program: Program, *, contract: bool = True) -> Compiled:
+    """The kernels of a program at concrete sizes whose body is a low-level term (see `spec`).
+
+    With `contract`, the device may round `a*b + c` once instead of twice.  Raises `Unsupported` for
+    terms that are not low-level, `IllTyped` when a size is missing.
+
+    >>> @program
+    ... def double(x: f32[1024]):
+    ...     return map_glb(0)(lambda v: v + v, x)
+    >>> print(compile_program(double).source)
+    // double, kernel 1 of 1
+    // out: f32[1024] =
+    //   map_glb(0)(lambda v: v + v, x)
+    // where x: f32[1024]
+    // work-items: 1024, in groups of 64
+    kernel void double_1(global const float* restrict x, global float* restrict out) {
+      const int glb_0 = get_global_id(0);
+    <BLANKLINE>
+      const float v = x[glb_0];
+      out[glb_0] = v + v;
+    }
+    <BLANKLINE>
+    """
+    check_sizes(program)
+    stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
+    functions = Functions()
+    own = _own_names(stages)
+    names = _names(program, own)
+    kernels: list[Kernel] = []
+    texts: list[str] = []
+    for number_, stage in enumerate(stages, start=1):
+        title = f"{program.name}, kernel {number_} of {len(stages)}"
+        name = c_name(f"{program.name}_{number_}")
+        kernel, text = _kernel(name, title, stage, names, own, functions)
+        kernels.append(kernel)
+        texts.append(text)
+    buffers: list[Buffer] = []
+    for p in program.parameters:
+        buffers += _buffers(names[p.name], p.type, "input")
+    for stage in stages[:-1]:
+        buffers += _buffers(stage.result, stage.body.type, "temporary")
+    buffers += _buffers("out", program.body.type, "output")
+    launch = Launch(
+        program.name,
+        tuple(_parameter(p.name, names[p.name], p.type) for p in program.parameters),
+        _parameter("out", "out", program.body.type),
+        tuple(buffers),
+        tuple(kernels),
+    )
+    parts = _pragmas(program, functions, contract=contract)
+    return Compiled("\n\n".join([*parts, *functions.definitions.values(), *texts]) + "\n", launch)
+
+
+def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[str]:
+    scalars = [u.type for u, _ in subterms(program.body)]
+    in_c = any("double" in text for text in functions.definitions.values())
+    found = []
+    if in_c or f64 in scalars or any(f64 in _scalars_in(p.type) for p in program.parameters):
+        found.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+    if not contract:
+        found.append("#pragma OPENCL FP_CONTRACT OFF")
+    return found
+
+
+def _scalars_in(t: Type) -> set[Scalar]:
+    return {m.scalar for m in memories("any", t)}
+
+
+def _own_names(stages: Sequence[Stage]) -> frozenset[str]:
+    """What the source defines by itself: results, work-items, functions of the user."""
+    results = [m.name for stage in stages for m in memories(stage.result, stage.body.type)]
+    functions = [
+        u.function.name for stage in stages for u, _ in subterms(stage.body) if isinstance(u, Call)
+    ]
+    return frozenset((*results, *WORK_ITEMS, *functions))
+
+
+def _names(program: Program, own: frozenset[str]) -> dict[str, str]:
+    """The C name of each parameter; no component of one is called like another."""
+    taken = set(own)
+    names: dict[str, str] = {}
+    for p in program.parameters:
+        name = c_name(p.name, taken)
+        while taken & {m.name for m in memories(name, p.type)}:
+            name += "_"
+        names[p.name] = name
+        taken |= {name, *(m.name for m in memories(name, p.type))}
+    return names
+
+
+def _parameter(name: str, stored_as: str, t: Type) -> Parameter:
+    return Parameter(name, t, tuple(m.name for m in memories(stored_as, t)))
+
+
+def _buffers(name: str, t: Type, role: Role) -> list[Buffer]:
+    by_value = {m.name for m in _scalars(name, t)} if role == "input" else set()
+    return [
+        Buffer(m.name, m.scalar, number(m.cells), "scalar" if m.name in by_value else role)
+        for m in memories(name, t)
+    ]
+
+
+def _scalars(name: str, t: Type) -> list[Memory]:
+    """The components of a parameter that are single scalars: they are passed by value."""
+    match t:
+        case Scalar():
+            return [Memory(name, t, Size.of(1), "private")]
+        case Tuple(parts):
+            return [m for i, part in enumerate(parts) for m in _scalars(f"{name}_{i}", part)]
+        case _:
+            return []
+
+
+def _parameter_view(name: str, t: Type) -> View:
+    match t:
+        case Scalar():
+            return Value(name, t)
+        case Tuple(parts):
+            views = (_parameter_view(f"{name}_{i}", part) for i, part in enumerate(parts))
+            return TupleView(tuple(views))
+        case _:
+            return stored(name, t)
+
+
+def _kernel(
+    name: str,
+    title: str,
+    stage: Stage,
+    names: dict[str, str],
+    own: frozenset[str],
+    functions: Functions,
+) -> tuple[Kernel, str]:
+    """One kernel: how it is launched, and its text."""
+    threads = threads_of(stage.body)
+    check_kernel(stage.body, threads.used)
+    read = {u.name: u for u, _ in subterms(stage.body) if isinstance(u, Input)}
+    order = [p for p in names if p in read] + [p for p in read if p not in names]
+    views: dict[str, View] = {}
+    arguments: list[str] = []
+    declared: list[str] = []
+    sizes: list[int] = []
+    for p in order:
+        c, t = names.get(p, p), read[p].type
+        views[p] = _parameter_view(c, t) if p in names else stored(c, t)
+        scalars = {m.name for m in _scalars(c, t)} if p in names else set()
+        for m in memories(c, t):
+            arguments.append(m.name)
+            sizes.append(number(m.cells))
+            declared.append(
+                f"{c_type(m.scalar)} {m.name}"
+                if m.name in scalars
+                else f"global const {memory_type(m.scalar)}* restrict {m.name}"
+            )
+    for m in memories(stage.result, stage.body.type):
+        arguments.append(m.name)
+        sizes.append(number(m.cells))
+        declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
+    long = max(sizes, default=0) >= INT_LIMIT
+    emitter = Emitter([*arguments, *own])
+    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""))
+    generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
+    text = "\n".join(
+        [
+            *_comment(title, stage, list(read.values()), threads),
+            *(
+                [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
+                * threads.has_groups
+            ),
+            f"kernel void {name}({', '.join(declared)}) {{",
+            *_prologue(generator, emitter, long=long),
+            *emitter.lines,
+            "}",
+        ]
+    )
+    return Kernel(name, tuple(arguments), threads.total, threads.local), text
+
+
+def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str]:
+    """Local arrays, and the numbers of the work-item that the body mentions."""
+    functions = {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}
+    mentioned = words(emitter.text())
+    t = "long" if long else "int"
+    lines = [
+        f"  local {memory_type(m.scalar)} {m.name}[{number(m.cells)}] __attribute__((aligned(128)));"
+        for m in generator.local_arrays
+    ]
+    lines += [
+        f"  const {t} {name} = {functions[name[:3]]}({name[-1]});"
+        for name in WORK_ITEMS
+        if name in mentioned
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> list[str]:
+    term = f"{stage.result}: {stage.body.type} =\n  " + show(stage.body, width=94).replace(
+        "\n", "\n  "
+    )
+    inputs = ", ".join(f"{p.name}: {p.type}" for p in read)
+    items = " x ".join(map(str, threads.total))
+    groups = " x ".join(map(str, threads.local))
+    lines = (
+        [title, *term.splitlines(), f"where {inputs}"] if inputs else [title, *term.splitlines()]
+    )
+    lines.append(f"work-items: {items}, in groups of {groups}")
+    return [f"// {line}" for line in lines]
+
+
+def _dimensions(threads: Threads) -> str:
+    return ", ".join(str(n) for n in (*threads.local, 1, 1)[:3])

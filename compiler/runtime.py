@@ -1,0 +1,114 @@
+"""Running a compiled program through pyopencl."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relift.compiler.buffers import Row
+from relift.compiler.devices import find_device, label
+from relift.compiler.launch import Launch
+from relift.semantics.errors import Unsupported
+from relift.semantics.interpreter import DTYPES
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+
+class Session:
+    """A program built for one device; raises `Unsupported` with the build log when that fails."""
+
+    def __init__(
+        self, source: str, plan: Launch, target: str | None = None, options: tuple[str, ...] = ()
+    ) -> None:
+        import pyopencl as cl
+
+        self._plan = plan
+        self.device = find_device(target)
+        self._context = cl.Context([self.device])
+        self._queue = cl.CommandQueue(
+            self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+        program = _build(self._context, source, options)
+        self._kernels = [(k, cl.Kernel(program, k.name)) for k in plan.kernels]
+
+    def run(self, rows: Mapping[str, Row]) -> list[Row]:
+        """Copy the arguments, run all kernels, copy the result."""
+        import pyopencl as cl
+
+        arguments = self._arguments(rows)
+        self._launch(arguments)
+        results: list[Row] = []
+        for buffer in self._plan.buffers:
+            if buffer.role == "output":
+                row = np.empty(buffer.cells, DTYPES[buffer.scalar.name])
+                if buffer.cells:
+                    cl.enqueue_copy(self._queue, row, arguments[buffer.name])
+                results.append(row)
+        self._queue.finish()
+        return results
+
+    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
+        """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
+        arguments = self._arguments(rows)
+        self._launch(arguments)
+        self._queue.finish()
+        times: list[float] = []
+        for _ in range(repeats):
+            events = self._launch(arguments)
+            self._queue.finish()
+            times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
+        return times
+
+    def _arguments(self, rows: Mapping[str, Row]) -> dict[str, Any]:
+        import pyopencl as cl
+
+        flags = cl.mem_flags
+        found: dict[str, Any] = {}
+        for buffer in self._plan.buffers:
+            dtype = DTYPES[buffer.scalar.name]
+            if buffer.role == "scalar":
+                row = rows[buffer.name]
+                found[buffer.name] = np.int32(row[0]) if dtype == np.bool_ else row[0]
+            elif buffer.role == "input" and buffer.cells:
+                found[buffer.name] = cl.Buffer(
+                    self._context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=rows[buffer.name]
+                )
+            else:
+                size = max(1, buffer.cells) * dtype.itemsize  # OpenCL has no empty buffers
+                found[buffer.name] = cl.Buffer(self._context, flags.READ_WRITE, size)
+        return found
+
+    def _launch(self, arguments: Mapping[str, Any]) -> list[cl.Event]:
+        import pyopencl as cl
+
+        events: list[cl.Event] = []
+        for plan, kernel in self._kernels:
+            if math.prod(plan.total) == 0:
+                continue
+            kernel.set_args(*(arguments[name] for name in plan.arguments))
+            events.append(cl.enqueue_nd_range_kernel(self._queue, kernel, plan.total, plan.local))
+        return events
+
+
+def _build(context: cl.Context, source: str, options: tuple[str, ...]) -> cl.Program:
+    import pyopencl as cl
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the driver's compiler has to say of good code
+            built: cl.Program = cl.Program(context, source).build(options=list(options))
+            return built
+    except cl.RuntimeError as error:
+        kept = Path(tempfile.mkdtemp(prefix="relift-")) / "kernel.cl"
+        kept.write_text(source, encoding="utf-8")
+        (device,) = context.devices
+        raise Unsupported(
+            f"the OpenCL compiler of {label(device)} refused the kernel; its source is in {kept}\n{error}"
+        ) from None

@@ -1,0 +1,270 @@
+"""What a low-level term may contain: checked before any code is generated.
+
+A kernel computes one array, tuple or scalar.  Its work-items are `map_glb(d)`, or `map_lcl(d)` inside
+`map_wrg(d)`, outermost and each dimension once.  What computes an array stands where the array has a
+place: in the result, or under `to_local` (in a work-group, outside `map_lcl`) or `to_private`; everywhere
+else only layouts stand.  Whatever is refused is named, with the mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from relift.compiler.expressions import WIDTHS
+from relift.compiler.threads import describe, number
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.language import Program
+from relift.semantics.patterns import (
+    Map,
+    MapGlb,
+    MapLcl,
+    MapSeq,
+    MapVec,
+    MapWrg,
+    Reduce,
+    ReduceSeq,
+    ToGlobal,
+    ToLocal,
+    ToPrivate,
+    Zip,
+)
+from relift.semantics.terms import (
+    Lambda,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    children,
+    subterms,
+)
+from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
+from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
+
+Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
+Map_: TypeAlias = OneOf["map_glb", "map_wrg", "map_lcl"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a term stands in its kernel.
+
+    `used` are all parallel maps of the kernel, `around` those that enclose the term, `target` the memory
+    that its result goes to; `sequential` inside a loop of one work-item, `lanes` inside a vector operation.
+    """
+
+    used: frozenset[tuple[str, int]]
+    around: frozenset[tuple[str, int]] = frozenset()
+    target: Space = "global"
+    sequential: bool = False
+    lanes: bool = False
+
+    def has(self, name: Map_) -> bool:
+        """Whether a map of this name encloses the term."""
+        return any(name == other for other, _ in self.around)
+
+
+def check_sizes(program: Program) -> None:
+    """Raise `IllTyped` when a size of the program is not a number."""
+    types = [*(p.type for p in program.parameters), *(u.type for u, _ in subterms(program.body))]
+    for t in types:
+        for size in type_sizes(t):
+            if size.constant is None:
+                names = ", ".join(f"{name}=..." for name in sorted(size.names()))
+                raise IllTyped(
+                    f"{program.name}: size {size} has no value; compile {program.name}.at({{{names}}})"
+                )
+
+
+def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
+    """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
+    for u, _ in subterms(t):
+        _check_type(u.type, name_of(u))
+    names = {name for name, _ in used}
+    if "map_glb" in names and len(names) > 1:
+        raise Unsupported(
+            f"one kernel has {describe(used)}; work-items are either global (map_glb) or in groups "
+            "(map_wrg, map_lcl); put to_global between the two to make two kernels"
+        )
+    _write(t, Place(used))
+
+
+def _check_type(t: Type, name: str) -> None:
+    match t:
+        case Vector(element, width):
+            if number(width) not in WIDTHS:
+                raise Unsupported(f"{name}: vectors of {width} lanes; OpenCL has 2, 3, 4, 8 and 16")
+            if any(isinstance(inner, Vector) for inner in _types_in(element)):
+                raise Unsupported(f"{name}: {t} is a vector of vectors")
+        case TypeVariable():
+            raise IllTyped(f"{name} has the type {t}, which stands for any type")
+        case _:
+            pass
+    match t:
+        case Array(element, _):
+            _check_type(element, name)
+        case Tuple(parts):
+            for part in parts:
+                _check_type(part, name)
+        case _:
+            pass
+
+
+def _types_in(t: Type) -> Iterator[Type]:
+    yield t
+    match t:
+        case Array(element, _) | Vector(element, _):
+            yield from _types_in(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from _types_in(part)
+        case _:
+            pass
+
+
+def _has_array(t: Type) -> bool:
+    return any(isinstance(inner, Array) for inner in _types_in(t))
+
+
+def _write(t: Term, place: Place) -> None:
+    """Check a term whose result has a place."""
+    if is_layout(t):
+        _check_owner(t, place)
+        _read(t, place)
+        return
+    match t:
+        case MapSeq(f, xs):
+            _read(xs, place)
+            _write(f.body, replace(place, sequential=True))
+        case MapGlb() | MapWrg() | MapLcl():
+            _read(t.xs, place)
+            _write(t.f.body, _under(t, place))
+        case ToGlobal():
+            _read(t, place)
+        case Zip(xs, ys):
+            _write(xs, place)
+            _write(ys, place)
+        case MakeTuple(parts):
+            for part in parts:
+                _write(part, place)
+        case ToLocal() | ToPrivate():
+            _check_owner(t, place)
+            _read(t, place)
+        case _ if (data := invertible_data(t)) is not None:
+            _write(data, place)
+        case Map():
+            raise _plain_map(t)
+        case Pattern() if isinstance(t, LAYOUT) and isinstance(t.type, Array):
+            raise Unsupported(
+                f"{t.name} of something that computes: nothing can be written through {t.name}; "
+                "compute the array below it with to_global, to_local or to_private"
+            )
+        case _:
+            _check_owner(t, place)
+            _read(t, place)
+
+
+def _check_owner(t: Term, place: Place) -> None:
+    """Each cell of shared memory is written by one work-item."""
+    shared = {"global": ("map_glb", "map_wrg", "map_lcl"), "local": ("map_lcl",), "private": ()}
+    missing = frozenset(
+        (name, d) for name, d in place.used - place.around if name in shared[place.target]
+    )
+    if missing:
+        raise Unsupported(
+            f"{name_of(t)} is written to {place.target} memory by every work-item of "
+            f"{describe(missing)} alike; put it under {describe(missing)}"
+        )
+
+
+def _under(t: Parallel, place: Place) -> Place:
+    """The place inside a parallel map; raises `Unsupported` where it may not stand."""
+    here = f"{t.name}({number(t.dim)})"
+    key = t.name, number(t.dim)
+    if place.sequential and not (isinstance(t, MapLcl) and not place.has("map_lcl")):
+        raise Unsupported(f"{here} inside a sequential loop; work-items enclose what each one does")
+    if key in place.around:
+        raise Unsupported(f"{here} inside {here}; each dimension is used once, take another")
+    match t:
+        case MapGlb():
+            pass
+        case MapWrg():
+            if place.has("map_lcl"):
+                raise Unsupported(f"{here} inside map_lcl; work-groups enclose their work-items")
+        case MapLcl():
+            if ("map_wrg", number(t.dim)) not in place.around:
+                raise Unsupported(
+                    f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
+                )
+            if place.target == "private":
+                raise Unsupported(
+                    f"{here} under to_private: an array spread over the private memories of a "
+                    "work-group is not supported; use to_local"
+                )
+    return replace(place, around=place.around | {key})
+
+
+def _read(t: Term, place: Place) -> None:
+    """Check a term whose result is read where it stands."""
+    match t:
+        case Metavariable(name):
+            raise IllTyped(f"{name} is a metavariable; a program has none")
+        case Reduce():
+            raise Unsupported("reduce has no order yet; lower it to reduce_seq")
+        case Map() if not is_layout(t.f.body):
+            raise _plain_map(t)
+        case MapSeq() | MapGlb() | MapWrg() | MapLcl():
+            raise Unsupported(
+                f"{t.name} computes an array where none can be stored; put it under to_global, "
+                "to_local or to_private"
+            )
+        case MapVec(f, v):
+            _read(v, place)
+            if _has_array(t.type) and not is_layout(f.body):
+                raise Unsupported(f"map_vec computes {t.type}; a lane computes scalars or tuples")
+            _read(f.body, replace(place, lanes=True, sequential=True))
+        case ReduceSeq(f, init, xs):
+            if _has_array(t.type):
+                raise Unsupported(
+                    f"reduce_seq with an accumulator of type {t.type}; accumulators are scalars, "
+                    "vectors and tuples of them"
+                )
+            _read(init, place)
+            _read(xs, place)
+            _read(f.body, replace(place, sequential=True))
+        case ToGlobal():
+            raise Unsupported(
+                "to_global inside a kernel; it stands outside all parallel maps and loops, "
+                "between two kernels"
+            )
+        case ToLocal(xs):
+            _check_local(place)
+            _write(xs, replace(place, target="local"))
+        case ToPrivate(xs) if isinstance(xs.type, Array):
+            if place.lanes:
+                raise Unsupported("to_private of an array inside map_vec; each lane would need one")
+            _write(xs, replace(place, target="private"))
+        case _:
+            for _, child in children(t):
+                _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _check_local(place: Place) -> None:
+    if not place.has("map_wrg"):
+        raise Unsupported("to_local outside map_wrg; local memory belongs to a work-group")
+    if place.has("map_lcl"):
+        raise Unsupported(
+            "to_local inside map_lcl; the work-items of a group fill local memory together, "
+            "outside the map_lcl that reads it"
+        )
+    if place.lanes or place.target == "private":
+        raise Unsupported("to_local inside map_vec or to_private; fill local memory before")
+
+
+def _plain_map(t: Map) -> Unsupported:
+    return Unsupported(
+        f"map(lambda {t.f.parameters[0].name}: ...) computes, and says not where; lower it to "
+        "map_seq, map_glb(d), map_wrg(d), map_lcl(d) or map_vec"
+    )

@@ -1,0 +1,62 @@
+"""Which kernels a program needs: one for the result, and one before it for each `to_global`.
+
+A `to_global` outside all lambdas ends a kernel; the next one reads its buffer.  Equal ones share a buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relift.compiler.emitter import c_name
+from relift.semantics.binding import canonical, map_children
+from relift.semantics.language import Program
+from relift.semantics.patterns import ToGlobal
+from relift.semantics.terms import Input, Term
+from relift.semantics.views import invertible_data
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One kernel: the term it computes and the name of what it computes."""
+
+    result: str
+    body: Term
+
+
+def stages_of(program: Program) -> tuple[Stage, ...]:
+    """The kernels of a program in the order in which they run; the last computes `out`.
+
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     partial = map_glb(0)(lambda c: reduce_seq(add, 0.0, c), split(2, x))
+    ...     return reduce_seq(add, 0.0, to_global(partial))
+    >>> for stage in stages_of(total):
+    ...     print(stage.result, "=", show(stage.body))
+    tmp_1 = map_glb(0)(lambda c: reduce_seq(add, 0.0, c), split(2, x))
+    out = reduce_seq(add, 0.0, tmp_1)
+    """
+    taken = {p.name for p in program.parameters}
+    found: dict[Term, Stage] = {}
+
+    def lift(t: Term) -> Term:
+        if not isinstance(t, ToGlobal):
+            return map_children(t, lift, lambda f: f)
+        body = _result(t.xs)
+        key = canonical(body)
+        if key not in found:
+            name = c_name(f"tmp_{len(found) + 1}", taken)
+            taken.add(name)
+            found[key] = Stage(name, body)
+        return Input(found[key].result, t.type)
+
+    def _result(t: Term) -> Term:
+        """A result has a buffer already, so `to_global` around it adds nothing."""
+        if isinstance(t, ToGlobal):
+            return _result(t.xs)
+        data = invertible_data(t)
+        if data is None:
+            return lift(t)
+        return map_children(t, lambda u: _result(u) if u is data else u, lambda f: f)
+
+    body = _result(program.body)
+    return (*found.values(), Stage("out", body))

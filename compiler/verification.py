@@ -1,0 +1,269 @@
+"""Agreement: a kernel's result against the interpreter's and against NumPy's.
+
+Two comparisons complement each other.  At the sizes of a run the result is compared with a NumPy function,
+within the rounding that a reordered sum may have.  At small sizes the same derivation is done again, every
+intermediate program is run by the interpreter, and the kernel of the last one must agree to the last bit,
+on whole numbers small enough that floating point computes with them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.program import compile_program
+from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm
+from relift.rewrites.library import RULES
+from relift.semantics.binding import tidy
+from relift.semantics.errors import ReliftError
+from relift.semantics.interpreter import DTYPES
+from relift.semantics.language import Program
+from relift.semantics.patterns import Reduce, ReduceSeq
+from relift.semantics.terms import subterms
+from relift.semantics.types import Array, Scalar, Tuple, Type, cells, dimensions
+
+INTERPRETER_LIMIT = 200_000
+"""Cells of inputs and results up to which the interpreter is run at the sizes of a run as well."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One comparison: with what, whether it agreed, and the evidence."""
+
+    against: str
+    ok: bool
+    detail: str
+
+    def text(self) -> str:
+        """One line for a person."""
+        return f"{'agrees' if self.ok else 'DIFFERS'} with {self.against}: {self.detail}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+# ---- inputs
+
+
+def read_inputs(
+    program: Program, sizes: Mapping[str, int], given: Mapping[str, str]
+) -> tuple[dict[str, int], tuple[Any, ...]]:
+    """The inputs of a program from files and numbers, and the sizes that they and `sizes` determine.
+
+    Raises `ReliftError` for a missing, unreadable or mis-shaped input.
+    """
+    unknown = sorted(set(given) - {p.name for p in program.parameters})
+    if unknown:
+        raise ReliftError(f"{program.name} has no parameter {unknown[0]}", place="")
+    missing = [p for p in program.parameters if p.name not in given]
+    if missing:
+        raise ReliftError(
+            f"{program.name} needs {missing[0].name}: {missing[0].type}; "
+            f"give --input {missing[0].name}=FILE.npy, or --random SEED",
+            place="",
+        )
+    arrays = tuple(_read(p.name, p.type, given[p.name]) for p in program.parameters)
+    found = program.solve_sizes(arrays)
+    for name, value in sizes.items():
+        if found.get(name, value) != value:
+            raise ReliftError(
+                f"--size {name}={value}, but the inputs have {name}={found[name]}", place=""
+            )
+    return {**sizes, **found}, arrays
+
+
+def _read(name: str, t: Type, text: str) -> Any:
+    if isinstance(t, Scalar):
+        try:
+            return DTYPES[t.name].type(float(text) if t.is_float else int(text))
+        except ValueError:
+            raise ReliftError(
+                f"input {name}: {text!r} is not a value of type {t}", place=""
+            ) from None
+    try:
+        array = np.load(Path(text), allow_pickle=False)
+    except FileNotFoundError:
+        raise ReliftError(f"input {name}: there is no file {text}", place="") from None
+    except (OSError, ValueError) as error:
+        raise ReliftError(f"input {name}: {text} is no .npy file ({error})", place="") from None
+    element = dimensions(t)[1]
+    if isinstance(element, Scalar) and array.dtype != DTYPES[element.name]:
+        raise ReliftError(
+            f"input {name}: {text} holds {array.dtype}, {t} needs {DTYPES[element.name]}; "
+            f"convert it with .astype(numpy.{DTYPES[element.name]})",
+            place="",
+        )
+    return array
+
+
+def random_inputs(program: Program, seed: int) -> tuple[Any, ...]:
+    """Inputs for a program at concrete sizes: floats in [0, 1), whole numbers in [-8, 8)."""
+    generator = np.random.default_rng(seed)
+    return tuple(_draw(p.type, generator, whole=False) for p in program.parameters)
+
+
+def whole_inputs(program: Program, seed: int) -> tuple[Any, ...]:
+    """Inputs whose values are small whole numbers, on which floating-point sums are exact."""
+    generator = np.random.default_rng(seed)
+    return tuple(_draw(p.type, generator, whole=True) for p in program.parameters)
+
+
+def _draw(t: Type, generator: np.random.Generator, *, whole: bool) -> Any:
+    shape, element = dimensions(t)
+    extents = tuple(n.constant or 0 for n in shape)
+    match element:
+        case Tuple(parts):
+            return tuple(
+                _draw(part[extents] if extents else part, generator, whole=whole) for part in parts
+            )
+        case Scalar(name) if name == "boolean":
+            return generator.integers(0, 2, extents).astype(DTYPES[name])[()]
+        case Scalar(name) if element.is_float and not whole:
+            return generator.random(extents, dtype=np.float64).astype(DTYPES[name])[()]
+        case Scalar(name):
+            return generator.integers(-8, 8, extents).astype(DTYPES[name])[()]
+        case _:
+            raise AssertionError(f"cannot happen: an input of type {t}")
+
+
+# ---- comparisons
+
+
+def check_run(
+    program: Program, arrays: Sequence[Any], result: Any, source: Program
+) -> list[Agreement]:
+    """The result of a run at full size against NumPy and, where it can reach, the interpreter.
+
+    `program` carries the NumPy function; `source` is the program at the sizes of the run.
+    """
+    found: list[Agreement] = []
+    tolerance = rounding(source)
+    if program.reference is not None:
+        expected = program.reference(*arrays)
+        found.append(_compared("NumPy at full size", result, expected, tolerance))
+    if _size(source) <= INTERPRETER_LIMIT:
+        expected = source(*arrays)
+        found.append(_compared("the interpreter at full size", result, expected, tolerance))
+    return found
+
+
+def check_derivation(derivation: Derivation, device: str) -> Agreement:
+    """Redo a derivation at small sizes: every program by the interpreter, the last also as a kernel."""
+    try:
+        small = confirm(derivation, RULES)
+    except BrokenDerivation as error:
+        return Agreement("the interpreter, step by step", False, error.message)
+    if small is None:
+        return Agreement(
+            "the interpreter, step by step",
+            False,
+            "no small sizes were found at which every step applies",
+        )
+    at = ", ".join(f"{name}={value}" for name, value in small.sizes.items())
+    source = derivation.origin.at(small.sizes)
+    low = Program(source.name, source.parameters, tidy(small.terms[-1]))
+    arrays = whole_inputs(source, seed=0)
+    expected = source(*arrays)
+    result = compile_program(low)(*arrays, device=device)
+    same = _equal(result, expected)
+    return Agreement(
+        "the interpreter, step by step",
+        same,
+        f"{len(small.terms)} programs and the kernel at {at}, exactly"
+        if same
+        else f"the kernel at {at} gives {result!r}, the interpreter {expected!r}",
+    )
+
+
+def differential(
+    derivation: Derivation, devices: Sequence[str], report: Callable[[str], None]
+) -> list[Agreement]:
+    """The derivation at small sizes, against the interpreter: its programs, and its kernel everywhere.
+
+    The race checker runs the same kernel; where it is not installed, that is said and counts as agreement
+    of nothing, not as a failure.
+    """
+    small = confirm(derivation, RULES)
+    if small is None:
+        return [
+            Agreement("the interpreter", False, "no small sizes were found for this derivation")
+        ]
+    at = ", ".join(f"{name}={value}" for name, value in small.sizes.items())
+    source = derivation.origin.at(small.sizes)
+    low = Program(source.name, source.parameters, tidy(small.terms[-1]))
+    arrays = whole_inputs(source, seed=0)
+    expected = source(*arrays)
+    found = [
+        Agreement(
+            "the interpreter (low-level term)",
+            _equal(low(*arrays), expected),
+            f"{len(small.terms)} programs at {at}",
+        )
+    ]
+    compiled = compile_program(low)
+    for device in devices:
+        report(device)
+        same = _equal(compiled(*arrays, device=device), expected)
+        found.append(Agreement(f"the interpreter (kernel on {device})", same, f"at {at}"))
+    report("race checker")
+    races = race_check(compiled, arrays)
+    if isinstance(races, NotAvailable):
+        found.append(Agreement("the race checker", True, f"SKIPPED: {races.reason}"))
+    else:
+        found.append(
+            Agreement(
+                "the race checker",
+                not races,
+                "; ".join(races) or f"no race, no stray access at {at}",
+            )
+        )
+    return found
+
+
+def rounding(program: Program) -> float:
+    """The relative error that regrouping may cause: float32 steps, growing with the longest sum's root."""
+    longest = 1
+    for t, _ in subterms(program.body):
+        if isinstance(t, Reduce | ReduceSeq):
+            assert isinstance(t.xs.type, Array), "cannot happen: only arrays are reduced"
+            longest = max(longest, t.xs.type.length.constant or 0)
+    return float(np.finfo(np.float32).eps) * (8.0 + longest**0.5)
+
+
+def _size(program: Program) -> int:
+    total = sum((cells(p.type).constant or 0) for p in program.parameters)
+    work = 1
+    for t, _ in subterms(program.body):
+        if isinstance(t.type, Array):
+            work = max(work, cells(t.type).constant or 0)
+    return max(total, work)
+
+
+def _equal(result: Any, expected: Any) -> bool:
+    if isinstance(result, tuple):
+        return all(_equal(r, e) for r, e in zip(result, expected, strict=True))
+    return bool(np.array_equal(result, expected, equal_nan=True))
+
+
+def _compared(against: str, result: Any, expected: Any, tolerance: float) -> Agreement:
+    if isinstance(result, tuple):
+        parts = [_compared(against, r, e, tolerance) for r, e in zip(result, expected, strict=True)]
+        worst = next((p for p in parts if not p.ok), parts[0])
+        return Agreement(against, worst.ok, worst.detail)
+    got, wanted = np.asarray(result, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    if got.shape != wanted.shape:
+        return Agreement(against, False, f"shape {got.shape} instead of {wanted.shape}")
+    if got.size == 0:
+        return Agreement(against, True, "both are empty")
+    # A cancelling sum is judged against the scale of the whole result, not against its own small value.
+    scale = max(float(np.max(np.abs(wanted))), float(np.finfo(np.float32).tiny))
+    error = float(np.max(np.abs(got - wanted))) / scale
+    ok = bool(error <= tolerance)
+    return Agreement(
+        against, ok, f"largest error {error:.1e} of the largest value, {tolerance:.1e} allowed"
+    )

@@ -1,0 +1,704 @@
+"""Explanation: from the log of an e-graph to a linear list of rule steps.
+
+egglog gives no proofs.  Instead every firing left a row in its rule's log, which says what the metavariables
+stood for as ground terms (see `rep` in `encoding`).  Each row is a ground equation.  The equations go into
+a congruence closure with a proof forest (Nieuwenhuis and Oliveras, RTA 2005), which answers why two terms
+are equal by a path of equations and congruences; laid out flat, that is a list of rule steps.
+
+The e-graph pushes substitutions; here they are carried out.  When an equation holds for a term with a free
+name, it is also needed where that name was substituted, so the log is closed under the substitutions that
+the e-graph did.
+
+Every step is replayed by `rewrites.matching` while it is laid out, so what is returned is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relift.egraph.encoding import Constructor, literal_text
+from relift.egraph.rule_encoding import EncodedRule
+from relift.egraph.saturation import Saturation
+from relift.egraph.snapshot import Snapshot, head
+from relift.rewrites.derivation import Step
+from relift.rewrites.matching import NoMatch, apply_filled
+from relift.rewrites.rule import Rule
+from relift.semantics.binding import Position, binders_at, canonical, substitute
+from relift.semantics.errors import ReliftError
+from relift.semantics.instantiation import Filling
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+)
+from relift.semantics.types import Type
+
+
+class Unexplained(ReliftError):
+    """The log of the e-graph does not show that two terms are equal."""
+
+
+class Ground:
+    """Interned terms: numbers with a label and children; equal terms are one number.
+
+    A label is a constructor and what its slots hold besides terms; names are numbers.  The component of a
+    tuple that is written out is the part itself, as everywhere in Relift.
+    """
+
+    def __init__(self, constructors: Mapping[str, Constructor], variables: dict[int, Var]) -> None:
+        self.constructors, self.variables = constructors, variables
+        self.labels: list[tuple[str, tuple[Any, ...]]] = []
+        self.children: list[tuple[int, ...]] = []
+        self.free: list[frozenset[int]] = []
+        self._numbers: dict[tuple[str, tuple[Any, ...], tuple[int, ...]], int] = {}
+
+    def node(self, name: str, data: tuple[Any, ...], children: tuple[int, ...]) -> int:
+        """The term with this constructor, data (None in the slots of terms) and children."""
+        if name == "Get" and self.labels[children[0]][0].startswith("Tuple"):
+            return self.children[children[0]][data[0]]
+        key = (name, data, children)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.labels)
+            self.labels.append((name, data))
+            self.children.append(children)
+            self.free.append(self._free(name, data, children))
+        return number
+
+    def _free(self, name: str, data: tuple[Any, ...], children: tuple[int, ...]) -> frozenset[int]:
+        if name == "Var":
+            return frozenset((data[0],))
+        c = self.constructors[name]
+        free: frozenset[int] = frozenset()
+        for i, child in zip(c.terms, children, strict=True):
+            free |= self.free[child] - {data[j] for j in c.bound(i)}
+        return free
+
+    def variable(self, name: int) -> int:
+        return self.node("Var", (name,), ())
+
+    def renamed(self, name: int) -> int:
+        """A name of the same type that occurs nowhere."""
+        fresh = -1 - len(self.variables)
+        old = self.variables[name]
+        self.variables[fresh] = Var(f"{old.name}_{-fresh}", old.type)
+        return fresh
+
+    def substitute(self, t: int, values: Mapping[int, int]) -> int:
+        """Replace names by terms, all at once, without capture."""
+        return self._substitute(t, {x: u for x, u in values.items() if u != self.variable(x)}, {})
+
+    def _substitute(
+        self,
+        t: int,
+        values: dict[int, int],
+        done: dict[tuple[int, frozenset[tuple[int, int]]], int],
+    ) -> int:
+        values = {x: u for x, u in values.items() if x in self.free[t]}
+        if not values:
+            return t
+        key = (t, frozenset(values.items()))
+        if key in done:
+            return done[key]
+        name, data = self.labels[t]
+        if name == "Var":
+            return values[data[0]]
+        c = self.constructors[name]
+        changed: list[Any] = list(data)
+        children: list[int] = []
+        for i, child in zip(c.terms, self.children[t], strict=True):
+            inner = {x: u for x, u in values.items() if x not in {data[j] for j in c.bound(i)}}
+            wanted = {x: u for x, u in inner.items() if x in self.free[child]}
+            for j in c.bound(i):
+                if any(data[j] in self.free[u] for u in wanted.values()):
+                    changed[j] = self.renamed(data[j])
+                    inner[data[j]] = self.variable(changed[j])
+            children.append(self._substitute(child, inner, done))
+        done[key] = self.node(name, tuple(changed), tuple(children))
+        return done[key]
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One row of a log: a rule, and what its metavariables, sizes, types and binders were."""
+
+    rule: EncodedRule
+    functions: tuple[int, ...]
+    operators: tuple[Operator, ...]
+    sizes: tuple[int, ...]
+    types: tuple[Type, ...]
+    names: tuple[int, ...]
+
+
+class _Sides:
+    """The two sides of a rule at a firing, as ground terms."""
+
+    def __init__(self, ground: Ground, firing: Firing) -> None:
+        self.ground, self.firing = ground, firing
+        log = firing.rule.log
+        self.sizes = dict(zip(log.sizes, firing.sizes, strict=True))
+        self.filling = Filling(
+            dict(zip(log.types, firing.types, strict=True)),
+            {name: Size.of(n) for name, n in self.sizes.items()},
+            {},
+            dict(zip(log.operators, firing.operators, strict=True)),
+        )
+        self.functions = {
+            name: (tuple(firing.names[i] for i in parameters), body)
+            for name, parameters, body in zip(
+                log.functions, log.parameters, firing.functions, strict=True
+            )
+        }
+
+    def sides(self, rule: Rule) -> tuple[int, int]:
+        """The matched side and the built side."""
+        log = self.firing.rule.log
+        matched, built = rule.side(self.firing.rule.direction)
+        return self._side(matched, log.matched), self._side(built, log.built)
+
+    def _side(self, t: Term, binders: Sequence[int]) -> int:
+        self._binders = iter(binders)
+        return self._term(t, {})
+
+    def _term(self, t: Term, scope: Mapping[str, int]) -> int:
+        ground = self.ground
+
+        def several(name: str, data: tuple[Any, ...], parts: Sequence[Term]) -> int:
+            children = tuple(self._term(u, scope) for u in parts)
+            return ground.node(f"{name}{len(parts)}", data + (None,) * len(parts), children)
+
+        match t:
+            case Var(name):
+                return ground.variable(scope[name])
+            case Literal(value, of):
+                data = (literal_text(value, of), self.filling.type(of))
+                return ground.node("Literal", data, ())
+            case Apply(function, arguments, of):
+                return several("Apply", (function, self.filling.type(of)), arguments)
+            case Call(user, arguments, of):
+                return several("Call", (user.name, self.filling.type(of)), arguments)
+            case Combine(operator, x, y):
+                parts = (self._term(x, scope), self._term(y, scope))
+                return ground.node("Combine", (self.filling.operator(operator), None, None), parts)
+            case MakeTuple(terms):
+                return several("Tuple", (), terms)
+            case Get(index, of):
+                return ground.node("Get", (index, None), (self._term(of, scope),))
+            case Metavariable(name, arguments):
+                parameters, body = self.functions[name]
+                values = [self._term(u, scope) for u in arguments]
+                return ground.substitute(body, dict(zip(parameters, values, strict=True)))
+            case Pattern():
+                return self._pattern(t, scope)
+            case Input():
+                raise AssertionError("cannot happen: a rule with an input is not searchable")
+
+    def _pattern(self, t: Pattern, scope: Mapping[str, int]) -> int:
+        data: list[Any] = []
+        children: list[int] = []
+        for place in t.signature.parameters:
+            match getattr(t, place):
+                case Size() as n:
+                    data.append(n.evaluate(self.sizes))
+                case Lambda(parameters, body):
+                    names = [self.firing.names[next(self._binders)] for _ in parameters]
+                    data += [*names, None]
+                    inner = dict(zip((x.name for x in parameters), names, strict=True))
+                    children.append(self._term(body, {**scope, **inner}))
+                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
+                    data.append(self.filling.operator(operator))
+                case part:
+                    data.append(None)
+                    children.append(self._term(part, scope))
+        return self.ground.node("P_" + t.name, tuple(data), tuple(children))
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """Why two terms are equal: a firing (from its matched to its built side), or congruence, or names."""
+
+    source: int
+    target: int
+    firing: Firing | None
+    kind: str
+
+
+class Closure:
+    """Congruence closure over ground terms, with a proof forest."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._leader: dict[int, int] = {}
+        self._members: dict[int, list[int]] = {}
+        self._users: dict[int, list[int]] = {}
+        self._signatures: dict[tuple[Any, ...], int] = {}
+        self._proof: dict[int, _Edge] = {}
+        self._pending: list[_Edge] = []
+
+    def add(self, t: int) -> None:
+        """Make a term and all its subterms known."""
+        if t in self._leader:
+            return
+        for child in self.ground.children[t]:
+            self.add(child)
+        self._leader[t] = t
+        self._members[t] = [t]
+        self._users[t] = []
+        for child in self.ground.children[t]:
+            self._users[self._leader[child]].append(t)
+        self._enter(t)
+        self._propagate()
+
+    def merge(self, source: int, target: int, firing: Firing | None, kind: str) -> None:
+        """Make two terms equal."""
+        self.add(source)
+        self.add(target)
+        self._pending.append(_Edge(source, target, firing, kind))
+        self._propagate()
+
+    def equal(self, t: int, u: int) -> bool:
+        return self._leader[t] == self._leader[u]
+
+    def members(self, t: int) -> list[int]:
+        """All known terms that are equal to a known term."""
+        return self._members[self._leader[t]]
+
+    def _signature(self, t: int) -> tuple[Any, ...]:
+        name, data = self.ground.labels[t]
+        return (name, data, *(self._leader[child] for child in self.ground.children[t]))
+
+    def _enter(self, t: int) -> None:
+        other = self._signatures.setdefault(self._signature(t), t)
+        if other != t and not self.equal(other, t):
+            self._pending.append(_Edge(t, other, None, "congruence"))
+
+    def _propagate(self) -> None:
+        while self._pending:
+            edge = self._pending.pop()
+            small, large = self._leader[edge.source], self._leader[edge.target]
+            if small == large:
+                continue
+            if len(self._members[small]) > len(self._members[large]):
+                small, large = large, small
+                edge = _turned(edge)
+            self._reroot(edge.source)
+            self._proof[edge.source] = edge
+            for t in self._members[small]:
+                self._leader[t] = large
+            self._members[large] += self._members.pop(small)
+            users = self._users.pop(small)
+            self._users[large] += users
+            for t in users:
+                self._enter(t)
+
+    def _reroot(self, t: int) -> None:
+        """Turn the edges above `t`, so that it becomes the root of its proof tree."""
+        edge = self._proof.pop(t, None)
+        while edge is not None:
+            above = self._proof.pop(edge.target, None)
+            self._proof[edge.target] = _turned(edge)
+            edge = above
+
+    def path(self, t: int, u: int) -> list[_Edge]:
+        """The edges of the proof forest from `t` to `u`."""
+        ancestors = {t: 0}
+        up: list[_Edge] = []
+        node = t
+        while node in self._proof:
+            up.append(self._proof[node])
+            node = self._proof[node].target
+            ancestors[node] = len(up)
+        down: list[_Edge] = []
+        node = u
+        while node not in ancestors:
+            down.append(_turned(self._proof[node]))
+            node = self._proof[node].target
+        return up[: ancestors[node]] + down[::-1]
+
+
+def _turned(edge: _Edge) -> _Edge:
+    kinds = {"forward": "backward", "backward": "forward"}
+    return _Edge(edge.target, edge.source, edge.firing, kinds.get(edge.kind, edge.kind))
+
+
+@dataclass(frozen=True)
+class _Move:
+    """One step of an explanation, before it is made concrete."""
+
+    position: Position
+    edge: _Edge
+
+
+class Explainer:
+    """Answers how a member of the root class follows from the program, from one saturation."""
+
+    def __init__(self, saturation: Saturation, rounds: int = 3, most: int = 200_000) -> None:
+        self.snapshot = saturation.snapshot
+        self.rules = saturation.request.rules
+        self.policy = saturation.request.policy
+        self.encoded = saturation.rules
+        self.rounds, self.most = rounds, most
+        names = self.snapshot.names
+        self.ground = Ground(self.snapshot.constructors, dict(names.variables))
+        self.closure = Closure(self.ground)
+        self._quoted: dict[int, int] = {}
+        self._rows = {
+            row[-1]: (name[1:], row[:-1])
+            for name, rows in self.snapshot.dump.rows.items()
+            if name.startswith("Q")
+            for row in rows
+        }
+        self._substitutions: dict[tuple[int, int], None] = {}
+        self._firings: dict[Firing, None] = {}
+        self._closed = 0
+        self._load()
+
+    def explain(self, source: Term, target: Term) -> tuple[Step, ...]:
+        """The steps from the program to a term of its class; raises `Unexplained`.
+
+        The steps are replayed from `source` as they are laid out.
+        """
+        start = self._intern(source, self._source_names(), {})
+        named = target if _knows(target, self._names) else self.snapshot.find(target)
+        if named is None:
+            raise Unexplained("the term is not in the e-graph")
+        goal = self._intern(named, self._names, {})
+        self.closure.add(start)
+        self.closure.add(goal)
+        while not self.closure.equal(start, goal) and self._closed < self.rounds:
+            self._close()
+        if not self.closure.equal(start, goal):
+            raise Unexplained("the log of the search does not lead to this term")
+        moves = [
+            move for move in self._moves(start, goal, (), frozenset()) if move.edge.kind != "names"
+        ]
+        steps = self._lay_out(source, start, moves)
+        return steps
+
+    # ---- the log as equations
+
+    def _load(self) -> None:
+        for number in list(self._rows):
+            self.closure.add(self._term(number))
+        names = self.snapshot.names
+        rows = self.snapshot.dump.rows
+        for rule in self.encoded:
+            log = rule.log
+            ends = [len(log.functions)]
+            for part in (log.operators, log.sizes, log.types):
+                ends.append(ends[-1] + len(part))
+            for row in rows.get(log.relation, ()):
+                self._fire(
+                    Firing(
+                        rule,
+                        tuple(self._term(q) for q in row[: ends[0]]),
+                        tuple(names.operator(o) for o in row[ends[0] : ends[1]]),
+                        tuple(row[ends[1] : ends[2]]),
+                        tuple(names.type(t) for t in row[ends[2] : ends[3]]),
+                        tuple(row[ends[3] :]),
+                    )
+                )
+
+    def _fire(self, firing: Firing) -> tuple[int, int] | None:
+        """Add the equation of a firing; None when it is known, or not an instance of its rule."""
+        if firing in self._firings:
+            return None
+        self._firings[firing] = None
+        if self._captures(firing):
+            return None
+        matched, built = _Sides(self.ground, firing).sides(self.rules[firing.rule.rule])
+        self.closure.merge(matched, built, firing, firing.rule.direction)
+        return matched, built
+
+    def _captures(self, firing: Firing) -> bool:
+        """Whether a term that a metavariable may not let use a binder of the rule mentions it anyway.
+
+        A class may have members that mention a name on which the class does not depend; the log can name
+        such a member.
+        """
+        log = firing.rule.log
+        indices = {name: i for i, name in enumerate(log.functions)}
+        matched = [log.names[i] for i in log.matched]
+        for function, binder in firing.rule.scope:
+            name = firing.names[matched.index(binder)]
+            if name in self.ground.free[firing.functions[indices[function]]]:
+                return True
+        return False
+
+    def _term(self, number: int) -> int:
+        """The ground term that a quoted one denotes; substitutions are carried out."""
+        if number in self._quoted:
+            return self._quoted[number]
+        name, slots = self._rows[number]
+        names = self.snapshot.names
+        if name == "Sub":
+            x, value, body = slots[0], self._term(slots[1]), self._term(slots[2])
+            if x in self.ground.free[body]:
+                self._substitutions[x, value] = None
+            found = self.ground.substitute(body, {x: value})
+        else:
+            c = self.snapshot.constructors[name]
+            data = tuple(
+                None if slot.sort == "E" else v if slot.sort == "N" else names.decode(slot.sort, v)
+                for slot, v in zip(c.slots, slots, strict=True)
+            )
+            found = self.ground.node(name, data, tuple(self._term(slots[i]) for i in c.terms))
+        self._quoted[number] = found
+        return found
+
+    def _close(self) -> None:
+        """Add every equation under every substitution that the e-graph did."""
+        self._closed += 1
+        substitutions = list(self._substitutions)
+        for firing in list(self._firings):
+            if self._captures(firing):
+                continue
+            matched, built = _Sides(self.ground, firing).sides(self.rules[firing.rule.rule])
+            free = self.ground.free[matched] | self.ground.free[built]
+            for x, value in substitutions:
+                if x in free and len(self._firings) < self.most:
+                    self._substituted(firing, x, value, matched, built)
+
+    def _substituted(self, firing: Firing, x: int, value: int, matched: int, built: int) -> None:
+        """The firing with `value` for the name x, which is free in its equation."""
+        ground = self.ground
+        renaming = {
+            name: ground.renamed(name)
+            for name in dict.fromkeys(firing.names)
+            if name in ground.free[value] or name == x
+        }
+        values = {old: ground.variable(new) for old, new in renaming.items()}
+        functions = []
+        for body, parameters in zip(firing.functions, firing.rule.log.parameters, strict=True):
+            own = {firing.names[i] for i in parameters}
+            inner = {name: u for name, u in values.items() if name in own}
+            if x not in own:
+                inner[x] = value
+            functions.append(ground.substitute(body, inner))
+        new = replace(
+            firing,
+            functions=tuple(functions),
+            names=tuple(renaming.get(name, name) for name in firing.names),
+        )
+        sides = self._fire(new)
+        if sides is not None:
+            for mine, theirs in zip(sides, (matched, built), strict=True):
+                other = ground.substitute(theirs, {x: value})
+                if other != mine:
+                    self.closure.merge(mine, other, None, "names")
+
+    # ---- terms with names
+
+    @property
+    def _names(self) -> dict[tuple[str, Type], int]:
+        return {(x.name, x.type): n for n, x in self.snapshot.names.variables.items()}
+
+    def _source_names(self) -> dict[tuple[str, Type], int]:
+        """The names of the program's own binders."""
+        names = self.snapshot.names
+        rows = self.snapshot.dump.rows.get("V", ())
+        return {(text, names.type(t)): number for text, t, number in rows}
+
+    def _intern(
+        self, t: Term, names: Mapping[tuple[str, Type], int], scope: Mapping[str, int]
+    ) -> int:
+        def intern(u: Term) -> int:
+            return self._intern(u, names, scope)
+
+        def several(name: str, data: tuple[Any, ...], parts: Sequence[Term]) -> int:
+            children = tuple(map(intern, parts))
+            return self.ground.node(f"{name}{len(parts)}", data + (None,) * len(parts), children)
+
+        match t:
+            case Var(name, of):
+                return self.ground.variable(scope.get(name, names.get((name, of), 0)))
+            case Input(name, of):
+                return self.ground.node("Input", (name, of), ())
+            case Literal(value, of):
+                return self.ground.node("Literal", (literal_text(value, of), of), ())
+            case Apply(function, arguments, of):
+                return several("Apply", (function, of), arguments)
+            case Call(user, arguments, of):
+                return several("Call", (user.name, of), arguments)
+            case Metavariable(name, arguments, of):
+                return several("Opaque", (name, of), arguments)
+            case Combine(operator, x, y):
+                children = (intern(x), intern(y))
+                return self.ground.node("Combine", (operator, None, None), children)
+            case MakeTuple(parts):
+                return several("Tuple", (), parts)
+            case Get(index, of):
+                return self.ground.node("Get", (index, None), (intern(of),))
+            case Pattern():
+                data: list[Any] = []
+                parts_: list[int] = []
+                for place in t.signature.parameters:
+                    match getattr(t, place):
+                        case Size() as n:
+                            data.append(n.constant)
+                        case Lambda(parameters, body):
+                            numbers = [names[x.name, x.type] for x in parameters]
+                            data += [*numbers, None]
+                            own = dict(zip((x.name for x in parameters), numbers, strict=True))
+                            parts_.append(self._intern(body, names, {**scope, **own}))
+                        case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
+                            data.append(operator)
+                        case part:
+                            data.append(None)
+                            parts_.append(intern(part))
+                return self.ground.node("P_" + t.name, tuple(data), tuple(parts_))
+
+    def _decode(self, t: int) -> Term:
+        """A ground term as a typed one."""
+        name, data = self.ground.labels[t]
+        c = self.snapshot.constructors[name]
+        values = [
+            self.ground.variables[v] if slot.sort == "N" else v
+            for slot, v in zip(c.slots, data, strict=True)
+        ]
+        parts = [self._decode(child) for child in self.ground.children[t]]
+        return head(c, values, self.snapshot.functions).term(parts)
+
+    # ---- the list of steps
+
+    def _moves(
+        self, t: int, u: int, position: Position, open_goals: frozenset[tuple[int, int]]
+    ) -> Iterator[_Move]:
+        """The rule steps from `t` to `u`, both at `position`, depth first."""
+        if t == u:
+            return
+        assert (t, u) not in open_goals, "cannot happen: a congruence rests on itself"
+        inside = open_goals | {(t, u)}
+        for edge in self.closure.path(t, u):
+            if edge.kind == "congruence":
+                c = self.snapshot.constructors[self.ground.labels[edge.source][0]]
+                for i, a, b in zip(
+                    c.terms,
+                    self.ground.children[edge.source],
+                    self.ground.children[edge.target],
+                    strict=True,
+                ):
+                    yield from self._moves(a, b, (*position, c.slots[i].place), inside)
+            else:
+                yield _Move(position, edge)
+
+    def _lay_out(self, source: Term, start: int, moves: Iterable[_Move]) -> tuple[Step, ...]:
+        """The moves as steps from `source`, each replayed; detours that return to a term are cut."""
+        terms, ground = [source], start
+        seen = {canonical(source): 0}
+        steps: list[Step] = []
+        for move in moves:
+            step = self._step(terms[-1], ground, move)
+            rule = self.rules[step.rule]
+            try:
+                term = apply_filled(
+                    rule, terms[-1], step.position, step.direction, step.filling, self.policy
+                )
+            except (NoMatch, KeyError) as error:
+                raise Unexplained(f"a step of the explanation does not replay: {error}") from None
+            ground = self._replaced(ground, move.position, move.edge.target)
+            key = canonical(term)
+            if key in seen:
+                for dropped in terms[seen[key] + 1 :]:
+                    del seen[canonical(dropped)]
+                del terms[seen[key] + 1 :], steps[seen[key] :]
+            else:
+                seen[key] = len(terms)
+                terms.append(term)
+                steps.append(step)
+        return tuple(steps)
+
+    def _step(self, term: Term, ground: int, move: _Move) -> Step:
+        """One move as a step; its filling speaks of the binders that are around its place in `term`."""
+        firing = move.edge.firing
+        assert firing is not None, "cannot happen: only firings become steps"
+        around = binders_at(term, move.position)
+        names = [self.ground.variables[n].name for n in self._around(ground, move.position)]
+        outer = dict(zip(names, around, strict=True))
+        log = firing.rule.log
+        functions: dict[str, Lambda] = {}
+        for name, indices, body in zip(log.functions, log.parameters, firing.functions, strict=True):
+            parameters = tuple(self.ground.variables[firing.names[i]] for i in indices)
+            functions[name] = _renamed(Lambda(parameters, self._decode(body)), outer)
+        filling = Filling(
+            dict(zip(log.types, firing.types, strict=True)),
+            {n: Size.of(v) for n, v in zip(log.sizes, firing.sizes, strict=True)},
+            functions,
+            dict(zip(log.operators, firing.operators, strict=True)),
+        )
+        sizes = dict(zip(log.sizes, firing.sizes, strict=True))
+        applied = "forward" if move.edge.kind == "forward" else "backward"
+        choices = {n: sizes[n] for n in log.chosen} if applied == firing.rule.direction else {}
+        return Step(
+            firing.rule.rule,
+            "forward" if applied == "forward" else "backward",
+            move.position,
+            filling,
+            choices,
+        )
+
+    def _around(self, t: int, position: Position) -> Iterator[int]:
+        for place in position:
+            name, data = self.ground.labels[t]
+            c = self.snapshot.constructors[name]
+            k = next(k for k, i in enumerate(c.terms) if c.slots[i].place == place)
+            yield from (data[j] for j in c.bound(c.terms[k]))
+            t = self.ground.children[t][k]
+
+    def _replaced(self, t: int, position: Position, new: int) -> int:
+        if not position:
+            return new
+        name, data = self.ground.labels[t]
+        c = self.snapshot.constructors[name]
+        k = next(k for k, i in enumerate(c.terms) if c.slots[i].place == position[0])
+        children = list(self.ground.children[t])
+        children[k] = self._replaced(children[k], position[1:], new)
+        return self.ground.node(name, data, tuple(children))
+
+
+def _renamed(f: Lambda, outer: Mapping[str, Var]) -> Lambda:
+    """A function with other names for the variables around it; its parameters keep out of their way."""
+    taken = {x.name for x in outer.values()}
+    values: dict[str, Term] = dict(outer)
+    parameters: list[Var] = []
+    for x in f.parameters:
+        name = x.name
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        parameters.append(Var(name, x.type))
+        values[x.name] = parameters[-1]
+    return Lambda(tuple(parameters), substitute(f.body, values))
+
+
+def _knows(t: Term, names: Mapping[tuple[str, Type], int]) -> bool:
+    """Whether all binders of `t` are names of the e-graph."""
+    from relift.semantics.terms import children
+
+    for _, child in children(t):
+        if isinstance(child, Lambda):
+            if any((x.name, x.type) not in names for x in child.parameters):
+                return False
+            child = child.body
+        if not _knows(child, names):
+            return False
+    return True
+
+
+__all__ = ["Explainer", "Unexplained"]

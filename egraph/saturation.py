@@ -1,0 +1,310 @@
+"""Saturation: rules in stages, in a child process that a budget can end at any time.
+
+The child runs one iteration after the other and sends the whole e-graph after each, so that whatever ends
+the search, the last complete state is there.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from relift.egraph.encoding import (
+    NotSearchable,
+    arity_of,
+    constructors,
+    laws_text,
+    prelude,
+    term_text,
+)
+from relift.egraph.rule_encoding import EncodedRule, encode_rule
+from relift.egraph.snapshot import Dump, Snapshot
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy
+from relift.rewrites.rule import Direction, Rule
+from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.language import Program
+from relift.semantics.parser import names_used
+from relift.semantics.terms import BinaryOperator, UserFunction
+
+Progress: TypeAlias = Callable[[str, int, float], None]
+"""Called after every iteration with its name, the number of nodes, and the seconds so far."""
+
+
+class SearchFailed(ReliftError):
+    """The child process ended before the source program was in the e-graph."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some rules, and how many iterations they run; `name<` is the rule `name` from right to left."""
+
+    name: str
+    rules: tuple[str, ...]
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a search may use; the first of these to run out ends it."""
+
+    seconds: float = 20.0
+    nodes: int = 50_000
+    memory_mb: int = 2_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """A search: a program at concrete sizes, stages of rules, and rules that run in every iteration.
+
+    `tiles` and `lanes` are the values for sizes that rules leave open, `lanes` for widths of vectors.
+    """
+
+    program: Program
+    stages: tuple[Stage, ...]
+    normal_form: tuple[str, ...] = ()
+    tiles: tuple[int, ...] = ()
+    lanes: tuple[int, ...] = ()
+    policy: FloatPolicy = "reassociate"
+    budget: Budget = Budget()
+    rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """Where a search ended, and why; `complete` when no budget cut it short."""
+
+    snapshot: Snapshot
+    stopped: str
+    complete: bool
+    nodes: int
+    seconds: float
+    iterations: int
+    firings: Mapping[str, int]
+    rules: tuple[EncodedRule, ...]
+    request: Request
+
+
+def named(rule: str) -> tuple[str, Direction]:
+    """The rule and the direction that a name in a stage means."""
+    return (rule[:-1], "backward") if rule.endswith("<") else (rule, "forward")
+
+
+def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule, ...]]:
+    """The plain data that the child needs; raises `Unsupported` naming the rule that cannot be used."""
+    mentioned = list(
+        dict.fromkeys((*request.normal_form, *(r for s in request.stages for r in s.rules)))
+    )
+    encoded: dict[str, EncodedRule] = {}
+    for rule in mentioned:
+        name, direction = named(rule)
+        if name not in request.rules:
+            raise Unsupported(f"there is no rule {name}")
+        try:
+            encoded[rule] = encode_rule(request.rules[name], direction, request.policy)
+        except NotSearchable as reason:
+            raise Unsupported(f"{rule} cannot be used in search: {reason}") from None
+    body = request.program.body
+    rules = [request.rules[named(name)[0]] for name in mentioned]
+    arity = arity_of([body, *(side for rule in rules for side in (rule.left, rule.right))])
+    laws = {
+        name: operator.laws
+        for name, operator in names_used(body).items()
+        if isinstance(operator, BinaryOperator)
+    }
+    stages = [(stage.name, stage.iterations) for stage in request.stages]
+    parts = [
+        prelude(arity),
+        laws_text(laws),
+        *(rule.text for rule in encoded.values()),
+        *(_combined(str(i), stage.rules, encoded) for i, stage in enumerate(request.stages)),
+        _combined("normal", request.normal_form, encoded),
+        *(f"(tile {value})" for value in request.tiles),
+        *(f"(lanes {value})" for value in request.lanes),
+        f"(let $root {term_text(body)})",
+    ]
+    message = {
+        "program": "".join(parts),
+        "stages": stages,
+        "tables": _tables(arity, encoded.values()),
+        "counted": list(constructors(arity)),
+        "nodes": request.budget.nodes,
+        "memory_mb": request.budget.memory_mb,
+    }
+    return message, tuple(encoded.values())
+
+
+def _combined(label: str, rules: Iterable[str], encoded: Mapping[str, EncodedRule]) -> str:
+    """The rulesets that one iteration of a stage runs."""
+    name = label if label == "normal" else "stage_" + label
+    chosen = [encoded[rule] for rule in dict.fromkeys(rules)]
+    apply = " ".join(rule.ruleset for rule in chosen)
+    demand = " ".join(rule.demand for rule in chosen if rule.demand is not None)
+    return (
+        f"(unstable-combined-ruleset {name} {apply})\n"
+        f"(unstable-combined-ruleset demand_{label} {demand})\n"
+    )
+
+
+def _tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...]]:
+    """The tables that the child sends, each with the sorts of its columns, the result last."""
+    tables: dict[str, tuple[str, ...]] = {
+        "Sc": ("String", "T"),
+        "Arr": ("i64", "T", "T"),
+        "Vec": ("i64", "T", "T"),
+        "Tup": ("L", "T"),
+        "Clash": ("T", "T", "T"),
+        "Nil": ("L",),
+        "Cons": ("T", "L", "L"),
+        "V": ("String", "T", "N"),
+        "Fr": ("String", "N", "T", "N"),
+        "OFn": ("String", "O"),
+        "OVec": ("i64", "O", "O"),
+        "ty": ("E", "T"),
+    }
+    for c in constructors(arity).values():
+        sorts = [slot.sort for slot in c.slots]
+        tables[c.name] = (*sorts, "E")
+        tables["Q" + c.name] = (*("Q" if sort == "E" else sort for sort in sorts), "Q")
+    for rule in rules:
+        log = rule.log
+        tables[log.relation] = (
+            *("Q" for _ in log.functions),
+            *("O" for _ in log.operators),
+            *("i64" for _ in log.sizes),
+            *("T" for _ in log.types),
+            *("N" for _ in log.names),
+        )
+    return tables
+
+
+def saturate(request: Request, progress: Progress | None = None) -> Saturation:
+    """Run a search; raises `UnsoundRules` when its rules equate what differs."""
+    message, rules = encode_request(request)
+    started = time.monotonic()
+    deadline = started + request.budget.seconds
+    last: dict[str, Any] | None = None
+    iterations = 0
+    stopped = ""
+    with _Child(message) as child:
+        while not stopped:
+            answer = child.receive(deadline)
+            if isinstance(answer, str):
+                stopped = answer
+            elif "failed" in answer:
+                raise SearchFailed(f"the search failed: {answer['failed']}")
+            elif "stopped" in answer:
+                stopped = answer["stopped"]
+            else:
+                if answer["data"] is not None:
+                    last = answer
+                    iterations += answer["iteration"] > 0
+                if progress is not None:
+                    where = f"{answer['stage']} {answer['iteration']}"
+                    progress(where, answer["nodes"], time.monotonic() - started)
+    if last is None:
+        raise SearchFailed(f"the search ended before its first state: out of {stopped}")
+    names = names_used(request.program.body)
+    snapshot = Snapshot(
+        Dump(**last["data"]),
+        arity=arity_of_dump(message["tables"]),
+        operators={n: o for n, o in names.items() if isinstance(o, BinaryOperator)},
+        functions={n: f for n, f in names.items() if isinstance(f, UserFunction)},
+        inputs=[p.name for p in request.program.parameters],
+    )
+    return Saturation(
+        snapshot,
+        _REASONS[stopped],
+        stopped in ("saturated", "iterations"),
+        last["nodes"],
+        time.monotonic() - started,
+        iterations,
+        last["data"]["firings"],
+        rules,
+        request,
+    )
+
+
+_REASONS = {
+    "saturated": "saturated: no rule adds anything",
+    "iterations": "all stages ran their iterations",
+    "nodes": "the budget of nodes ran out",
+    "seconds": "the budget of seconds ran out",
+    "memory": "the budget of memory ran out",
+}
+
+
+def arity_of_dump(tables: Mapping[str, tuple[str, ...]]) -> int:
+    """The largest arity of tuples among the tables."""
+    return max(int(name[5:]) for name in tables if name.startswith("Tuple"))
+
+
+class _Child:
+    """The child process; leaving the context kills it, however it is left."""
+
+    def __init__(self, message: dict[str, Any]) -> None:
+        self._message = message
+        self._buffer = b""
+
+    def __enter__(self) -> _Child:
+        script = Path(__file__).with_name("saturation_child.py")
+        path = os.pathsep.join(p for p in sys.path if p)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed on exit
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        assert self._process.stdin is not None, "cannot happen: it is a pipe"
+        with self._process.stdin as stream:
+            pickle.dump(self._message, stream)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None, "cannot happen: it is a pipe"
+        self._process.stdout.close()
+        self._errors.close()
+
+    def receive(self, deadline: float) -> dict[str, Any] | str:
+        """The next message, or which budget ran out before it came."""
+        while True:
+            if len(self._buffer) >= 8:
+                (length,) = struct.unpack("<Q", self._buffer[:8])
+                if len(self._buffer) >= 8 + length:
+                    data = self._buffer[8 : 8 + length]
+                    self._buffer = self._buffer[8 + length :]
+                    message: dict[str, Any] = pickle.loads(data)
+                    return message
+            assert self._process.stdout is not None, "cannot happen: it is a pipe"
+            ready, _, _ = select.select(
+                [self._process.stdout], [], [], max(0.0, deadline - time.monotonic())
+            )
+            if not ready:
+                return "seconds"
+            piece = os.read(self._process.stdout.fileno(), 1 << 20)
+            if not piece:
+                return self._ended()
+            self._buffer += piece
+
+    def _ended(self) -> str:
+        """The child ended without a word: out of memory, or a fault of its own."""
+        self._process.wait()
+        self._errors.seek(0)
+        text = self._errors.read().decode(errors="replace")
+        if "memory allocation" in text or "MemoryError" in text or self._process.returncode < 0:
+            return "memory"
+        raise SearchFailed(f"the search process ended: {text.strip()[-500:]}")

@@ -1,0 +1,159 @@
+"""The child process of a search: it alone runs egglog, and nothing of Relift.
+
+It reads one request from its standard input, and writes after every iteration the whole e-graph as plain
+data to its standard output, each message with its length in front.  A single iteration can hang or take
+all memory; then the parent kills this process and keeps the last complete state.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+SETTLE_ROUNDS = 12
+"""How often analysis, substitution and normalising rules alternate before an iteration goes on."""
+
+
+class Graph:
+    """An e-graph with readers for the sorts of `encoding`; values become numbers, one range per sort."""
+
+    def __init__(self, tables: dict[str, tuple[str, ...]], counted: list[str]) -> None:
+        from egglog.bindings import EGraph
+
+        self.egraph = EGraph()
+        self.tables, self.counted = tables, counted
+        self.firings: dict[str, int] = {}
+        self._ids: dict[str, dict[Any, int]] = {}
+
+    def run(self, text: str) -> bool:
+        """Run a program of egglog; whether any schedule in it changed something."""
+        updated = False
+        for output in self.egraph.run_program(*self.egraph.parse_program(text)):
+            report = getattr(output, "report", None)
+            if report is not None:
+                updated |= report.updated
+                for name, number in report.num_matches_per_rule.items():
+                    if not name.startswith(("(", "?")) and number:
+                        self.firings[name] = self.firings.get(name, 0) + number
+        return updated
+
+    def sizes(self) -> dict[str, int]:
+        (output,) = self.egraph.run_program(*self.egraph.parse_program("(print-size)"))
+        return dict(output.sizes)  # type: ignore[union-attr]  # the one command prints sizes
+
+    def nodes(self) -> int:
+        sizes = self.sizes()
+        return sum(sizes.get(name, 0) for name in self.counted)
+
+    def dump(self) -> dict[str, Any]:
+        """Every table as rows of numbers and strings."""
+        functions = self.egraph.freeze().functions
+        rows = {
+            name: [
+                tuple(
+                    self._plain(sort, value)
+                    for sort, value in zip(sorts, (*row.inputs, row.output), strict=False)
+                )
+                for row in functions[name].rows
+                if not row.subsumed
+            ]
+            for name, sorts in self.tables.items()
+            if name in functions
+        }
+        free = {
+            self._plain("E", row.inputs[0]): tuple(
+                self._plain("N", name) for name in self.egraph.value_to_set(row.output)
+            )
+            for row in functions["fv"].rows
+        }
+        root = self._plain("E", functions["$root"].rows[0].output)
+        return {"rows": rows, "free": free, "root": root, "firings": dict(self.firings)}
+
+    def _plain(self, sort: str, value: Any) -> Any:
+        if sort == "i64":
+            return self.egraph.value_to_i64(value)
+        if sort == "String":
+            return self.egraph.value_to_string(value)
+        ids = self._ids.setdefault(sort, {})
+        return ids.setdefault(value, len(ids))
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write one message with its length in front."""
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(struct.pack("<Q", len(data)) + data)
+    stream.flush()
+
+
+def limit_memory(megabytes: int) -> None:
+    """Let this process grow by so much; an allocation beyond ends it."""
+    statm = Path("/proc/self/statm")
+    used = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 1 << 30
+    limit = used + megabytes * (1 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def search(request: dict[str, Any], out: BinaryIO) -> None:
+    """Carry out a request: see `saturation.Request`."""
+    started = time.monotonic()
+    graph = Graph(request["tables"], request["counted"])
+    graph.run(request["program"])
+    limit_memory(request["memory_mb"])
+    settle_once = (
+        "(run-schedule (saturate (run analysis)) (run demand_normal) (saturate (run analysis))"
+        " (run substitution) (run normal))"
+    )
+
+    def settle() -> None:
+        for _ in range(SETTLE_ROUNDS):
+            if not graph.run(settle_once):
+                break
+        graph.run("(run-schedule (saturate (run analysis)))")
+
+    def report(stage: str, iteration: int, data: bool) -> None:
+        message = {"stage": stage, "iteration": iteration, "nodes": graph.nodes()}
+        message["seconds"] = time.monotonic() - started
+        message["data"] = graph.dump() if data else None
+        send(out, message)
+
+    settle()
+    report("start", 0, data=True)
+    stopped = "saturated"
+    for number, (stage, iterations) in enumerate(request["stages"]):
+        stopped = "iterations"
+        for iteration in range(1, iterations + 1):
+            before = graph.sizes()
+            graph.run(f"(run-schedule (run demand_{number}) (saturate (run analysis)))")
+            graph.run(f"(run-schedule (run stage_{number}))")
+            settle()
+            if graph.sizes() == before:
+                stopped = "saturated"
+                break
+            too_many = graph.nodes() > request["nodes"]
+            report(stage, iteration, data=graph.nodes() <= 2 * request["nodes"])
+            if too_many:
+                send(out, {"stopped": "nodes"})
+                return
+    send(out, {"stopped": stopped})
+
+
+def main() -> None:
+    """Serve one request; the real standard output is kept for messages alone."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        search(pickle.load(sys.stdin.buffer), out)
+    except MemoryError:
+        send(out, {"stopped": "memory"})
+    except Exception as error:
+        send(out, {"failed": f"{type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()

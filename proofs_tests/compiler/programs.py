@@ -1,0 +1,463 @@
+"""Low-level programs, each with what NumPy computes, at any size.
+
+A `Case` is a family: `make(*sizes)` is the program at these sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relift.semantics import language as rl
+from relift.semantics.language import Program, program, userfun
+from relift.semantics.terms import UserFunction
+from relift.semantics.types import Type, f32, f64, i32, i64, tup
+
+
+@dataclass(frozen=True)
+class Case:
+    """`small` sizes are compared with the interpreter, the `large` one with `reference` only."""
+
+    make: Callable[..., Program]
+    reference: Callable[..., Any]
+    small: tuple[tuple[int, ...], ...]
+    large: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return self.make.__name__
+
+
+CASES: list[Case] = []
+
+
+def typed(**types: Type) -> Callable[[Callable[..., Any]], Program]:
+    """`program`, with the types of the parameters given apart: they depend on the sizes of the family."""
+
+    def traced(function: Callable[..., Any]) -> Program:
+        function.__annotations__ = types
+        return program(function)
+
+    return traced
+
+
+def case(
+    reference: Callable[..., Any], small: list[tuple[int, ...]], large: tuple[int, ...]
+) -> Callable[[Callable[..., Program]], Callable[..., Program]]:
+    """Decorator: add a family of programs to the table."""
+
+    def add(make: Callable[..., Program]) -> Callable[..., Program]:
+        CASES.append(Case(make, reference, tuple(small), large))
+        return make
+
+    return add
+
+
+# ---- one dimension
+
+
+@case(lambda a, x, y: a * x + y, [(1,), (7,), (48,)], (100_003,))
+def saxpy(n: int) -> Program:
+    @typed(a=f32, x=f32[n], y=f32[n])
+    def saxpy(a: Any, x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda p: a * p[0] + p[1], rl.zip(x, y))
+
+    return saxpy
+
+
+@case(lambda a, x, y: a * x + y, [(4, 4), (4, 12), (3, 24)], (8, 1 << 16))
+def saxpy_vectors(w: int, n: int) -> Program:
+    @typed(a=f32, x=f32[n], y=f32[n])
+    def saxpy_vectors(a: Any, x: Any, y: Any) -> Any:
+        def lanes(v: Any) -> Any:
+            return rl.map_vec(lambda p: a * p[0] + p[1], v)
+
+        return rl.as_scalar(rl.map_glb(0)(lanes, rl.as_vector(w, rl.zip(x, y))))
+
+    return saxpy_vectors
+
+
+@case(lambda x, y: np.sum(x * y), [(4, 1, 8), (4, 3, 24), (2, 5, 30)], (16, 64, 1 << 20))
+def dot(w: int, parts: int, n: int) -> Program:
+    @typed(x=f32[n], y=f32[n])
+    def dot(x: Any, y: Any) -> Any:
+        def chunk(t: Any) -> Any:
+            lanes = rl.reduce_seq(
+                lambda a, v: rl.vectorize(w, rl.add)(a, rl.map_vec(lambda p: p[0] * p[1], v)),
+                rl.splat(w, 0.0),
+                rl.as_vector(w, t),
+            )
+            return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, lanes)))
+
+        partial = rl.map_glb(0)(chunk, rl.split(n // parts, rl.zip(x, y)))
+        return rl.reduce_seq(rl.add, 0.0, rl.to_global(partial))
+
+    return dot
+
+
+def _square(name: str, c: str | None = None) -> UserFunction:
+    def function(x: Any) -> Any:
+        return x * x
+
+    function.__name__, function.__annotations__ = name, {"x": f32, "return": f32}
+    made = userfun(function, c=c)
+    assert isinstance(made, UserFunction)
+    return made
+
+
+square = _square("square")
+square_c = _square("square_c", "float y = x * x;\nreturn y;")
+
+
+def _sums_of_squares(x: Any) -> Any:
+    return np.sum((x * x).reshape(-1, 4), axis=1)
+
+
+@case(_sums_of_squares, [(4,), (8,), (36,)], (4096,))
+def squares(n: int) -> Program:
+    @typed(x=f32[n])
+    def squares(x: Any) -> Any:
+        def row(xs: Any) -> Any:
+            return rl.reduce_seq(lambda acc, v: acc + square(v), 0.0, xs)
+
+        return rl.map_glb(0)(row, rl.split(4, x))
+
+    return squares
+
+
+@case(_sums_of_squares, [(4,), (8,), (36,)], (4096,))
+def squares_in_c(n: int) -> Program:
+    @typed(x=f32[n])
+    def squares_in_c(x: Any) -> Any:
+        def row(xs: Any) -> Any:
+            squared = rl.map_vec(square_c, rl.as_vector(4, xs)[0])
+            return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, squared)))
+
+        return rl.map_glb(0)(row, rl.split(4, x))
+
+    return squares_in_c
+
+
+@case(_sums_of_squares, [(4,), (8,), (36,)], (4096,))
+def squares_of_vectors(n: int) -> Program:
+    @typed(x=f32[n])
+    def squares_of_vectors(x: Any) -> Any:
+        def row(xs: Any) -> Any:
+            squared = rl.map_vec(square, rl.as_vector(4, xs)[0])
+            return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, squared)))
+
+        return rl.map_glb(0)(row, rl.split(4, x))
+
+    return squares_of_vectors
+
+
+def _stencil(x: Any, mode: str) -> Any:
+    padded = np.pad(x, 1, mode=mode)  # type: ignore[call-overload]
+    return padded[:-2] + 2 * padded[1:-1] + padded[2:]
+
+
+@case(lambda x: _stencil(x, "edge"), [(1,), (5,), (32,)], (10_000,))
+def stencil_clamp(n: int) -> Program:
+    @typed(x=f32[n])
+    def stencil_clamp(x: Any) -> Any:
+        return rl.map_glb(0)(
+            lambda w: w[0] + 2.0 * w[1] + w[2], rl.slide(3, 1, rl.pad(1, 1, rl.clamp, x))
+        )
+
+    return stencil_clamp
+
+
+@case(lambda x: _stencil(x, "constant"), [(1,), (5,), (32,)], (10_000,))
+def stencil_zero(n: int) -> Program:
+    @typed(x=f32[n])
+    def stencil_zero(x: Any) -> Any:
+        return rl.map_glb(0)(
+            lambda w: w[0] + 2.0 * w[1] + w[2], rl.slide(3, 1, rl.pad(1, 1, 0.0, x))
+        )
+
+    return stencil_zero
+
+
+@case(lambda x: _stencil(x, "constant"), [(4,), (8,), (32,)], (10_000,))
+def stencil_vectors(n: int) -> Program:
+    @typed(x=f32[n])
+    def stencil_vectors(x: Any) -> Any:
+        windows = rl.slide(3, 1, rl.pad(1, 1, 0.0, x))
+        return rl.as_scalar(
+            rl.map_glb(0)(
+                lambda v: rl.map_vec(lambda w: w[0] + 2.0 * w[1] + w[2], v),
+                rl.as_vector(4, windows),
+            )
+        )
+
+    return stencil_vectors
+
+
+@case(lambda x: (np.minimum(x, 3), np.abs(x)), [(1,), (6,), (11,)], (1000,))
+def tuples_out(n: int) -> Program:
+    @typed(x=f32[n])
+    def tuples_out(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: (rl.minimum(v, 3.0), rl.absolute(v)), x)
+
+    return tuples_out
+
+
+@case(lambda ps: (np.sum(ps[0]), np.max(ps[1])), [(1,), (5,), (16,)], (1000,))
+def tuple_accumulator(n: int) -> Program:
+    @typed(ps=tup(f32, i32)[n])
+    def tuple_accumulator(ps: Any) -> Any:
+        return rl.reduce_seq(
+            lambda acc, p: (acc[0] + p[0], rl.maximum(acc[1], p[1])), (0.0, -100), ps
+        )
+
+    return tuple_accumulator
+
+
+@case(
+    lambda x, y: np.where(x < y, -x, np.abs(y)) * np.minimum(x, y) + np.maximum(x, y),
+    [(4,), (8,), (20,)],
+    (1 << 12,),
+)
+def integers(n: int) -> Program:
+    @typed(x=i32[n], y=i32[n])
+    def integers(x: Any, y: Any) -> Any:
+        def f(p: Any) -> Any:
+            a, b = p[0], p[1]
+            chosen = rl.select(a < b, -a, rl.absolute(b))
+            return chosen * rl.minimum(a, b) + rl.maximum(a, b)
+
+        return rl.as_scalar(
+            rl.map_glb(0)(lambda v: rl.map_vec(f, v), rl.as_vector(4, rl.zip(x, y)))
+        )
+
+    return integers
+
+
+@case(lambda x, y: np.where(x < y, x * 2, y) + np.minimum(x, y), [(2,), (8,), (14,)], (1 << 12,))
+def doubles(n: int) -> Program:
+    @typed(x=f64[n], y=f64[n])
+    def doubles(x: Any, y: Any) -> Any:
+        def f(p: Any) -> Any:
+            return rl.select(p[0] < p[1], p[0] * 2.0, p[1]) + rl.minimum(p[0], p[1])
+
+        return rl.as_scalar(
+            rl.map_glb(0)(lambda v: rl.map_vec(f, v), rl.as_vector(2, rl.zip(x, y)))
+        )
+
+    return doubles
+
+
+@case(lambda x: x[2:-1] * 3, [(4,), (8,), (21,)], (5000,))
+def take_drop(n: int) -> Program:
+    @typed(x=i64[n])
+    def take_drop(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v * 3, rl.drop(2, rl.take(n - 1, x)))
+
+    return take_drop
+
+
+@case(lambda x: (x < 3, np.sum(x)), [(4,), (8,), (20,)], (400,))
+def truth_values(n: int) -> Program:
+    @typed(x=i32[n])
+    def truth_values(x: Any) -> Any:
+        small = rl.map_seq(lambda v: rl.map_vec(lambda a: a < 3, v), rl.as_vector(4, x))
+        return rl.as_scalar(small), rl.reduce_seq(rl.add, 0, x)
+
+    return truth_values
+
+
+def _sorted_threes(x: Any) -> Any:
+    rows = np.sort(x.reshape(-1, 3), axis=1)
+    return (rows[:, 0], rows[:, 1]), rows[:, 2]
+
+
+@case(_sorted_threes, [(3,), (6,), (21,)], (999,))
+def sorted_threes(n: int) -> Program:
+    """Nested tuples out."""
+
+    @typed(x=f32[n])
+    def sorted_threes(x: Any) -> Any:
+        def row(w: Any) -> Any:
+            low, high = rl.minimum(w[0], w[1]), rl.maximum(w[0], w[1])
+            middle, top = rl.minimum(high, w[2]), rl.maximum(high, w[2])
+            return (rl.minimum(low, middle), rl.maximum(low, middle)), top
+
+        return rl.map_glb(0)(row, rl.split(3, x))
+
+    return sorted_threes
+
+
+@case(lambda x, y: (x * 2, -y), [(1,), (6,), (17,)], (500,))
+def two_maps(n: int) -> Program:
+    """Two arrays computed by one kernel."""
+
+    @typed(x=f32[n], y=i32[n])
+    def two_maps(x: Any, y: Any) -> Any:
+        return rl.zip(rl.map_glb(0)(lambda v: v * 2.0, x), rl.map_glb(0)(lambda v: -v, y))
+
+    return two_maps
+
+
+# ---- two dimensions
+
+
+@case(lambda a, x: a @ x, [(1, 1), (3, 5), (8, 4)], (100, 300))
+def matvec(m: int, k: int) -> Program:
+    @typed(a=f32[m, k], x=f32[k])
+    def matvec(a: Any, x: Any) -> Any:
+        return rl.map_glb(0)(
+            lambda row: rl.reduce_seq(lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(row, x)), a
+        )
+
+    return matvec
+
+
+@case(lambda a, b: a @ b, [(1, 1, 1), (3, 5, 2), (4, 4, 6)], (64, 96, 80))
+def matmul(m: int, k: int, n: int) -> Program:
+    @typed(a=f32[m, k], b=f32[k, n])
+    def matmul(a: Any, b: Any) -> Any:
+        def cell(row: Any, column: Any) -> Any:
+            return rl.reduce_seq(lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(row, column))
+
+        return rl.map_glb(1)(
+            lambda row: rl.map_glb(0)(lambda column: cell(row, column), rl.transpose(b)), a
+        )
+
+    return matmul
+
+
+@case(lambda a, b: a @ b, [(1, 1, 4), (3, 5, 8), (4, 4, 12)], (64, 96, 80))
+def matmul_vectors(m: int, k: int, n: int) -> Program:
+    @typed(a=f32[m, k], b=f32[k, n])
+    def matmul_vectors(a: Any, b: Any) -> Any:
+        def cells(row: Any, columns: Any) -> Any:
+            return rl.map_vec(
+                lambda column: rl.reduce_seq(
+                    lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(row, column)
+                ),
+                columns,
+            )
+
+        def line(row: Any) -> Any:
+            return rl.as_scalar(
+                rl.map_glb(0)(lambda v: cells(row, v), rl.as_vector(4, rl.transpose(b)))
+            )
+
+        return rl.map_glb(1)(line, a)
+
+    return matmul_vectors
+
+
+@case(lambda a: a.T, [(1, 1), (3, 5), (8, 4)], (120, 70))
+def transposed(m: int, n: int) -> Program:
+    @typed(a=f32[m, n])
+    def transposed(a: Any) -> Any:
+        return rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v, row), rl.transpose(a))
+
+    return transposed
+
+
+@case(lambda a: a.T, [(1, 1), (3, 5), (8, 4)], (120, 70))
+def transposed_while_writing(m: int, n: int) -> Program:
+    @typed(a=f32[m, n])
+    def transposed_while_writing(a: Any) -> Any:
+        return rl.transpose(rl.map_glb(1)(lambda row: rl.map_glb(0)(lambda v: v, row), a))
+
+    return transposed_while_writing
+
+
+@case(lambda a: a.T, [(4, 4), (4, 8), (12, 8)], (64, 128))
+def transposed_by_tiles(m: int, n: int) -> Program:
+    """Through local memory: every work-item reads what another one wrote."""
+
+    @typed(a=f32[m, n])
+    def transposed_by_tiles(a: Any) -> Any:
+        def tile(t: Any) -> Any:
+            staged = rl.to_local(rl.map_lcl(1)(lambda row: rl.map_lcl(0)(lambda v: v, row), t))
+            return rl.map_lcl(1)(lambda row: rl.map_lcl(0)(lambda v: v, row), rl.transpose(staged))
+
+        tiles = rl.map(rl.transpose, rl.split(4, rl.map(lambda row: rl.split(4, row), a)))
+        done = rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(tile, ts), rl.transpose(tiles))
+        return rl.map(rl.join, rl.join(rl.map(rl.transpose, done)))
+
+    return transposed_by_tiles
+
+
+# ---- work-groups
+
+
+@case(lambda x: x.reshape(-1, 16).sum(axis=1), [(16,), (48,), (80,)], (1 << 12,))
+def tree(n: int) -> Program:
+    """A reduction tree: at each level half of the work-items rest."""
+
+    @typed(x=f32[n])
+    def tree(x: Any) -> Any:
+        def level(xs: Any, length: int) -> Any:
+            return rl.to_local(
+                rl.map_lcl(0)(
+                    lambda p: rl.reduce_seq(rl.add, 0.0, p),
+                    rl.transpose(rl.split(length // 2, xs)),
+                )
+            )
+
+        def group(chunk: Any) -> Any:
+            xs = rl.to_local(rl.map_lcl(0)(lambda v: v, chunk))
+            for length in (16, 8, 4):
+                xs = level(xs, length)
+            return rl.map_lcl(0)(lambda p: rl.reduce_seq(rl.add, 0.0, p), rl.split(2, xs))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(16, x)))
+
+    return tree
+
+
+@case(
+    lambda x: np.repeat(x.reshape(-1, 32).sum(axis=1), 8),
+    [(32,), (64,), (96,)],
+    (3200,),
+)
+def loop_over_tiles(n: int) -> Program:
+    """Local memory that each iteration of a loop overwrites: barriers on both sides of its readers."""
+
+    @typed(x=i32[n])
+    def loop_over_tiles(x: Any) -> Any:
+        def tile_sum(t: Any) -> Any:
+            staged = rl.to_local(rl.map_lcl(0)(lambda v: v, t))
+            return rl.reduce_seq(rl.add, 0, staged)
+
+        def group(chunk: Any) -> Any:
+            total = rl.reduce_seq(lambda acc, t: acc + tile_sum(t), 0, rl.split(8, chunk))
+            return rl.map_lcl(0)(lambda v: v, rl.repeat(8, total))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(32, x)))
+
+    return loop_over_tiles
+
+
+@case(lambda x: x + 1, [(600,)], (6000,))
+def long_group(n: int) -> Program:
+    """More elements than work-items in a group."""
+
+    @typed(x=f32[n])
+    def long_group(x: Any) -> Any:
+        def group(chunk: Any) -> Any:
+            return rl.map_lcl(0)(lambda v: v, rl.to_local(rl.map_lcl(0)(lambda v: v + 1.0, chunk)))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(600, x)))
+
+    return long_group
+
+
+@case(lambda x: np.sum(x.reshape(-1, 4), axis=1) * 2, [(4,), (12,), (40,)], (4000,))
+def private_array(n: int) -> Program:
+    @typed(x=f32[n])
+    def private_array(x: Any) -> Any:
+        def row(w: Any) -> Any:
+            return rl.reduce_seq(rl.add, 0.0, rl.to_private(rl.map_seq(lambda v: v * 2.0, w)))
+
+        return rl.map_glb(0)(row, rl.split(4, x))
+
+    return private_array

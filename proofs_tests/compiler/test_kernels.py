@@ -1,0 +1,67 @@
+"""Every kernel computes what the interpreter says: the meaning of the term is the only specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofs_tests.compiler.programs import CASES, Case
+from relift.compiler import compile_program
+from relift.compiler.buffers import components, unflatten
+from relift.semantics.interpreter import DTYPES
+from relift.semantics.language import Program
+
+
+def arguments(program: Program, seed: int = 0) -> list[Any]:
+    """Small whole numbers in the types of the parameters: sums of them are exact."""
+    random = np.random.default_rng(seed)
+    return [
+        unflatten(
+            [
+                random.integers(-9, 10, size=shape).astype(DTYPES[scalar.name]).reshape(-1)
+                for scalar, shape in components(p.type)
+            ],
+            p.type,
+        )
+        for p in program.parameters
+    ]
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """Equal values, shapes and dtypes, component by component."""
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple)
+        assert len(found) == len(expected)
+        for part, other in zip(found, expected, strict=True):
+            assert_same(part, other)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("case", "sizes"),
+    [(c, sizes) for c in CASES for sizes in c.small],
+    ids=lambda x: x.name if isinstance(x, Case) else "x".join(map(str, x)),
+)
+def test_kernel_agrees_with_the_interpreter(case: Case, sizes: tuple[int, ...]) -> None:
+    """Bit for bit, on inputs whose sums are exact."""
+    program = case.make(*sizes)
+    values = arguments(program)
+    found, expected = compile_program(program)(*values), program(*values)
+    assert_same(found, expected)
+    for part, other in zip(_flat(found), _flat(expected), strict=True):
+        assert np.asarray(part).dtype == np.asarray(other).dtype
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_kernel_agrees_with_numpy_at_a_larger_size(case: Case) -> None:
+    """Where the interpreter is too slow, NumPy is the reference."""
+    program = case.make(*case.large)
+    values = arguments(program, seed=1)
+    assert_same(compile_program(program)(*values), case.reference(*values))
+
+
+def _flat(value: Any) -> list[Any]:
+    return [x for part in value for x in _flat(part)] if isinstance(value, tuple) else [value]

@@ -1,0 +1,57 @@
+"""Every example, through the search, agrees with NumPy and with the interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from relift.compiler.devices import describe, find_device
+from relift.compiler.program import compile_program
+from relift.compiler.verification import check_derivation, check_run, random_inputs
+from relift.egraph.search import optimize
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SIZES: dict[str, list[dict[str, int]]] = {
+    "dot": [{"n": 64}, {"n": 1000}, {"n": 65536}],
+    "saxpy": [{"n": 16}, {"n": 1001}, {"n": 65536}],
+    "matvec": [{"n": 8, "m": 16}, {"n": 33, "m": 100}, {"n": 256, "m": 512}],
+    "matmul": [
+        {"n": 4, "m": 8, "k": 16},
+        {"n": 20, "m": 30, "k": 10},
+        {"n": 128, "m": 64, "k": 96},
+    ],
+    "transpose": [{"n": 8, "m": 4}, {"n": 33, "m": 7}, {"n": 128, "m": 256}],
+    "stencil": [{"n": 16}, {"n": 1001}, {"n": 65536}],
+    "sum_of_squares": [{"n": 32}, {"n": 999}, {"n": 65536}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [(name, sizes) for name, several in SIZES.items() for sizes in several],
+    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
+)
+def test_example_agrees(name: str, sizes: dict[str, int]) -> None:
+    """The found kernel agrees with NumPy, and its derivation replays and is confirmed exactly."""
+    program = load_program(str(EXAMPLES / f"{name}.py"))
+    source = program.at(sizes)
+    device = "cpu"
+    best = optimize(program, sizes, describe(find_device(device)))
+    arrays = random_inputs(source, seed=1)
+    result = compile_program(best.term)(*arrays, device=device)
+    best.derivation.replay(RULES)
+    checks = check_run(program, arrays, result, source)
+    checks.append(check_derivation(best.derivation, device))
+
+    assert len(checks) >= 2
+    assert all(check.ok for check in checks), "\n".join(check.text() for check in checks)
+
+
+def test_every_example_is_tested() -> None:
+    """No program lies in examples/ without sizes here."""
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"benchmark_dot"}
+
+    assert programs == SIZES.keys()

@@ -1,0 +1,94 @@
+"""Checking a rule: types, random models, free symbols, and whatever tiers other layers supply.
+
+tier 1  types    both sides have one type and one size, for all sizes
+tier 2  random   numbers, operations and sizes drawn by Hypothesis (see `sampling`)
+tier 3  free     every size up to a bound on free symbols (see `free`)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from relift.rewrites.free import check_free, missing_guard
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.sampling import check_random
+from relift.rewrites.verdicts import CheckReport, Counterexample, FloatVerdict, TierResult
+
+__all__ = ["CheckReport", "Counterexample", "Tier", "TierResult", "check_rule"]
+
+Tier: TypeAlias = Callable[[Rule], TierResult]
+
+
+def check_types(rule: Rule) -> TierResult:
+    """Tier 1; a rule that exists passed it when it was made."""
+    return TierResult(1, "types", "ok", f"both sides are {rule.left.type}")
+
+
+def check_rule(
+    rule: Rule | RejectedRule,
+    *,
+    tiers: Sequence[int] = (1, 2, 3),
+    bound: int = 3,
+    extra: Mapping[int, Tier] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> CheckReport:
+    """Run the tiers on one rule; `extra` supplies tiers of other layers, `progress` hears of each.
+
+    >>> from relift.rewrites.library import RULES
+    >>> report = check_rule(RULES["join_split"], tiers=(1, 3))
+    >>> report.ok, [result.detail for result in report.results]
+    (True, ['both sides are A[k*m]', 'exhaustive to 3, 12 instances'])
+    """
+    known: dict[int, Tier] = {
+        1: check_types,
+        2: check_random,
+        3: lambda r: check_free(r, bound=bound),
+        **(extra or {}),
+    }
+    chosen = sorted(tier for tier in set(tiers) | set(extra or {}) if tier in known)
+    if isinstance(rule, RejectedRule):
+        why = str(rule.error)
+        return CheckReport(rule.name, "", rule.place, (TierResult(1, "types", "rejected", why),))
+    results: list[TierResult] = []
+    for tier in chosen:
+        if progress is not None:
+            progress(f"{rule.name}: tier {tier}")
+        start = time.monotonic()
+        result = known[tier](rule)
+        results.append(result if result.seconds else replace(result, seconds=_since(start)))
+    return CheckReport(
+        rule.name,
+        rule.equation(),
+        rule.place,
+        tuple(results),
+        _float_verdict(rule, results),
+        _smallest(results),
+        _guard(rule, results, bound),
+    )
+
+
+def _since(start: float) -> float:
+    return time.monotonic() - start
+
+
+def _float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict:
+    """Laws of operators and of arithmetic hold on floating-point numbers only up to rounding."""
+    if rule.needs_reassociation or any(result.needs_arithmetic for result in results):
+        return "needs reassociation"
+    return "bit-exact"
+
+
+def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
+    """The counterexample of the smallest sizes; of equal ones that on free symbols, which says most."""
+    found = [r.counterexample for r in reversed(results) if r.counterexample is not None]
+    return min(found, key=lambda c: sum(c.sizes.values()), default=None)
+
+
+def _guard(rule: Rule, results: Sequence[TierResult], bound: int) -> str | None:
+    """A law that is missing, when the sides differ on free symbols."""
+    if any(result.tier == 3 and result.status == "refuted" for result in results):
+        return missing_guard(rule, bound=bound)
+    return None

@@ -1,0 +1,359 @@
+"""Tier 3: the interpreter on free symbols, for every size up to a bound.
+
+An element is a term of the free algebra over the metavariables: data are generators, functions are free,
+and an operator obeys its declared laws and no others:
+
+    associative                   words               op(a, b, c)
+    associative, commutative      sorted words
+    neutral                       its element is dropped from words and trees
+    none                          trees               op(op(a, b), c)
+
+Two elements are equal in this algebra exactly when they are equal in every model of the laws, so one run
+proves the rule for its sizes, for all types, data, functions and operators at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relift.rewrites.instances import Instances, compare, counterexample, show_value
+from relift.rewrites.models import confirm_difference
+from relift.rewrites.rule import Condition, Rule, associative, commutative, neutral
+from relift.rewrites.verdicts import Counterexample, Status, TierResult
+from relift.semantics.errors import Unsupported
+from relift.semantics.interpreter import Numeric, Value, World
+from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Literal,
+    Pattern,
+    UserFunction,
+    Vectorized,
+    subterms,
+)
+from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+LARGEST = 20_000
+"""An instance with an array of more cells than this is left out, and the result says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """An element of the free algebra, made once, so it equals only itself.
+
+    `owner` made it and keeps equal heads of different kinds apart; a generator has no arguments; `path` is
+    the place of a component in what a name stands for.
+    """
+
+    owner: object
+    head: str
+    arguments: tuple[Any, ...] | None
+    path: tuple[int, ...]
+    number: int
+
+    def __repr__(self) -> str:
+        if self.arguments is None:
+            return self.head + "_".join(map(str, self.path))
+        shown = ", ".join(map(_thaw, self.arguments))
+        return f"{self.head}({shown})" + "".join(f"[{i}]" for i in self.path)
+
+
+def _thaw(argument: Any) -> str:
+    if not isinstance(argument, tuple):
+        return repr(argument)
+    left, *items, right = argument
+    return f"{left}{', '.join(map(_thaw, items))}{right}"
+
+
+def _freeze(value: Value) -> Any:
+    """A value as a key: the brackets keep lists and tuples apart."""
+    if isinstance(value, list):
+        return ("[", *map(_freeze, value), "]")
+    if isinstance(value, tuple):
+        return ("(", *map(_freeze, value), ")")
+    return value
+
+
+class Algebra:
+    """Makes the symbols of one instance, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Symbol] = {}
+
+    def symbol(
+        self,
+        owner: object,
+        head: str,
+        arguments: tuple[Any, ...] | None = None,
+        path: tuple[int, ...] = (),
+    ) -> Symbol:
+        key = (owner, head, arguments, path)
+        if key not in self._known:
+            self._known[key] = Symbol(owner, head, arguments, path, len(self._known))
+        return self._known[key]
+
+    def value(
+        self,
+        t: Type,
+        size: Callable[[Size], int],
+        head: str,
+        arguments: tuple[Any, ...] | None = None,
+        path: tuple[int, ...] = (),
+    ) -> Value:
+        """A value of type t with one symbol in each cell."""
+        match t:
+            case Array(element, n) | Vector(element, n):
+                return [
+                    self.value(element, size, head, arguments, (*path, i)) for i in range(size(n))
+                ]
+            case Tuple(parts):
+                return tuple(
+                    self.value(part, size, head, arguments, (*path, i))
+                    for i, part in enumerate(parts)
+                )
+            case Scalar() | TypeVariable():
+                return self.symbol("metavariable", head, arguments, path)
+
+
+class FreeOperator:
+    """An operator that obeys its laws and nothing else; its results are in normal form."""
+
+    def __init__(self, algebra: Algebra, name: str, laws: set[str], neutral: Symbol | None) -> None:
+        self.algebra, self.name, self.neutral = algebra, name, neutral
+        self.associative = "associative" in laws
+        self.commutative = "commutative" in laws
+
+    def __call__(self, x: Symbol, y: Symbol) -> Symbol:
+        letters = (*self.letters(x), *self.letters(y))
+        if self.commutative:
+            letters = tuple(sorted(letters, key=lambda symbol: symbol.number))
+        if not letters:
+            assert self.neutral is not None, (
+                "cannot happen: only the neutral element has no letters"
+            )
+            return self.neutral
+        return letters[0] if len(letters) == 1 else self.algebra.symbol(self, self.name, letters)
+
+    def letters(self, x: Symbol) -> tuple[Symbol, ...]:
+        """The word that x is; of an operator that is not associative, at most x itself."""
+        if x is self.neutral:
+            return ()
+        if self.associative and x.owner is self and x.arguments is not None:
+            return x.arguments
+        return (x,)
+
+    def describe(self) -> str:
+        laws = ["associative"] * self.associative + ["commutative"] * self.commutative
+        unit = f" with neutral element {self.neutral}" if self.neutral is not None else ""
+        return "any " + ", ".join(laws) + " " * bool(laws) + "operator" + unit
+
+
+class Symbolic(Numeric):
+    """Scalar functions, user functions and literals without a meaning of their own."""
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+
+    def literal(self, value: float, t: Type) -> Value:
+        return self.algebra.symbol("meaning", repr(value))
+
+    def apply(self, function: str, arguments: list[Value]) -> Value:
+        return self.algebra.symbol("meaning", function, tuple(map(_freeze, arguments)))
+
+    def call(self, function: UserFunction, arguments: list[Value]) -> Value:
+        return self.algebra.symbol("meaning", function.name, tuple(map(_freeze, arguments)))
+
+
+def free_world(rule: Rule, sizes: Mapping[str, int]) -> tuple[World, dict[str, str]]:
+    """Every metavariable as freely as its laws allow, and how that is shown.
+
+    Raises `Unsupported` for laws whose free algebra is not known here.
+    """
+    algebra = Algebra()
+    world = World(sizes=sizes, domain=Symbolic(algebra))
+    values: dict[str, Value] = {}
+    shown: dict[str, str] = {}
+    stems = _stems(rule)
+    for name, kind in rule.parameters.items():
+        match kind:
+            case FunctionKind(_, result):
+                values[name] = _free_function(algebra, name, result, world.size)
+                shown[name] = "any function"
+            case OperatorKind() | NatKind():
+                pass
+            case _:
+                values[name] = algebra.value(kind, world.size, stems[name])
+                shown[name] = show_value(values[name])
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            values[name], shown[name] = _free_operator(rule, algebra, name, kind, values, world)
+    ordered = {name: shown[name] for name in rule.parameters if name in shown}
+    return replace(world, metavariables=values), ordered
+
+
+def _stems(rule: Rule) -> dict[str, str]:
+    """Short names of elements: those of xs are x0, x1, ... unless another name is that short."""
+    short = {name: name.rstrip("s") or name for name in rule.parameters}
+    counts = Counter([*short.values(), *rule.parameters])
+    return {
+        name: stem if stem != name and counts[stem] == 1 else name for name, stem in short.items()
+    }
+
+
+def _free_function(
+    algebra: Algebra, name: str, result: Type, size: Callable[[Size], int]
+) -> Callable[..., Value]:
+    return lambda *xs: algebra.value(result, size, name, tuple(map(_freeze, xs)))
+
+
+def _free_operator(
+    rule: Rule,
+    algebra: Algebra,
+    name: str,
+    kind: OperatorKind,
+    values: Mapping[str, Value],
+    world: World,
+) -> tuple[Callable[..., Value], str]:
+    conditions = [c for c in rule.where if c.operator == name]
+    if not isinstance(kind.element, Scalar | TypeVariable):
+        if conditions:
+            raise Unsupported(
+                f"{conditions[0]}: {name} works on {kind.element}; laws are checked on free symbols "
+                "for operators on single elements only",
+                place="",
+            )
+        return _free_function(algebra, name, kind.element, world.size), "any operator"
+    units = {c.element for c in conditions if c.element is not None}
+    if len(units) > 1:
+        raise Unsupported(
+            f"{name} has two neutral elements, {' and '.join(sorted(units))}, so they are equal; "
+            "use one name",
+            place="",
+        )
+    unit = values[units.pop()] if units else None
+    free = FreeOperator(algebra, name, {c.law for c in conditions}, unit)
+    return free, free.describe()
+
+
+def check_free(
+    rule: Rule, *, bound: int = 3, budget: float = 20.0, largest: int = LARGEST
+) -> TierResult:
+    """Both sides on free symbols, for every size up to `bound`, smallest first, within `budget` seconds.
+
+    >>> from relift.rewrites.library import RULES
+    >>> check_free(RULES["split_join"]).detail
+    'exhaustive to 3, 12 instances'
+    """
+    start = time.monotonic()
+    instances = Instances(rule)
+    meanings = interpreted(rule)
+    tried = too_large = 0
+    with_cells = needs_arithmetic = False
+    reached = f"exhaustive to {bound}" if rule.sizes else "exhaustive, there are no sizes"
+
+    def result(
+        status: Status, detail: str, found: Counterexample | None = None, needs: bool = False
+    ) -> TierResult:
+        return TierResult(3, "free", status, detail, time.monotonic() - start, found, needs)
+
+    for sizes in instances.assignments(bound):
+        if time.monotonic() - start > budget and tried:
+            total = sum(sizes.values())
+            reached = f"exhaustive to total size {total - 1} in {budget:g} s"
+            break
+        if instances.largest(sizes) > largest:
+            too_large += 1
+            continue
+        try:
+            world, data = free_world(rule, sizes)
+        except Unsupported as error:
+            return result("skipped", error.message)
+        difference = compare(rule, world, operator.eq)
+        tried += 1
+        with_cells = with_cells or instances.result_cells(sizes) > 0
+        if difference is None:
+            continue
+        if meanings:
+            confirmed = confirm_difference(instances, sizes)
+            if confirmed is not None:
+                return result("refuted", confirmed.obligation, confirmed)
+            needs_arithmetic = True
+            continue
+        found = counterexample(instances, sizes, data, difference)
+        return result("refuted", found.obligation, found)
+    if needs_arithmetic:
+        return result(
+            "skipped",
+            f"the sides agree only by what {', '.join(meanings)} mean, and free symbols mean nothing",
+            needs=True,
+        )
+    if not with_cells:
+        return result(
+            "skipped", f"no sizes up to {bound} give a result with a cell; raise the bound"
+        )
+    if too_large:
+        reached += f" but for {too_large} instances of more than {largest} cells"
+    return result("ok", f"{reached}, {tried} instance{'s' * (tried != 1)}")
+
+
+def interpreted(rule: Rule) -> list[str]:
+    """What a rule names that has a meaning of its own: scalar functions, operators, user functions, numbers."""
+    found: set[str] = set()
+    for side in (rule.left, rule.right):
+        for t, _ in subterms(side):
+            match t:
+                case Apply(name) | Combine(BinaryOperator(name)):
+                    found.add(name)
+                case Call(function):
+                    found.add(function.name)
+                case Literal(value):
+                    found.add(repr(value))
+                case Pattern():
+                    op = getattr(t, "op", None)
+                    while isinstance(op, Vectorized):
+                        op = op.operator
+                    if isinstance(op, BinaryOperator):
+                        found.add(op.name)
+                case _:
+                    pass
+    return sorted(found)
+
+
+def missing_guard(rule: Rule, *, bound: int = 3, budget: float = 5.0) -> str | None:
+    """The fewest laws whose addition makes a refuted rule pass, as a sentence; None when no laws do.
+
+    The laws are those of the menu (associative, commutative, neutral) that the rule does not state yet.
+    """
+    menu: list[tuple[Condition, str]] = []
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            menu.append((associative(name), f"{name} is associative"))
+            menu.append((commutative(name), f"{name} is commutative"))
+            menu += [
+                (neutral(name, z), f"{z} is neutral for {name}")
+                for z, of in rule.parameters.items()
+                if of == kind.element
+            ]
+    menu = [(condition, text) for condition, text in menu if condition not in rule.where]
+    end = time.monotonic() + budget
+    for count in range(1, len(menu) + 1):
+        for added in itertools.combinations(menu, count):
+            left = end - time.monotonic()
+            if left <= 0:
+                return None
+            where = (*rule.where, *(condition for condition, _ in added))
+            found = check_free(replace(rule, where=where), bound=bound, budget=left)
+            if found.status == "ok":
+                laws = " and ".join(text for _, text in added)
+                return f"holds if {laws} ({found.detail})"
+    return None

@@ -1,0 +1,176 @@
+"""Instances of a rule: the sizes it may take, and whether its two sides agree in one world.
+
+A world says what every metavariable stands for; `free` makes one of symbols, `models` one of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from relift.rewrites.rule import Rule, named_sizes
+from relift.rewrites.verdicts import Counterexample
+from relift.semantics.errors import ReliftError, Undefined
+from relift.semantics.instantiation import at_sizes
+from relift.semantics.interpreter import Value, World, evaluate, fits
+from relift.semantics.printer import show
+from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.sizes import Size
+from relift.semantics.terms import Pattern, subterms
+from relift.semantics.types import Type, cells, type_sizes
+
+
+def kind_types(kind: Any) -> tuple[Type, ...]:
+    """The types that the kind of a metavariable mentions."""
+    match kind:
+        case FunctionKind(arguments, result):
+            return (*arguments, result)
+        case OperatorKind(element):
+            return (element,)
+        case NatKind():
+            return ()
+        case _:
+            return (kind,)
+
+
+class Instances:
+    """The sizes that a rule may take; what depends on the rule alone is found once."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        terms = [t for side in (rule.left, rule.right) for t, _ in subterms(side)]
+        self.dimensions = frozenset(
+            name
+            for t in terms
+            if isinstance(t, Pattern)
+            for parameter, kind in t.signature.parameters.items()
+            if isinstance(kind, NatKind) and kind.role == "dimension"
+            for name in getattr(t, parameter).names()
+        )
+        written = {
+            n for kind in rule.parameters.values() for t in kind_types(kind) for n in type_sizes(t)
+        }
+        written |= {n for t in terms for n in (*type_sizes(t.type), *named_sizes(t))}
+        self._natural = [n for n in written if not n.surely_at_least(0)]
+        self._cells = list({cells(t.type) for t in terms})
+        self._result_cells = cells(rule.left.type)
+
+    def assignments(self, bound: int) -> Iterator[dict[str, int]]:
+        """Every admissible assignment of sizes up to a bound, by rising total.
+
+        A size that names a dimension of OpenCL changes no value and is always 0.
+        """
+        names = self.rule.sizes
+        limits = [0 if name in self.dimensions else bound for name in names]
+        for total in range(sum(limits) + 1):
+            for values in _with_total(limits, total):
+                sizes = dict(zip(names, values, strict=True))
+                if self.admissible(sizes):
+                    yield sizes
+
+    def admissible(self, sizes: Mapping[str, int]) -> bool:
+        """Whether the sizes make both sides defined: nothing negative, nothing 0 that must not be."""
+        return all(n.evaluate(sizes) >= 1 for n in self.rule.positive) and all(
+            n.evaluate(sizes) >= 0 for n in self._natural
+        )
+
+    def largest(self, sizes: Mapping[str, int]) -> int:
+        """How many cells the largest array of either side has."""
+        return max(n.evaluate(sizes) for n in self._cells)
+
+    def result_cells(self, sizes: Mapping[str, int]) -> int:
+        """How many cells the result has."""
+        return self._result_cells.evaluate(sizes)
+
+    def equation(self, sizes: Mapping[str, int]) -> str:
+        """The rule with these sizes filled in."""
+        values = {name: Size.of(value) for name, value in sizes.items()}
+        try:
+            left, right = at_sizes(self.rule.left, values), at_sizes(self.rule.right, values)
+        except ReliftError:  # a size that only makes sense as a name, such as a dimension
+            return self.rule.equation()
+        one_line = f"{show(left, width=1000)} == {show(right, width=1000)}"
+        return one_line if len(one_line) <= 90 else f"{show(left)}\n  ==\n{show(right)}"
+
+
+def _with_total(limits: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
+    if not limits:
+        if total == 0:
+            yield ()
+        return
+    for first in range(min(limits[0], total) + 1):
+        for rest in _with_total(limits[1:], total - first):
+            yield (first, *rest)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How the two sides fail to agree; a value is None where a side has none."""
+
+    obligation: str
+    left: Value | None
+    right: Value | None
+
+
+def compare(
+    rule: Rule, world: World, equal: Callable[[Value, Value], bool], result: Type | None = None
+) -> Difference | None:
+    """Evaluate both sides; None when they are defined, of the shape of their type, and equal."""
+    values: dict[str, Value] = {}
+    for side, t in (("left", rule.left), ("right", rule.right)):
+        try:
+            values[side] = evaluate(t, world)
+        except (Undefined, IndexError, ValueError) as error:
+            why = error.message if isinstance(error, ReliftError) else str(error)
+            return Difference(f"the {side} side is undefined: {why}", values.get("left"), None)
+    expected = rule.left.type if result is None else result
+    left, right = values["left"], values["right"]
+    for side, value in values.items():
+        if not fits(value, expected, world.size):
+            return Difference(f"the {side} side is not of the shape {expected}", left, right)
+    if equal(left, right):
+        return None
+    place = first_difference(left, right, equal)
+    return Difference("the sides differ" + (f", first at {place}" if place else ""), left, right)
+
+
+def first_difference(left: Value, right: Value, equal: Callable[[Value, Value], bool]) -> str:
+    """The place of the first cell that differs, such as `[0][2]`; empty for single values."""
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        for i, (x, y) in enumerate(zip(left, right, strict=False)):
+            if not equal(x, y):
+                return f"[{i}]" + first_difference(x, y, equal)
+    return ""
+
+
+def show_value(value: Value) -> str:
+    """A value as text: lists in brackets, tuples in parentheses, numbers without their NumPy type."""
+    match value:
+        case list():
+            return f"[{', '.join(map(show_value, value))}]"
+        case tuple():
+            return f"({', '.join(map(show_value, value))})"
+        case Fraction():
+            return str(value)
+        case np.generic():
+            return repr(value.item())
+        case _:
+            return repr(value)
+
+
+def counterexample(
+    instances: Instances, sizes: Mapping[str, int], data: Mapping[str, str], found: Difference
+) -> Counterexample:
+    """What a person is shown of a difference."""
+    return Counterexample(
+        found.obligation,
+        instances.equation(sizes),
+        dict(sizes),
+        dict(data),
+        "" if found.left is None else show_value(found.left),
+        "" if found.right is None else show_value(found.right),
+    )

@@ -1,0 +1,132 @@
+"""Rules and programs in a user's own Python file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import itertools
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import Program
+
+_loaded = itertools.count(1)
+
+
+class CannotLoad(ReliftError):
+    """A file of the user's is missing, fails, or holds nothing that is looked for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, place="")
+
+
+def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
+    """The rules that a file defines, by name, in its order; raises `ReliftError` when there are none."""
+    module = load_file(file)
+    rules = {r.name: r for r in vars(module).values() if isinstance(r, Rule | RejectedRule)}
+    if not rules:
+        raise CannotLoad(f"{file} defines no rule; a rule is a function below @rl.rule()")
+    return rules
+
+
+def load_program(spec: str) -> Program:
+    """The program that `path.py`, `path.py:name` or `module:name` names."""
+    path, name = (spec, "") if spec.endswith(".py") else _split(spec)
+    if path.endswith(".py"):
+        return _choose(load_file(Path(path)), path, name)
+    return _choose(_import(path), path, name)
+
+
+def load_file(file: Path) -> ModuleType:
+    """Execute a Python file under a name of its own; every failure is one line that says where."""
+    if not file.is_file():
+        raise CannotLoad(f"there is no file {file}")
+    name = f"relift_user_{next(_loaded)}_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise CannotLoad(f"{file} is no Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and annotations look their module up
+    try:
+        with _first_on_path(file.parent), _one_line(str(file), file):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _split(spec: str) -> tuple[str, str]:
+    path, colon, name = spec.rpartition(":")
+    if not (colon and path and name.isidentifier()):
+        raise CannotLoad(f"{spec} names no program; write path.py, path.py:name or module:name")
+    return path, name
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        with _first_on_path(Path.cwd()), _one_line(f"module {name}", None):
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise CannotLoad(f"there is no module {error.name}; a file is named path.py:name") from None
+
+
+def _choose(module: ModuleType, where: str, name: str) -> Program:
+    programs = {n: p for n, p in vars(module).items() if isinstance(p, Program)}
+    known = ", ".join(programs)
+    if name:
+        if name not in programs:
+            raise CannotLoad(
+                f"{where} has no program {name}; "
+                + (f"its programs are: {known}" if known else "it has none at all")
+            )
+        return programs[name]
+    own = [p for p in programs.values() if p.file == module.__file__] or list(programs.values())
+    if not own:
+        raise CannotLoad(f"{where} defines no program; a program is a function below @rl.program")
+    if len(own) > 1:
+        names = ", ".join(p.name for p in own)
+        raise CannotLoad(
+            f"{where} defines several programs: {names}; say which, as {where}:{own[0].name}"
+        )
+    return own[0]
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """The user's folder is searched first for what the file imports, as when Python runs the file."""
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
+
+
+@contextmanager
+def _one_line(what: str, file: Path | None) -> Iterator[None]:
+    """Turn whatever the user's code raises into one line with the line number, where there is one."""
+    try:
+        yield
+    except ReliftError:
+        raise
+    except SyntaxError as error:
+        own = file is not None and error.filename == str(file.resolve())
+        place = what if own else error.filename or what
+        raise CannotLoad(f"{place}:{error.lineno}: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        if file is None and isinstance(error, ModuleNotFoundError):
+            raise
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if file is not None and Path(frame.filename) == file.resolve()
+        ]
+        place = f"{what}:{lines[-1]}" if lines else what
+        raise CannotLoad(f"{place}: {type(error).__name__}: {error}") from None

@@ -1,0 +1,320 @@
+"""Concrete models of a rule: numbers for its types, hash functions for its functions, operations for its operators.
+
+An operation is chosen among those that obey the laws that the rule states; the table has operations for
+every set of laws that obey no other, so a rule that forgets to state a law meets one that breaks it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from relift.rewrites.instances import (
+    Difference,
+    Instances,
+    compare,
+    counterexample,
+    show_value,
+)
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Counterexample
+from relift.semantics.errors import Undefined
+from relift.semantics.interpreter import Exact, Value, World
+from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    boolean,
+    i32,
+    substitute_type,
+    tup,
+)
+
+T = TypeVar("T")
+
+Leaf: TypeAlias = Literal["number", "text", "truth"]
+"""What a cell holds: scalars hold numbers or truth values, a type variable may hold texts."""
+
+LEAF_VALUES: dict[Leaf, Sequence[Any]] = {
+    "number": (0, 1, 2, -1, 3, -2, 5, 7),
+    "text": ("", "a", "b", "c", "ab", "ba"),
+    "truth": (False, True),
+}
+"""The data that a model is made of, simplest first."""
+
+
+class Chooser(Protocol):
+    """How a model is drawn: one of several options, the simplest first."""
+
+    def __call__(self, options: Sequence[T], /) -> T: ...
+
+
+class NoModel(Exception):
+    """This draw gives no model: a law has no operation, or arithmetic has no value; draw another."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A binary operation on one kind of leaf, and exactly the laws that it obeys."""
+
+    text: str
+    function: Callable[[Any, Any], Any]
+    associative: bool = False
+    commutative: bool = False
+    neutral: Any = None
+
+    def obeys(self, laws: set[str]) -> bool:
+        """Whether it obeys all these laws."""
+        return (
+            (self.associative or "associative" not in laws)
+            and (self.commutative or "commutative" not in laws)
+            and (self.neutral is not None or "neutral" not in laws)
+        )
+
+
+def _with_unit(unit: Any, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: y if x == unit else x if y == unit else function(x, y)
+
+
+OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
+    "number": (
+        Operation("x - y", lambda x, y: x - y),
+        Operation(
+            "x - y, or the other when one is 0", _with_unit(0, lambda x, y: x - y), neutral=0
+        ),
+        Operation("|x - y|", lambda x, y: abs(x - y), commutative=True),
+        Operation(
+            "(x*x + y*y) mod 97, or the other when one is 0",
+            _with_unit(0, lambda x, y: (x * x + y * y) % 97),
+            commutative=True,
+            neutral=0,
+        ),
+        Operation("x", lambda x, y: x, associative=True),
+        Operation(
+            "x, or y when x is 0", _with_unit(0, lambda x, y: x), associative=True, neutral=0
+        ),
+        Operation("x + y + 1", lambda x, y: x + y + 1, True, True, neutral=-1),
+        Operation("x + y", lambda x, y: x + y, True, True, neutral=0),
+        Operation("max(x, y)", max, True, True, neutral=-math.inf),
+        Operation("x and y bit by bit", lambda x, y: x & y, True, True, neutral=-1),
+    ),
+    "text": (
+        Operation("xy backwards", lambda x, y: (x + y)[::-1]),
+        Operation(
+            "xy backwards, or the other when one is empty",
+            _with_unit("", lambda x, y: (x + y)[::-1]),
+            neutral="",
+        ),
+        Operation("max(x, y) + 'a'", lambda x, y: max(x, y) + "a", commutative=True),
+        Operation(
+            "max(x, y) + 'a', or the other when one is empty",
+            _with_unit("", lambda x, y: max(x, y) + "a"),
+            commutative=True,
+            neutral="",
+        ),
+        Operation("x", lambda x, y: x, associative=True),
+        Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
+        Operation("max(x, y)", max, True, True, neutral=""),
+    ),
+    "truth": (
+        Operation("x implies y", lambda x, y: not x or y),
+        Operation("not both x and y", lambda x, y: not (x and y), commutative=True),
+        Operation("x", lambda x, y: x, associative=True),
+        Operation("x or y", lambda x, y: x or y, True, True, neutral=False),
+        Operation("x and y", lambda x, y: x and y, True, True, neutral=True),
+    ),
+}
+"""Operations with few laws first: they break what a rule does not state."""
+
+
+class Arithmetic(Exact):
+    """Exact numbers; where a scalar function has no value, there is no model."""
+
+    def apply(self, function: str, arguments: list[Value]) -> Value:
+        try:
+            return super().apply(function, arguments)
+        except (Undefined, ArithmeticError, TypeError):
+            raise NoModel from None
+
+
+@dataclass(frozen=True)
+class Model:
+    """One concrete model of a rule at concrete sizes.
+
+    `types` says what each type variable stands for; one that stands for itself holds texts.
+    """
+
+    rule: Rule
+    sizes: Mapping[str, int]
+    types: Mapping[str, Type]
+    world: World
+    operations: Mapping[str, str]
+    calls: Mapping[str, Mapping[str, str]]
+
+    def difference(self) -> Difference | None:
+        """How the sides differ in this model, or None; raises `NoModel` where arithmetic has no value."""
+        result = substitute_type(self.rule.left.type, self.types, {})
+        return compare(self.rule, self.world, equal, result)
+
+    def data(self) -> dict[str, str]:
+        """What each metavariable stands for; of a function, the values that were asked for."""
+        shown: dict[str, str] = {}
+        for name, kind in self.rule.parameters.items():
+            match kind:
+                case OperatorKind():
+                    shown[f"{name}(x, y)"] = self.operations[name]
+                case FunctionKind():
+                    for arguments, result in self.calls[name].items():
+                        shown[f"{name}({arguments})"] = result
+                case NatKind():
+                    pass
+                case _:
+                    shown[name] = show_value(self.world.metavariables[name])
+        return shown
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Equality of values; NaN equals itself."""
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(equal, left, right))
+    return bool(left == right) or (_is_nan(left) and _is_nan(right))
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
+    """A model of the rule at these sizes; raises `NoModel` when the choices give none."""
+    types: dict[str, Type] = {}
+    for name in rule.types:
+        stand_ins: tuple[Type, ...] = (i32, TypeVariable(name), tup(i32, i32), i32[2])
+        types[name] = choose(stand_ins)
+    draw = _Drawing(rule, sizes, types, choose)
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            draw.operator(name, kind)
+    for name, kind in rule.parameters.items():
+        match kind:
+            case FunctionKind(_, result):
+                draw.function(name, result)
+            case OperatorKind() | NatKind():
+                pass
+            case _ if name not in draw.metavariables:
+                draw.metavariables[name] = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
+    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic())
+    return Model(rule, sizes, types, world, draw.operations, draw.calls)
+
+
+class _Drawing:
+    """The metavariables of a model while it is drawn."""
+
+    def __init__(
+        self, rule: Rule, sizes: Mapping[str, int], types: Mapping[str, Type], choose: Chooser
+    ) -> None:
+        self.rule, self.sizes, self.types, self.choose = rule, sizes, types, choose
+        self.metavariables: dict[str, Any] = {}
+        self.operations: dict[str, str] = {}
+        self.calls: dict[str, dict[str, str]] = {}
+
+    def value(self, t: Type, leaf: Callable[[Leaf], Any]) -> Value:
+        """A value of type t whose cells come from `leaf`."""
+        match substitute_type(t, self.types, {}):
+            case Array(element, n) | Vector(element, n):
+                return [self.value(element, leaf) for _ in range(n.evaluate(self.sizes))]
+            case Tuple(parts):
+                return tuple(self.value(part, leaf) for part in parts)
+            case other:
+                return leaf(leaf_of(other))
+
+    def function(self, name: str, result: Type) -> None:
+        """A function that scatters its arguments: equal ones give equal results, few others do."""
+        seed = self.choose(range(64))
+        calls = self.calls[name] = {}
+
+        def scatter(*arguments: Value) -> Value:
+            shown = ", ".join(map(show_value, arguments))
+            state = random.Random(zlib.crc32(f"{seed} {name} {shown}".encode()))
+            value = self.value(result, lambda leaf: state.choice(LEAF_VALUES[leaf]))
+            calls[shown] = show_value(value)
+            return value
+
+        self.metavariables[name] = scatter
+
+    def operator(self, name: str, kind: OperatorKind) -> None:
+        """An operation for each kind of leaf, cell by cell; its neutral element is set, too."""
+        element = substitute_type(kind.element, self.types, {})
+        conditions = [c for c in self.rule.where if c.operator == name]
+        laws: set[str] = {c.law for c in conditions}
+        chosen: dict[Leaf, Operation] = {}
+        for leaf in sorted(leaves(element)):
+            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws)]
+            if not lawful:
+                raise NoModel
+            chosen[leaf] = self.choose(lawful)
+        for condition in conditions:
+            if condition.element is not None:
+                z = self.value(kind.element, lambda leaf: chosen[leaf].neutral)
+                if self.metavariables.setdefault(condition.element, z) != z:
+                    raise NoModel
+        self.metavariables[name] = lambda x, y: _cell_by_cell(chosen, element, x, y)
+        self.operations[name] = "; ".join(o.text for o in chosen.values())
+
+
+def _cell_by_cell(chosen: Mapping[Leaf, Operation], t: Type, x: Value, y: Value) -> Value:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return [_cell_by_cell(chosen, element, p, q) for p, q in zip(x, y, strict=True)]
+        case Tuple(parts):
+            return tuple(
+                _cell_by_cell(chosen, part, p, q) for part, p, q in zip(parts, x, y, strict=True)
+            )
+        case _:
+            return chosen[leaf_of(t)].function(x, y)
+
+
+def leaf_of(t: Type) -> Leaf:
+    """What a single cell of type t holds."""
+    match t:
+        case TypeVariable():
+            return "text"
+        case Scalar():
+            return "truth" if t == boolean else "number"
+        case _:
+            raise AssertionError(f"cannot happen: {t} is no single cell")
+
+
+def leaves(t: Type) -> set[Leaf]:
+    """What the cells of type t hold."""
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return leaves(element)
+        case Tuple(parts):
+            return {leaf for part in parts for leaf in leaves(part)}
+        case _:
+            return {leaf_of(t)}
+
+
+def confirm_difference(
+    instances: Instances, sizes: Mapping[str, int], attempts: int = 40
+) -> Counterexample | None:
+    """A concrete model at these sizes in which the sides differ, if one of several draws is such."""
+    for seed in range(attempts):
+        try:
+            model = draw_model(instances.rule, sizes, random.Random(seed).choice)
+            found = model.difference()
+        except NoModel:
+            continue
+        if found is not None:
+            return counterexample(instances, sizes, model.data(), found)
+    return None

@@ -1,0 +1,134 @@
+"""What a check of a rule says: one result per tier, and the smallest counterexample.
+
+A tier that cannot run says `skipped` and why.  Only a proof may say PROVED, so no status here does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Status: TypeAlias = Literal["ok", "refuted", "rejected", "skipped"]
+"""`refuted`: the sides differ; `rejected`: it is no rule at all; `skipped`: this tier cannot tell."""
+
+FloatVerdict: TypeAlias = Literal["bit-exact", "needs reassociation"]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """The smallest instance of a rule that was found to separate its sides.
+
+    `obligation` says what fails: the values differ, a side has the wrong shape, or it is undefined.
+    `data` holds what each metavariable stands for; `left` and `right` are the values of the sides, empty
+    where there is none.
+    """
+
+    obligation: str
+    equation: str
+    sizes: Mapping[str, int]
+    data: Mapping[str, str]
+    left: str
+    right: str
+
+    def text(self) -> str:
+        """The counterexample as a person reads it, one fact on a line."""
+        lines = [self.obligation, *self.equation.splitlines()]
+        if self.sizes:
+            lines.append(", ".join(f"{name} = {value}" for name, value in self.sizes.items()))
+        lines += [f"{name} = {value}" for name, value in self.data.items()]
+        lines += [f"left  = {self.left}"] * bool(self.left)
+        lines += [f"right = {self.right}"] * bool(self.right)
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "obligation": self.obligation,
+            "equation": self.equation,
+            "sizes": dict(self.sizes),
+            "data": dict(self.data),
+            "left": self.left,
+            "right": self.right,
+        }
+
+
+@dataclass(frozen=True)
+class TierResult:
+    """What one tier says of a rule.
+
+    `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.
+    """
+
+    tier: int
+    name: str
+    status: Status
+    detail: str
+    seconds: float = 0.0
+    counterexample: Counterexample | None = None
+    needs_arithmetic: bool = False
+
+    def text(self) -> str:
+        """One line: `tier 3 free    ok       exhaustive to 3`."""
+        status = self.status if self.status == "ok" else self.status.upper()
+        return f"tier {self.tier} {self.name:7} {status:8} {self.detail} [{self.seconds:.2f} s]"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "tier": self.tier,
+            "name": self.name,
+            "status": self.status,
+            "detail": self.detail,
+            "seconds": round(self.seconds, 4),
+        }
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All that was found out about a rule.
+
+    `guard` is one more law that would make a refuted rule hold, where one was found.
+    """
+
+    rule: str
+    equation: str
+    place: str | None
+    results: tuple[TierResult, ...]
+    float_verdict: FloatVerdict | None = None
+    counterexample: Counterexample | None = None
+    guard: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """No tier says no, and one that was asked for besides typing says yes."""
+        if any(result.status in ("refuted", "rejected") for result in self.results):
+            return False
+        beyond = [result for result in self.results if result.tier > 1]
+        return any(result.status == "ok" for result in beyond or self.results)
+
+    def text(self) -> str:
+        """The table of tiers, then the counterexample and the missing guard, where there are any."""
+        lines = [f"{self.rule}: {'ok' if self.ok else 'FAILED'}"]
+        if self.place and not self.ok:
+            lines.append(f"  at {self.place}")
+        lines += [f"  {line}" for line in self.equation.splitlines()]
+        lines += [f"  {result.text()}" for result in self.results]
+        if self.float_verdict and self.ok:
+            lines.append(f"  floating point: {self.float_verdict}")
+        if self.counterexample is not None:
+            lines.append("  counterexample:")
+            lines += [f"    {line}" for line in self.counterexample.text().splitlines()]
+        if self.guard is not None:
+            lines.append(f"  {self.guard}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "equation": self.equation,
+            "place": self.place,
+            "ok": self.ok,
+            "tiers": [result.to_json() for result in self.results],
+            "float": self.float_verdict,
+            "counterexample": self.counterexample and self.counterexample.to_json(),
+            "guard": self.guard,
+        }

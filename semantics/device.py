@@ -1,0 +1,77 @@
+"""What a cost model needs to know of a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from relift.semantics.errors import Unsupported
+
+
+@dataclass(frozen=True)
+class DeviceDescription:
+    """A device in a dozen numbers; `vector_width` counts f32 lanes of one instruction.
+
+    `launch_seconds` is the time of an empty kernel.  `local_memory_is_fast` is false where local memory is
+    ordinary memory and only costs copies, as on a CPU.
+    """
+
+    name: str
+    kind: Literal["cpu", "gpu"]
+    compute_units: int
+    vector_width: int
+    clock_ghz: float
+    bandwidth_gbs: float
+    fma_gflops: float
+    local_memory_bytes: int
+    max_work_group: int
+    launch_seconds: float
+    has_doubles: bool
+    local_memory_is_fast: bool
+
+
+CPU = DeviceDescription(
+    name="2-core CPU with AVX-512 (measured)",
+    kind="cpu",
+    compute_units=2,
+    vector_width=16,
+    clock_ghz=2.8,
+    bandwidth_gbs=16.0,
+    fma_gflops=138.0,
+    local_memory_bytes=512 * 1024,
+    max_work_group=4096,
+    launch_seconds=22e-6,
+    has_doubles=True,
+    local_memory_is_fast=False,
+)
+"""A small shared server, through PoCL."""
+
+GPU = DeviceDescription(
+    name="NVIDIA H200 (measured)",
+    kind="gpu",
+    compute_units=132,
+    vector_width=4,
+    clock_ghz=1.98,
+    bandwidth_gbs=4240.0,
+    fma_gflops=60_800.0,
+    local_memory_bytes=48 * 1024,
+    max_work_group=1024,
+    launch_seconds=4.4e-6,
+    has_doubles=True,
+    local_memory_is_fast=True,
+)
+"""An H200: copy bandwidth, FMA rate and empty kernel as measured on one."""
+
+
+def preset(target: str) -> DeviceDescription:
+    """The description that stands for a kind of device, without asking OpenCL.
+
+    >>> preset("gpu").compute_units
+    132
+    """
+    for description in (CPU, GPU):
+        if description.kind == target:
+            return description
+    raise Unsupported(
+        f"no device description is called {target!r}; say cpu or gpu, or describe the device"
+    )

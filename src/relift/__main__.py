@@ -1,0 +1,5 @@
+"""`python -m relift`: the command line."""
+
+from relift.cli import main
+
+main()

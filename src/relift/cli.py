@@ -1,0 +1,470 @@
+"""The command line: each verb calls one part of Relift and prints what it returns.
+
+Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relift.semantics.errors import ReliftError
+
+if TYPE_CHECKING:
+    from relift.compiler.kernel import Compiled
+    from relift.egraph.search import Optimized
+    from relift.rewrites.derivation import Derivation
+    from relift.semantics.language import Program
+
+app = typer.Typer(
+    name="relift",
+    help="Validate rewrite rules, extract optimised kernels, test compilers and devices.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+ProgramArgument = Annotated[
+    str, typer.Argument(metavar="PROGRAM", help="path.py, path.py:name or module:name")
+]
+SizeOption = Annotated[
+    list[str] | None, typer.Option("--size", help="Sizes, as n=1024 or n=1024,m=64.")
+]
+TargetOption = Annotated[
+    str, typer.Option(help="cpu, gpu, or part of a device's name (see relift devices).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+BudgetOption = Annotated[float, typer.Option(help="Seconds of search.", min=0.1)]
+FloatOption = Annotated[
+    str,
+    typer.Option("--float", help="reassociate: floating-point + may be regrouped; exact: never."),
+]
+
+
+class Refusal(ReliftError):
+    """Bad input on the command line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, place="")
+
+
+def main() -> None:
+    """Run the command line; every error is one message on standard error."""
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except typer.Abort:
+        _fail("interrupted", 130)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except ReliftError as error:
+        _fail(str(error), 2)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error of click's
+            _fail(error.format_message(), 2)
+        if os.environ.get("RELIFT_TRACEBACK"):
+            raise
+        _fail(
+            f"internal error: {type(error).__name__}: {error} "
+            "(this is a defect of Relift; RELIFT_TRACEBACK=1 shows where)",
+            3,
+        )
+
+
+def _fail(message: str, status: int) -> None:
+    print(f"relift: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+# ---- check
+
+
+@app.command()
+def check(
+    rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
+    tier: Annotated[
+        list[int] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+    ] = None,
+    bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Validate rewrite rules: types, random values, all small sizes on free symbols, search."""
+    from relift.egraph.checking import TIERS, check_all
+    from relift.rewrites.library import RULES
+    from relift.rewrites.loading import load_rules
+
+    known = load_rules(file) if file else dict(RULES)
+    unknown = [name for name in rules or () if name not in known]
+    if unknown:
+        raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
+    if tier and (wrong := [t for t in tier if t not in TIERS]):
+        raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(map(str, TIERS))}")
+    chosen = [known[name] for name in rules or known]
+    with _progress("checking") as report:
+        reports = []
+        for done, r in enumerate(chosen):
+            report(f"{r.name} ({done + 1} of {len(chosen)})")
+            reports.append(check_all(r, tiers=tuple(tier or TIERS), bound=bound))
+    if as_json:
+        _print_json({"rules": [r.to_json() for r in reports]})
+    else:
+        for r in reports:
+            print(r.text())
+        passed = sum(r.ok for r in reports)
+        print(f"{passed} of {len(reports)} rules pass")
+    raise typer.Exit(0 if all(r.ok for r in reports) else 1)
+
+
+# ---- optimize
+
+
+@app.command()
+def optimize(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 20.0,
+    top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
+    float_policy: FloatOption = "reassociate",
+    out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search for fast low-level programs; print the plan, its cost and how it was derived."""
+    from relift.rewrites.derivation import write_json
+    from relift.rewrites.loading import load_program
+    from relift.semantics.printer import show
+    from relift.semantics.storage import write_text
+
+    best = _search(load_program(program), _sizes(size), target, budget, top, float_policy)
+    compiled = [_compile(found.term) for found in best.candidates]
+    pairs = list(zip(best.candidates, compiled, strict=True))
+    if out is not None:
+        for number, (found, kernel) in enumerate(pairs, 1):
+            folder = out if len(pairs) == 1 else out / str(number)
+            kernel.save(folder)
+            write_text(folder / "term.txt", show(found.term.body) + "\n")
+            write_text(folder / "derivation.json", write_json(found.derivation))
+    if as_json:
+        _print_json(
+            {
+                "program": best.source.name,
+                "stopped": best.stopped,
+                "complete": best.complete,
+                "nodes": best.nodes,
+                "seconds": best.seconds,
+                "candidates": [
+                    {
+                        "term": show(found.term.body),
+                        "estimated_seconds": found.cost.seconds,
+                        "steps": [step.rule for step in found.derivation.steps],
+                        "launch": kernel.launch,
+                    }
+                    for found, kernel in pairs
+                ],
+            }
+        )
+        return
+    _print_search(best)
+    for number, (found, _) in enumerate(pairs, 1):
+        title = "best program" if number == 1 else f"candidate {number}"
+        print(f"\n{title}, estimated {found.cost}:\n")
+        print(show(found.term.body))
+        print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
+    if out is not None:
+        print(f"\nwritten to {out}")
+
+
+# ---- run
+
+
+@app.command()
+def run(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--input", help="x=FILE.npy, or x=2.5 for a scalar.")
+    ] = None,
+    random: Annotated[int | None, typer.Option(help="Random inputs from this seed.")] = None,
+    kernel: Annotated[
+        Path | None, typer.Option(help="A folder written by optimize --out; no search.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the interpreter and with NumPy.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result to this .npy file.")] = None,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 20.0,
+    float_policy: FloatOption = "reassociate",
+    as_json: JsonOption = False,
+) -> None:
+    """Run a program on a device: search for a kernel or take one, then execute it."""
+    from relift.compiler.devices import find_device, label
+    from relift.compiler.verification import check_derivation, check_run, random_inputs, read_inputs
+    from relift.rewrites.loading import load_program
+    from relift.semantics.storage import write_array
+
+    loaded = load_program(program)
+    sizes = _sizes(size)
+    if random is not None:
+        if given:
+            raise Refusal("give --input or --random, not both")
+        arrays = random_inputs(loaded.at(sizes), random)
+    else:
+        sizes, arrays = read_inputs(loaded, sizes, _pairs(given, "--input", "x=FILE.npy"))
+    source = loaded.at(sizes)
+    device = label(find_device(target))
+    if kernel is not None:
+        compiled, derivation = _load_kernel(kernel, source)
+    else:
+        best = _search(loaded, sizes, target, budget, 1, float_policy)
+        compiled, derivation = _compile(best.term), best.derivation
+        if not as_json:
+            _print_search(best)
+    with _progress("running") as report:
+        report(f"{loaded.name} on {device}")
+        result = compiled(*arrays, device=device)
+        seconds = min(compiled.timed(arrays, device, 3))
+    checks = []
+    if check:
+        with _progress("comparing"):
+            checks = check_run(loaded, arrays, result, source)
+            checks.append(check_derivation(derivation, device))
+    if out is not None:
+        write_array(out, result)
+    if as_json:
+        _print_json(
+            {
+                "program": loaded.name,
+                "sizes": sizes,
+                "device": device,
+                "seconds": seconds,
+                "checks": [c.to_json() for c in checks],
+            }
+        )
+    else:
+        print(f"{loaded.name} on {device}: {seconds * 1e3:.3f} ms, result {_brief(result)}")
+        for c in checks:
+            print(c.text())
+        if out is not None:
+            print(f"written to {out}")
+    raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+
+
+# ---- verify
+
+
+@app.command()
+def verify(
+    program: Annotated[
+        str,
+        typer.Argument(metavar="PROGRAM|DIR", help="A program, or a folder of optimize --out."),
+    ],
+    size: SizeOption = None,
+    devices: Annotated[
+        str | None, typer.Option(help="Names of devices, with commas; all if not given.")
+    ] = None,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 20.0,
+    float_policy: FloatOption = "reassociate",
+    as_json: JsonOption = False,
+) -> None:
+    """Differential test: interpreter, low-level term, kernel on every device and race checker."""
+    from relift.compiler.devices import devices as all_devices
+    from relift.compiler.devices import find_device, is_simulator, label
+    from relift.compiler.verification import differential
+    from relift.rewrites.loading import load_program
+
+    chosen = (
+        [label(find_device(name)) for name in devices.split(",")]
+        if devices is not None
+        else [label(device) for device in all_devices() if not is_simulator(device)]
+    )
+    if Path(program).is_dir():
+        _, derivation = _load_kernel(Path(program), None)
+    else:
+        loaded = load_program(program)
+        sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 64)
+        derivation = _search(loaded, sizes, target, budget, 1, float_policy).derivation
+    with _progress("comparing") as report:
+        checks = differential(derivation, chosen, report)
+    if as_json:
+        _print_json({"program": derivation.origin.name, "checks": [c.to_json() for c in checks]})
+    else:
+        for c in checks:
+            print(c.text())
+    raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+
+
+# ---- explain
+
+
+@app.command()
+def explain(
+    derivation: Annotated[Path, typer.Argument(help="A derivation.json of optimize --out.")],
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a derivation step by step, and confirm it by the interpreter at small sizes."""
+    from relift.rewrites.derivation import confirm, read_json
+    from relift.rewrites.explaining import as_html, as_text
+    from relift.rewrites.library import RULES
+    from relift.semantics.storage import write_text
+
+    loaded = read_json(derivation, RULES)
+    terms = loaded.replay(RULES)
+    with _progress("confirming"):
+        confirmed = confirm(loaded, RULES)
+    if html is not None:
+        write_text(html, as_html(loaded, terms, RULES, confirmed))
+    if as_json:
+        _print_json(
+            {
+                "program": loaded.origin.name,
+                "steps": [step.rule for step in loaded.steps],
+                "replays": True,
+                "confirmed_at": None if confirmed is None else dict(confirmed.sizes),
+            }
+        )
+    else:
+        print(as_text(loaded, terms, RULES, confirmed))
+        if html is not None:
+            print(f"written to {html}")
+    raise typer.Exit(0 if confirmed is not None else 1)
+
+
+# ---- devices
+
+
+@app.command()
+def devices(as_json: JsonOption = False) -> None:
+    """The OpenCL devices, and the description of each that the cost model uses."""
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.compiler.devices import devices as all_devices
+
+    found = all_devices()
+    if as_json:
+        _print_json({"devices": [asdict(describe(d)) for d in found]})
+        return
+    table = Table("device", "kind", "units", "lanes", "GHz", "GB/s", "local memory", "platform")
+    for d in found:
+        about = describe(d)
+        table.add_row(
+            about.name, about.kind, str(about.compute_units), str(about.vector_width),
+            f"{about.clock_ghz:.1f}", f"{about.bandwidth_gbs:.0f}",
+            f"{about.local_memory_bytes // 1024} KiB", f"{d.platform.name}, {d.platform.version.strip()}",
+        )  # fmt: skip
+    Console().print(table)
+
+
+# ---- shared by the verbs
+
+
+def _pairs(items: list[str] | None, option: str, form: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name or not value:
+            raise Refusal(f"{option} {item}: write it as {option} {form}")
+        found[name] = value
+    return found
+
+
+def _sizes(items: list[str] | None) -> dict[str, int]:
+    parts = [part for item in items or [] for part in item.split(",")]
+    sizes: dict[str, int] = {}
+    for name, text in _pairs(parts, "--size", "n=1024").items():
+        if not text.isdecimal() or int(text) < 1:
+            raise Refusal(f"--size {name}={text}: a size is a whole number, at least 1")
+        sizes[name] = int(text)
+    return sizes
+
+
+def _search(
+    program: Program,
+    sizes: Mapping[str, int],
+    target: str,
+    budget: float,
+    top: int,
+    float_policy: str,
+) -> Optimized:
+    from relift.compiler.devices import describe, find_device
+    from relift.egraph.search import optimize as search
+
+    if float_policy not in ("reassociate", "exact"):
+        raise Refusal(f"--float {float_policy}: say reassociate or exact")
+    program.at(sizes)  # a missing size is a better message than a missing device
+    device = describe(find_device(target))
+    with _progress("searching") as report:
+        return search(
+            program,
+            sizes,
+            device,
+            budget=budget,
+            top=top,
+            float=float_policy,  # type: ignore[arg-type]  # checked above
+            progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
+        )
+
+
+def _compile(program: Program) -> Compiled:
+    from relift.compiler.program import compile_program
+
+    return compile_program(program)
+
+
+def _load_kernel(folder: Path, source: Program | None) -> tuple[Compiled, Derivation]:
+    from relift.compiler.kernel import load
+    from relift.rewrites.derivation import read_json
+    from relift.rewrites.library import RULES
+
+    compiled, derivation = load(folder), read_json(folder / "derivation.json", RULES)
+    if source is not None and derivation.program.parameters != source.parameters:
+        wanted = ", ".join(f"{p.name}: {p.type}" for p in source.parameters)
+        made = ", ".join(f"{p.name}: {p.type}" for p in derivation.program.parameters)
+        raise Refusal(f"the kernel in {folder} is for ({made}), the inputs are ({wanted})")
+    return compiled, derivation
+
+
+def _print_search(best: Optimized) -> None:
+    ended = best.stopped if best.complete else f"{best.stopped}; this is the best found so far"
+    print(f"searched {best.nodes} nodes in {best.seconds:.1f} s ({ended})")
+
+
+def _brief(result: Any) -> str:
+    if isinstance(result, tuple):
+        return "(" + ", ".join(map(_brief, result)) + ")"
+    shape = getattr(result, "shape", ())
+    return f"{result}" if shape == () else f"{result.dtype}{list(shape)}"
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, default=str))
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[str], None]]:
+    """A line on standard error that says what goes on, where a person is watching."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status(title) as status:
+        yield lambda text: status.update(f"{title}: {text}")
