@@ -8,7 +8,8 @@ candidates differ in what matters for speed.
 
 What is wanted of an e-class:
 
-    View       data that is only rearranged: nothing is computed, every access is an index
+    View       data to index into: rearranged inputs, buffers, and values computed once before
+    Layout     data that is only rearranged, as the body of a map that stays a map
     Value      a scalar, vector or tuple in registers
     Write      an array, computed into memory that the place provides
     Inverse    a rearrangement of one variable, which a write can follow backwards
@@ -39,6 +40,7 @@ class Want(Enum):
     """What is wanted of an e-class."""
 
     VIEW = "view"
+    LAYOUT = "layout"
     VALUE = "value"
     WRITE = "write"
     INVERSE = "inverse"
@@ -158,7 +160,7 @@ class Extractor:
         """All ways to answer a state."""
         for node in self.snapshot.nodes(state.eclass):
             match state.want:
-                case Want.VIEW:
+                case Want.VIEW | Want.LAYOUT:
                     yield from self._view(node, state)
                 case Want.VALUE:
                     yield from self._value(node, state)
@@ -170,21 +172,28 @@ class Extractor:
             yield from self._stored(state)
 
     def _view(self, node: ENode, state: State) -> Iterator[_Option]:
-        below = [State(c, Want.VIEW, state.place) for c in node.children]
+        below = [State(c, state.want, state.place) for c in node.children]
         value = [State(c, Want.VALUE, state.place) for c in node.children]
+        computes = state.want is Want.VIEW
         pattern = node.head.pattern
-        if node.head.kind in ("var", "input"):
+        if node.head.kind in ("var", "input", "literal"):
             yield self._option(node, (), 0.01)
-        elif node.head.kind in ("get", "tuple") or pattern is patterns.Map:
+        elif node.head.kind in ("get", "tuple"):
             yield self._option(node, below, _LAYOUT)
+        elif pattern is patterns.Map:
+            body = State(node.children[0], Want.LAYOUT, state.place)
+            yield self._option(node, (body, below[1]), _LAYOUT)
         elif pattern in _VIEWS:
             label = ("transpose",) if pattern is patterns.Transpose else ()
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
         elif pattern is patterns.PadConstant:
-            yield self._option(node, [value[0], below[1]], _LAYOUT)
-        elif pattern in (patterns.Repeat, patterns.Splat):
-            yield self._option(node, value, _LAYOUT)
             yield self._option(node, below, _LAYOUT)
+            if computes:
+                yield self._option(node, [value[0], below[1]], _LAYOUT)
+        elif pattern in (patterns.Repeat, patterns.Splat):
+            yield self._option(node, below, _LAYOUT)
+            if computes:
+                yield self._option(node, value, _LAYOUT)
 
     def _stored(self, state: State) -> Iterator[_Option]:
         """An array that is computed before it is read: another kernel's buffer, or registers."""

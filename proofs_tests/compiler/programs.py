@@ -461,3 +461,149 @@ def private_array(n: int) -> Program:
         return rl.map_glb(0)(row, rl.split(4, x))
 
     return private_array
+
+
+@case(lambda x: x * 2, [(16,), (48,)], (1600,))
+def tiles_in_turn(n: int) -> Program:
+    """A group that fills local memory again and again, and writes global memory in the same loop."""
+
+    @typed(x=i32[n])
+    def tiles_in_turn(x: Any) -> Any:
+        def tile(t: Any) -> Any:
+            return rl.map_lcl(0)(lambda v: v * 2, rl.to_local(rl.map_lcl(0)(lambda v: v, t)))
+
+        def group(chunk: Any) -> Any:
+            return rl.join(rl.map_seq(tile, rl.split(8, chunk)))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(16, x)))
+
+    return tiles_in_turn
+
+
+@case(lambda x: x.reshape(-1, 16).sum(axis=1), [(16,), (48,)], (1600,))
+def vectors_of_local_memory(n: int) -> Program:
+    """Vector loads from local and from private memory."""
+
+    @typed(x=f32[n])
+    def vectors_of_local_memory(x: Any) -> Any:
+        def total(xs: Any) -> Any:
+            lanes = rl.reduce_seq(
+                lambda a, v: rl.vectorize(4, rl.add)(a, v), rl.splat(4, 0.0), rl.as_vector(4, xs)
+            )
+            return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, lanes)))
+
+        def item(xs: Any) -> Any:
+            return total(rl.to_private(rl.map_seq(lambda v: v, xs)))
+
+        def group(chunk: Any) -> Any:
+            staged = rl.to_local(rl.map_lcl(0)(lambda v: v, chunk))
+            return rl.map_lcl(0)(lambda p: item(p), rl.repeat(1, staged))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(16, x)))
+
+    return vectors_of_local_memory
+
+
+smallest = rl.operator(
+    lambda p, q: (rl.select(q[0] < p[0], q[0], p[0]), rl.select(q[0] < p[0], q[1], p[1])),
+    name="smallest",
+    associative=True,
+)
+"""The pair with the smaller key, the first of equal ones: an operator on tuples."""
+
+
+def _smallest(ps: Any) -> Any:
+    keys, values = ps[0].reshape(-1, 4), ps[1].reshape(-1, 4)
+    first = np.argmin(keys, axis=1)[:, None]
+    return (
+        np.take_along_axis(keys, first, axis=1)[:, 0],
+        np.take_along_axis(values, first, axis=1)[:, 0],
+    )
+
+
+@case(_smallest, [(4,), (12,)], (400,))
+def smallest_of_each(n: int) -> Program:
+    """A fold with tuples, whose components depend on each other."""
+
+    @typed(ps=tup(f32, i32)[n])
+    def smallest_of_each(ps: Any) -> Any:
+        return rl.map_glb(0)(lambda c: rl.reduce_seq(smallest, (100.0, 0), c), rl.split(4, ps))
+
+    return smallest_of_each
+
+
+def _lanes(ps: Any) -> Any:
+    keys, values = (p.reshape(-1, 4).T.reshape(-1) for p in ps)
+    rows = len(keys) // 4
+    first = np.argmin(keys.reshape(4, rows), axis=1)[:, None]
+    return (
+        np.take_along_axis(values.reshape(4, rows), first, axis=1)[:, 0],
+        np.take_along_axis(keys.reshape(4, rows), first, axis=1)[:, 0],
+    )
+
+
+@case(_lanes, [(8,), (16,)], (800,))
+def smallest_of_lanes(n: int) -> Program:
+    """A fold with vectors of tuples: four folds side by side."""
+
+    @typed(ps=tup(f32, i32)[n])
+    def smallest_of_lanes(ps: Any) -> Any:
+        best = rl.reduce_seq(
+            lambda acc, v: rl.vectorize(4, smallest)(acc, v),
+            rl.splat(4, (100.0, 0)),
+            rl.as_vector(4, ps),
+        )
+        return rl.map_seq(lambda p: (p[1], p[0]), rl.as_scalar(rl.repeat(1, best)))
+
+    return smallest_of_lanes
+
+
+def _negatives(x: Any) -> Any:
+    seen = np.False_
+    for v in x:
+        seen = np.float64(0.0 if seen else v) < 0.0
+    return seen
+
+
+@case(lambda x: (_negatives(x), np.sum(x)), [(1,), (9,)], (400,))
+def truth_as_accumulator(n: int) -> Program:
+    @typed(x=f64[n])
+    def truth_as_accumulator(x: Any) -> Any:
+        return rl.reduce_seq(
+            lambda acc, v: (rl.select(acc[0], 0.0, v) < 0.0, acc[1] + v), (False, 0.0), x
+        )
+
+    return truth_as_accumulator
+
+
+@case(lambda x: np.pad(x, 1)[:-2, 1:-1] + np.pad(x, 1)[1:-1, 2:], [(1, 1), (4, 3)], (50, 70))
+def stencil_in_two_dimensions(m: int, n: int) -> Program:
+    """Rows and columns padded with a constant, as windows of windows."""
+
+    @typed(x=f32[m, n])
+    def stencil_in_two_dimensions(x: Any) -> Any:
+        padded = rl.pad(1, 1, rl.repeat(n + 2, 0.0), rl.map(lambda r: rl.pad(1, 1, 0.0, r), x))
+        rows = rl.slide(3, 1, rl.map(lambda r: rl.slide(3, 1, r), padded))
+        windows = rl.map(rl.transpose, rows)
+        return rl.map_glb(1)(lambda r: rl.map_glb(0)(lambda w: w[0][1] + w[1][2], r), windows)
+
+    return stencil_in_two_dimensions
+
+
+@case(
+    lambda x: np.repeat(x.reshape(-1, 32).sum(axis=1), 32).reshape(-1, 32), [(32,), (64,)], (640,)
+)
+def sums_twice(n: int) -> Program:
+    """Three kernels in a row, one buffer read by two of them."""
+
+    @typed(x=f32[n])
+    def sums_twice(x: Any) -> Any:
+        sums = rl.to_global(rl.map_glb(0)(lambda c: rl.reduce_seq(rl.add, 0.0, c), rl.split(32, x)))
+        wide = rl.to_global(
+            rl.map_glb(0)(lambda s: rl.map_seq(lambda v: v, rl.repeat(32, s)), sums)
+        )
+        return rl.map_glb(0)(
+            lambda p: rl.map_seq(lambda v: v + p[1] - p[1], p[0]), rl.zip(wide, sums)
+        )
+
+    return sums_twice
