@@ -7,7 +7,7 @@ outermost `map_lcl` nest or the loop that reads, and at the end of a loop body t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -51,7 +51,7 @@ class Barriers:
             self._settle(self.emitter.mark())
 
     @contextmanager
-    def unit(self) -> Iterator[None]:
+    def unit(self) -> Generator[None, None, None]:
         """No barrier stands in what is emitted inside; the one that it needs goes before it."""
         if not self.uniform:
             yield
@@ -74,7 +74,7 @@ class Barriers:
         self.touched, self.filled = set(), set()
 
     @contextmanager
-    def loop_body(self) -> Iterator[None]:
+    def loop_body(self) -> Generator[None, None, None]:
         """A loop body is emitted inside; it ends with a barrier when its next run overwrites what was read."""
         outer, self.in_body = self.in_body, set()
         yield

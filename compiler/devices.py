@@ -32,7 +32,7 @@ def devices() -> list[cl.Device]:
 
 
 def find_device(target: str | None = None) -> cl.Device:
-    """The device for a target: `cpu`, `gpu`, or part of the name or version of a device or platform.
+    """The device for a target: `cpu`, `gpu`, or part of the name of a device or the version of its platform.
 
     Without a target it is a CPU, and of several the one that came with pyopencl.  Raises `Unsupported`
     with the devices that there are, when none fits.
@@ -56,15 +56,15 @@ def find_device(target: str | None = None) -> cl.Device:
     return fitting[0]
 
 
-def label(device: cl.Device) -> str:
-    """The names and versions of a device and its platform, on one line."""
-    platform = device.platform
-    return f"{device.name} [{platform.name}, {platform.version.strip()}]"
-
-
 def is_simulator(device: cl.Device) -> bool:
-    """Whether the device only checks kernels, thousands of times slower than one that runs them."""
+    """Whether the device is one to find mistakes with, not to run on."""
     return SIMULATOR.lower() in label(device).lower()
+
+
+def label(device: cl.Device) -> str:
+    """The name of a device and the version of its platform, on one line."""
+    version = " ".join(device.platform.version.split(",")[0].split())
+    return f"{device.name} [{version}]"
 
 
 def _bundled(device: cl.Device) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 RESERVED = frozenset(
@@ -174,7 +174,7 @@ class Emitter:
         self.lines.append("  " * self._depth + text)
 
     @contextmanager
-    def block(self, header: str) -> Iterator[None]:
+    def block(self, header: str) -> Generator[None, None, None]:
         """The lines emitted inside are the body of `header`."""
         self.line(header + " {")
         self._depth += 1

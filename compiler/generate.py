@@ -182,6 +182,12 @@ class Generator:
             case TupleView(parts), TupleView(places):
                 for part, at in zip(parts, places, strict=True):
                     self.copy(part, at, scope)
+            case VectorView(), VectorView():
+                inside, places = _turned(source), _turned(target)
+                if inside is None or places is None:
+                    self.store(self.read(source, scope), target, scope)
+                else:
+                    self.copy(inside, places, scope)
             case _:
                 self.store(self.read(source, scope), target, scope)
 
@@ -401,7 +407,7 @@ class Generator:
             case BinaryOperator():
                 f = operator_lambda(operator, left.type)
                 arguments = [self.argument(f, i, u, scope) for i, u in enumerate((left, right))]
-                return self.evaluate(f.body, scope.bind(f, *arguments))
+                return self.evaluate(f.body, self.applied(f, scope, *arguments))
             case Vectorized(width, inner):
                 lane = self.fresh_lane(width, scope)
                 views = [self.argument(None, i, u, scope) for i, u in enumerate((left, right))]
@@ -417,7 +423,7 @@ class Generator:
         if not isinstance(operator, BinaryOperator):
             raise Unsupported("a vector of vectors; vectorize an operator on scalars once")
         f = operator_lambda(operator, t.element)
-        return self.evaluate(f.body, scope.bind(f, *lanes))
+        return self.evaluate(f.body, self.applied(f, scope, *lanes))
 
     def call(self, function: UserFunction, values: Sequence[CExpression]) -> CExpression:
         """A user function, applied to scalars or to all lanes."""
@@ -538,6 +544,23 @@ def _component(target: View, index: int) -> View:
     """Where component `index` of an array of tuples is written."""
     whole = array(target)
     return ArrayView(whole.length, lambda i: tuple_view(whole.at(i)).parts[index])
+
+
+def _turned(v: VectorView) -> View | None:
+    """A vector of arrays as an array of vectors, of tuples as a tuple; None for a vector of scalars."""
+    match v.lane(Size.of(0)):
+        case ArrayView(n):
+            return ArrayView(
+                n, lambda i: VectorView(v.width, lambda lane: array(v.lane(lane)).at(i))
+            )
+        case TupleView(parts):
+            return TupleView(tuple(_part_of_lanes(v, i) for i in range(len(parts))))
+        case _:
+            return None
+
+
+def _part_of_lanes(v: VectorView, index: int) -> VectorView:
+    return VectorView(v.width, lambda lane: tuple_view(v.lane(lane)).parts[index])
 
 
 def _over_lanes(data: ArrayView) -> bool:

@@ -40,12 +40,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One launch: the buffers in the order of the arguments, and how many work-items."""
+    """One launch: the buffers in the order of the arguments, how many work-items, how much local memory."""
 
     name: str
     arguments: tuple[str, ...]
     total: tuple[int, ...]
     local: tuple[int, ...]
+    local_bytes: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Launch:
                     "arguments": list(k.arguments),
                     "global": list(k.total),
                     "local": list(k.local),
+                    "local_bytes": k.local_bytes,
                 }
                 for k in self.kernels
             ],
@@ -95,7 +97,13 @@ def launch_from_json(data: Mapping[str, Any]) -> Launch:
                 for b in data["buffers"]
             ),
             tuple(
-                Kernel(k["name"], tuple(k["arguments"]), tuple(k["global"]), tuple(k["local"]))
+                Kernel(
+                    k["name"],
+                    tuple(k["arguments"]),
+                    tuple(k["global"]),
+                    tuple(k["local"]),
+                    k["local_bytes"],
+                )
                 for k in data["kernels"]
             ),
         )

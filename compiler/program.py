@@ -203,7 +203,8 @@ def _kernel(
             "}",
         ]
     )
-    return Kernel(name, tuple(arguments), threads.total, threads.local), text
+    local_bytes = sum(number(m.cells) * m.scalar.bytes for m in generator.local_arrays)
+    return Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes), text
 
 
 def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ class Session:
         self._queue = cl.CommandQueue(
             self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
+        _check_limits(plan, self.device)
         program = _build(self._context, source, options)
         self._kernels = [(k, cl.Kernel(program, k.name)) for k in plan.kernels]
 
@@ -42,29 +44,43 @@ class Session:
         """Copy the arguments, run all kernels, copy the result."""
         import pyopencl as cl
 
-        arguments = self._arguments(rows)
-        self._launch(arguments)
-        results: list[Row] = []
-        for buffer in self._plan.buffers:
-            if buffer.role == "output":
-                row = np.empty(buffer.cells, DTYPES[buffer.scalar.name])
-                if buffer.cells:
-                    cl.enqueue_copy(self._queue, row, arguments[buffer.name])
-                results.append(row)
-        self._queue.finish()
-        return results
+        with self._explained():
+            arguments = self._arguments(rows)
+            self._launch(arguments)
+            results: list[Row] = []
+            for buffer in self._plan.buffers:
+                if buffer.role == "output":
+                    row = np.empty(buffer.cells, DTYPES[buffer.scalar.name])
+                    if buffer.cells:
+                        cl.enqueue_copy(self._queue, row, arguments[buffer.name])
+                    results.append(row)
+            self._queue.finish()
+            return results
 
     def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
         """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
-        arguments = self._arguments(rows)
-        self._launch(arguments)
-        self._queue.finish()
-        times: list[float] = []
-        for _ in range(repeats):
-            events = self._launch(arguments)
+        with self._explained():
+            arguments = self._arguments(rows)
+            self._launch(arguments)
             self._queue.finish()
-            times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
-        return times
+            times: list[float] = []
+            for _ in range(repeats):
+                events = self._launch(arguments)
+                self._queue.finish()
+                times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
+            return times
+
+    @contextmanager
+    def _explained(self) -> Generator[None, None, None]:
+        """Errors of OpenCL, such as too little memory, become messages that name the device."""
+        import pyopencl as cl
+
+        try:
+            yield
+        except cl.Error as error:
+            raise Unsupported(
+                f"{label(self.device)} cannot run {self._plan.program}: {error}"
+            ) from None
 
     def _arguments(self, rows: Mapping[str, Row]) -> dict[str, Any]:
         import pyopencl as cl
@@ -95,6 +111,20 @@ class Session:
             kernel.set_args(*(arguments[name] for name in plan.arguments))
             events.append(cl.enqueue_nd_range_kernel(self._queue, kernel, plan.total, plan.local))
         return events
+
+
+def _check_limits(plan: Launch, device: cl.Device) -> None:
+    """Raise `Unsupported` for what PoCL would not refuse but crash on."""
+    for kernel in plan.kernels:
+        for wanted, limit, what in (
+            (kernel.local_bytes, device.local_mem_size, "bytes of local memory"),
+            (math.prod(kernel.local), device.max_work_group_size, "work-items in a group"),
+        ):
+            if wanted > limit:
+                raise Unsupported(
+                    f"{kernel.name} needs {wanted} {what}, {label(device)} has {limit}; "
+                    "take smaller tiles"
+                )
 
 
 def _build(context: cl.Context, source: str, options: tuple[str, ...]) -> cl.Program:

@@ -41,7 +41,10 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
-from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
+from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, memories, name_of
+
+PRIVATE_LIMIT = 16 * 1024
+"""Bytes of private arrays: beyond, they leave the registers of a GPU and break the stack on a CPU."""
 
 Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
 Map_: TypeAlias = OneOf["map_glb", "map_wrg", "map_lcl"]
@@ -245,6 +248,14 @@ def _read(t: Term, place: Place) -> None:
         case ToPrivate(xs) if isinstance(xs.type, Array):
             if place.lanes:
                 raise Unsupported("to_private of an array inside map_vec; each lane would need one")
+            used = sum(
+                number(m.cells) * m.scalar.bytes for m in memories("own", xs.type, "private")
+            )
+            if used > PRIVATE_LIMIT:
+                raise Unsupported(
+                    f"to_private of {xs.type}: {used} bytes for each work-item, at most "
+                    f"{PRIVATE_LIMIT} are supported; take smaller chunks, or to_local"
+                )
             _write(xs, replace(place, target="private"))
         case _:
             for _, child in children(t):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.program import compile_program
+from relift.compiler.race import NotAvailable, race_check
 from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm
 from relift.rewrites.library import RULES
 from relift.semantics.binding import tidy

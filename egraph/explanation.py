@@ -21,7 +21,7 @@ from typing import Any
 from relift.egraph.encoding import Constructor, literal_text
 from relift.egraph.rule_encoding import EncodedRule
 from relift.egraph.saturation import Saturation
-from relift.egraph.snapshot import Snapshot, head
+from relift.egraph.snapshot import head
 from relift.rewrites.derivation import Step
 from relift.rewrites.matching import NoMatch, apply_filled
 from relift.rewrites.rule import Rule
@@ -71,7 +71,8 @@ class Ground:
     def node(self, name: str, data: tuple[Any, ...], children: tuple[int, ...]) -> int:
         """The term with this constructor, data (None in the slots of terms) and children."""
         if name == "Get" and self.labels[children[0]][0].startswith("Tuple"):
-            return self.children[children[0]][data[0]]
+            index: int = data[0]
+            return self.children[children[0]][index]
         key = (name, data, children)
         number = self._numbers.get(key)
         if number is None:
@@ -434,12 +435,10 @@ class Explainer:
         """
         log = firing.rule.log
         indices = {name: i for i, name in enumerate(log.functions)}
-        matched = [log.names[i] for i in log.matched]
-        for function, binder in firing.rule.scope:
-            name = firing.names[matched.index(binder)]
-            if name in self.ground.free[firing.functions[indices[function]]]:
-                return True
-        return False
+        return any(
+            firing.names[binder] in self.ground.free[firing.functions[indices[function]]]
+            for function, binder in firing.rule.scope
+        )
 
     def _term(self, number: int) -> int:
         """The ground term that a quoted one denotes; substitutions are carried out."""
@@ -633,7 +632,9 @@ class Explainer:
         outer = dict(zip(names, around, strict=True))
         log = firing.rule.log
         functions: dict[str, Lambda] = {}
-        for name, indices, body in zip(log.functions, log.parameters, firing.functions, strict=True):
+        for name, indices, body in zip(
+            log.functions, log.parameters, firing.functions, strict=True
+        ):
             parameters = tuple(self.ground.variables[firing.names[i]] for i in indices)
             functions[name] = _renamed(Lambda(parameters, self._decode(body)), outer)
         filling = Filling(

@@ -52,7 +52,7 @@ from relift.semantics.terms import (
     Vectorized,
     subterms,
 )
-from relift.semantics.types import Type, TypeVariable, Vector, type_names, type_sizes
+from relift.semantics.types import Type, Vector, type_names
 
 _ROOT = '(V "" (Sc "f32"))'
 
@@ -76,22 +76,28 @@ class Log:
     built: tuple[int, ...]
     chosen: tuple[str, ...]
 
-    def declaration(self) -> str:
-        sorts = [
+    @property
+    def sorts(self) -> tuple[str, ...]:
+        """The sorts of the columns."""
+        return (
             *("Q" for _ in self.functions),
             *("O" for _ in self.operators),
             *("i64" for _ in self.sizes),
             *("T" for _ in self.types),
             *("N" for _ in self.names),
-        ]
-        return f"(relation {self.relation} ({' '.join(sorts)}))\n"
+        )
+
+    def declaration(self) -> str:
+        return f"(relation {self.relation} ({' '.join(self.sorts)}))\n"
 
 
 @dataclass(frozen=True)
 class EncodedRule:
     """A rule in one direction: its text, the rulesets it uses, and how to read its log.
 
-    `scope` lists the derived scope premises: metavariable, binder of the matched side.
+    The derived premises are listed for the checks that break them: `scope` and `moved` hold a
+    metavariable and the index, among the logged names, of the binder that it must not use; `distinct`
+    holds pairs of binders of the matched side.
     """
 
     rule: str
@@ -101,8 +107,9 @@ class EncodedRule:
     log: Log
     ruleset: str
     demand: str | None
-    scope: tuple[tuple[str, str], ...]
-    fresh: tuple[str, ...]
+    scope: tuple[tuple[str, int], ...]
+    moved: tuple[tuple[str, int], ...]
+    distinct: tuple[tuple[int, int], ...]
 
 
 def encode_rule(
@@ -172,9 +179,7 @@ class _Encoder:
             for name, variable in self.scope
             if "scope" not in self.without
         ]
-        distinct = [
-            f"(!= {x} {y})" for x, y in self.distinct if "distinct" not in self.without
-        ]
+        distinct = [f"(!= {x} {y})" for x, y in self.distinct if "distinct" not in self.without]
         base = [
             f"(= root {matched})",
             *self.type_premises,
@@ -196,7 +201,7 @@ class _Encoder:
             ruleset,
             self.label,
         )
-        demand = None
+        demand, names = None, self._names
         if self.fresh:
             demand = "demand_" + self.label
             text += f"(ruleset {demand})\n"
@@ -214,12 +219,19 @@ class _Encoder:
             log,
             ruleset,
             demand,
-            tuple((f, self._binder_name(v)) for f, v in self.scope),
-            tuple(b.name for b, _ in self.fresh),
+            tuple((f, names.index(v)) for f, v in self.scope),
+            tuple((f, names.index(v)) for f, v in self.moved),
+            tuple(
+                (names.index(x), names.index(y))
+                for x, y in self.distinct
+                if max(names.index(x), names.index(y)) < len(self.binders)
+            ),
         )
 
-    def _binder_name(self, variable: str) -> str:
-        return next(b.name for b in self.binders if b.variable == variable)
+    @property
+    def _names(self) -> list[str]:
+        """The variables for the logged names: binders of the matched side, then new ones."""
+        return [b.variable for b in self.binders] + [b.variable for b, _ in self.fresh]
 
     # ---- the matched side
 
@@ -332,7 +344,9 @@ class _Encoder:
         for n in self.rule.choose:
             if self.sizes.unknowns(n):
                 choose(n, 1)
-        named = {name for t, _ in subterms(self.right) for n in named_sizes(t) for name in n.names()}
+        named = {
+            name for t, _ in subterms(self.right) for n in named_sizes(t) for name in n.names()
+        }
         for name in sorted(named):
             if self.sizes.unknowns(Size.atom(name)):
                 choose(Size.atom(name), 2)
@@ -488,7 +502,7 @@ class _Encoder:
     # ---- the log
 
     def _log(self) -> Log:
-        names = [b.variable for b in self.binders] + [b.variable for b, _ in self.fresh]
+        names = self._names
         functions = tuple(self.parameters)
         return Log(
             "log_" + self.label,
@@ -509,8 +523,7 @@ class _Encoder:
             *(f"o_{name}" for name in log.operators),
             *(self.sizes.text(Size.atom(name)) for name in log.sizes),
             *(type_variable(name) for name in log.types),
-            *(b.variable for b in self.binders),
-            *(b.variable for b, _ in self.fresh),
+            *self._names,
         ]
         return f"({log.relation} {' '.join(columns)})"
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from relift.egraph.encoding import (
     NotSearchable,
@@ -56,7 +56,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may use; the first of these to run out ends it."""
+    """What a search may use, once the program is in the e-graph; the first to run out ends it."""
 
     seconds: float = 20.0
     nodes: int = 50_000
@@ -136,8 +136,9 @@ def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule,
     message = {
         "program": "".join(parts),
         "stages": stages,
-        "tables": _tables(arity, encoded.values()),
+        "tables": tables(arity, encoded.values()),
         "counted": list(constructors(arity)),
+        "arity": arity,
         "nodes": request.budget.nodes,
         "memory_mb": request.budget.memory_mb,
     }
@@ -156,9 +157,9 @@ def _combined(label: str, rules: Iterable[str], encoded: Mapping[str, EncodedRul
     )
 
 
-def _tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...]]:
+def tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...]]:
     """The tables that the child sends, each with the sorts of its columns, the result last."""
-    tables: dict[str, tuple[str, ...]] = {
+    found: dict[str, tuple[str, ...]] = {
         "Sc": ("String", "T"),
         "Arr": ("i64", "T", "T"),
         "Vec": ("i64", "T", "T"),
@@ -174,38 +175,35 @@ def _tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ..
     }
     for c in constructors(arity).values():
         sorts = [slot.sort for slot in c.slots]
-        tables[c.name] = (*sorts, "E")
-        tables["Q" + c.name] = (*("Q" if sort == "E" else sort for sort in sorts), "Q")
+        found[c.name] = (*sorts, "E")
+        found["Q" + c.name] = (*("Q" if sort == "E" else sort for sort in sorts), "Q")
     for rule in rules:
-        log = rule.log
-        tables[log.relation] = (
-            *("Q" for _ in log.functions),
-            *("O" for _ in log.operators),
-            *("i64" for _ in log.sizes),
-            *("T" for _ in log.types),
-            *("N" for _ in log.names),
-        )
-    return tables
+        found[rule.log.relation] = rule.log.sorts
+    return found
 
 
 def saturate(request: Request, progress: Progress | None = None) -> Saturation:
-    """Run a search; raises `UnsoundRules` when its rules equate what differs."""
+    """Run a search; raises `UnsoundRules` when its rules equate what differs.
+
+    An exception in `progress`, such as an interrupt, ends the child too.
+    """
     message, rules = encode_request(request)
     started = time.monotonic()
-    deadline = started + request.budget.seconds
+    deadline = started + _START_SECONDS
     last: dict[str, Any] | None = None
     iterations = 0
     stopped = ""
-    with _Child(message) as child:
+    with Child(message) as child:
         while not stopped:
             answer = child.receive(deadline)
             if isinstance(answer, str):
                 stopped = answer
-            elif "failed" in answer:
-                raise SearchFailed(f"the search failed: {answer['failed']}")
             elif "stopped" in answer:
                 stopped = answer["stopped"]
             else:
+                if last is None:
+                    started = time.monotonic()
+                    deadline = started + request.budget.seconds
                 if answer["data"] is not None:
                     last = answer
                     iterations += answer["iteration"] > 0
@@ -217,7 +215,7 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
     names = names_used(request.program.body)
     snapshot = Snapshot(
         Dump(**last["data"]),
-        arity=arity_of_dump(message["tables"]),
+        arity=message["arity"],
         operators={n: o for n, o in names.items() if isinstance(o, BinaryOperator)},
         functions={n: f for n, f in names.items() if isinstance(f, UserFunction)},
         inputs=[p.name for p in request.program.parameters],
@@ -235,6 +233,9 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
     )
 
 
+_START_SECONDS = 60.0
+"""How long the child may take until the program is in its e-graph; the budget counts from then on."""
+
 _REASONS = {
     "saturated": "saturated: no rule adds anything",
     "iterations": "all stages ran their iterations",
@@ -244,22 +245,17 @@ _REASONS = {
 }
 
 
-def arity_of_dump(tables: Mapping[str, tuple[str, ...]]) -> int:
-    """The largest arity of tuples among the tables."""
-    return max(int(name[5:]) for name in tables if name.startswith("Tuple"))
-
-
-class _Child:
+class Child:
     """The child process; leaving the context kills it, however it is left."""
 
     def __init__(self, message: dict[str, Any]) -> None:
         self._message = message
         self._buffer = b""
 
-    def __enter__(self) -> _Child:
+    def __enter__(self) -> Self:
         script = Path(__file__).with_name("saturation_child.py")
         path = os.pathsep.join(p for p in sys.path if p)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed on exit
+        self._errors = tempfile.TemporaryFile()  # closed on exit
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(script)],
             stdin=subprocess.PIPE,
@@ -267,17 +263,30 @@ class _Child:
             stderr=self._errors,
             env={**os.environ, "PYTHONPATH": path},
         )
-        assert self._process.stdin is not None, "cannot happen: it is a pipe"
-        with self._process.stdin as stream:
-            pickle.dump(self._message, stream)
+        self.send(self._message)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
-        assert self._process.stdout is not None, "cannot happen: it is a pipe"
-        self._process.stdout.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None, "cannot happen: it is a pipe"
+            stream.close()
         self._errors.close()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Give the child something to do."""
+        assert self._process.stdin is not None, "cannot happen: it is a pipe"
+        pickle.dump(message, self._process.stdin)
+        self._process.stdin.flush()
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """The answer to a message; raises `SearchFailed` when it does not come in time."""
+        self.send(message)
+        answer = self.receive(time.monotonic() + seconds)
+        if isinstance(answer, str):
+            raise SearchFailed(f"the search process ran out of {answer}")
+        return answer
 
     def receive(self, deadline: float) -> dict[str, Any] | str:
         """The next message, or which budget ran out before it came."""

@@ -1,6 +1,6 @@
 """The child process of a search: it alone runs egglog, and nothing of Relift.
 
-It reads one request from its standard input, and writes after every iteration the whole e-graph as plain
+It reads a request from its standard input, and writes after every iteration the whole e-graph as plain
 data to its standard output, each message with its length in front.  A single iteration can hang or take
 all memory; then the parent kills this process and keeps the last complete state.
 """
@@ -143,16 +143,32 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
     send(out, {"stopped": stopped})
 
 
+def try_out(request: dict[str, Any], out: BinaryIO) -> None:
+    """Run small programs one by one, each on top of the same prelude, until the input ends."""
+    graph = Graph(request["tables"], request["counted"])
+    graph.run(request["program"])
+    while True:
+        try:
+            trial = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        graph.tables = {**request["tables"], **trial["tables"]}
+        graph.firings = {}
+        graph.run("(push)")
+        graph.run(trial["program"])
+        send(out, {"data": graph.dump()})
+        graph.run("(pop)")
+
+
 def main() -> None:
     """Serve one request; the real standard output is kept for messages alone."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        search(pickle.load(sys.stdin.buffer), out)
+        request = pickle.load(sys.stdin.buffer)
+        (search if "stages" in request else try_out)(request, out)
     except MemoryError:
         send(out, {"stopped": "memory"})
-    except Exception as error:
-        send(out, {"failed": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":

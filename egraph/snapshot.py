@@ -326,7 +326,9 @@ class Snapshot:
 
     def _node(self, c: Constructor, slots: tuple[Any, ...]) -> ENode:
         first = self.type_of(slots[c.terms[0]]) if c.terms else None
-        data = [self.names.decode(slot.sort, v, first) for slot, v in zip(c.slots, slots, strict=True)]
+        data = [
+            self.names.decode(slot.sort, v, first) for slot, v in zip(c.slots, slots, strict=True)
+        ]
         return ENode(head(c, data, self.functions), tuple(slots[i] for i in c.terms))
 
     # ---- choosing members
@@ -405,7 +407,7 @@ def _tight(
         if slots[i] not in free:
             return False
         mine |= free[slots[i]] - {slots[j] for j in c.bound(i)}
-    return free.get(owner) == mine
+    return free.get(owner) == frozenset(mine)
 
 
 def _number(text: str, t: Scalar) -> Number:

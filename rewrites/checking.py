@@ -16,6 +16,7 @@ from relift.rewrites.free import check_free, missing_guard
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.sampling import check_random
 from relift.rewrites.verdicts import CheckReport, Counterexample, FloatVerdict, TierResult
+from relift.semantics.errors import ReliftError
 
 __all__ = ["CheckReport", "Counterexample", "Tier", "TierResult", "check_rule"]
 
@@ -30,12 +31,14 @@ def check_types(rule: Rule) -> TierResult:
 def check_rule(
     rule: Rule | RejectedRule,
     *,
-    tiers: Sequence[int] = (1, 2, 3),
+    tiers: Sequence[int] | None = None,
     bound: int = 3,
     extra: Mapping[int, Tier] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
-    """Run the tiers on one rule; `extra` supplies tiers of other layers, `progress` hears of each.
+    """Run the tiers on one rule, all when none are named; `progress` hears of each.
+
+    `extra` supplies tiers of other layers, by number.
 
     >>> from relift.rewrites.library import RULES
     >>> report = check_rule(RULES["join_split"], tiers=(1, 3))
@@ -48,7 +51,10 @@ def check_rule(
         3: lambda r: check_free(r, bound=bound),
         **(extra or {}),
     }
-    chosen = sorted(tier for tier in set(tiers) | set(extra or {}) if tier in known)
+    chosen = sorted(known if tiers is None else set(tiers))
+    if unknown := [tier for tier in chosen if tier not in known]:
+        there = ", ".join(map(str, sorted(known)))
+        raise ReliftError(f"there is no tier {unknown[0]} here; there are: {there}")
     if isinstance(rule, RejectedRule):
         why = str(rule.error)
         return CheckReport(rule.name, "", rule.place, (TierResult(1, "types", "rejected", why),))

@@ -308,13 +308,14 @@ def leaves(t: Type) -> set[Leaf]:
 def confirm_difference(
     instances: Instances, sizes: Mapping[str, int], attempts: int = 40
 ) -> Counterexample | None:
-    """A concrete model at these sizes in which the sides differ, if one of several draws is such."""
+    """The simplest of several random models at these sizes in which the sides differ; None if none is."""
+    found: list[Counterexample] = []
     for seed in range(attempts):
         try:
             model = draw_model(instances.rule, sizes, random.Random(seed).choice)
-            found = model.difference()
+            difference = model.difference()
         except NoModel:
             continue
-        if found is not None:
-            return counterexample(instances, sizes, model.data(), found)
-    return None
+        if difference is not None:
+            found.append(counterexample(instances, sizes, model.data(), difference))
+    return min(found, key=lambda c: len(c.text()), default=None)

@@ -249,11 +249,7 @@ def make_rule(
             f"{function.__name__}: the left side has type {left.type}, the right side {right.type}"
         )
     for condition in where:
-        for name in filter(None, (condition.operator, condition.element)):
-            if name not in parameters:
-                raise IllTyped(
-                    f"{function.__name__}: the condition {condition} names no metavariable"
-                )
+        _require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
     return Rule(
         function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
@@ -265,6 +261,19 @@ def _require_closed(name: str, side: str, term: Term) -> None:
     for t, bound in subterms(term):
         if isinstance(t, Var) and t not in bound:
             raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")
+
+
+def _require_condition(name: str, condition: Condition, parameters: Mapping[str, Kind]) -> None:
+    operator = parameters.get(condition.operator)
+    if not isinstance(operator, OperatorKind):
+        raise IllTyped(
+            f"{name}: the condition {condition} needs an operator metavariable {condition.operator}"
+        )
+    if condition.element is not None and parameters.get(condition.element) != operator.element:
+        raise IllTyped(
+            f"{name}: the condition {condition} needs a metavariable "
+            f"{condition.element}: {operator.element}"
+        )
 
 
 def named_sizes(t: Term) -> list[Size]:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.scalars import SCALAR_FUNCTIONS
-from relift.semantics.signatures import FunctionKind, Matching, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, Matching, NatKind, OperatorKind, Signature
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -272,6 +272,7 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
                 values[name] = matching.sizes["?" + name] = _natural(
                     pattern.name, name, role, value
                 )
+                _require_positive(signature, matching)
             case OperatorKind(element):
                 values[name] = _operator(pattern.name, value)
                 if (known := _operand_type(value)) is not None:
@@ -297,11 +298,15 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
             matching.match(kind.result, function.body.type, f"the result of {name}")
             matching.solve()
     matching.solve(final=True)
-    for size in signature.positive:
-        if size.substitute(matching.sizes) == 0:
-            raise IllTyped(f"{pattern.name}: {str(size).replace('?', '')} must be at least 1")
+    _require_positive(signature, matching)
     solved = {name.removeprefix("?"): size for name, size in matching.sizes.items()}
     return pattern(**values, type=matching.apply(signature.result), solved=solved)
+
+
+def _require_positive(signature: Signature, matching: Matching) -> None:
+    for size in signature.positive:
+        if size.substitute(matching.sizes) == 0:
+            raise IllTyped(f"{matching.pattern}: {str(size).replace('?', '')} must be at least 1")
 
 
 def _natural(pattern: str, name: str, role: str, value: Any) -> Size:

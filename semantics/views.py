@@ -222,13 +222,8 @@ def is_layout(t: Term) -> bool:
     >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
     [True, False]
     """
-    match t:
-        case Var() | Input() | Literal():
-            return True
-        case MakeTuple() | Get() | Map() | MapVec():
-            pass
-        case _ if not isinstance(t, LAYOUT):
-            return False
+    if not isinstance(t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Map, MapVec)):
+        return False
     return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
 
 

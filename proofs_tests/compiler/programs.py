@@ -559,15 +559,15 @@ def smallest_of_lanes(n: int) -> Program:
 
 
 def _negatives(x: Any) -> Any:
-    seen = np.False_
+    seen: Any = np.False_
     for v in x:
-        seen = np.float64(0.0 if seen else v) < 0.0
+        seen = np.float32(0.0 if seen else v) < 0.0
     return seen
 
 
 @case(lambda x: (_negatives(x), np.sum(x)), [(1,), (9,)], (400,))
 def truth_as_accumulator(n: int) -> Program:
-    @typed(x=f64[n])
+    @typed(x=f32[n])
     def truth_as_accumulator(x: Any) -> Any:
         return rl.reduce_seq(
             lambda acc, v: (rl.select(acc[0], 0.0, v) < 0.0, acc[1] + v), (False, 0.0), x

@@ -6,12 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proofs_tests.compiler.programs import CASES, Case
+from proofs_tests.compiler.test_views import layouts
 from relift.compiler import compile_program
 from relift.compiler.buffers import components, unflatten
+from relift.semantics import language as rl
+from relift.semantics.binding import map_children
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import Program
+from relift.semantics.terms import Input, Term, subterms
+from relift.semantics.views import invertible_data
 
 
 def arguments(program: Program, seed: int = 0) -> list[Any]:
@@ -61,6 +68,31 @@ def test_kernel_agrees_with_numpy_at_a_larger_size(case: Case) -> None:
     program = case.make(*case.large)
     values = arguments(program, seed=1)
     assert_same(compile_program(program)(*values), case.reference(*values))
+
+
+@given(layouts(), layouts(invertible=True), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_kernels_read_and_write_through_layouts(
+    reading: Term, writing: Term, parallel: bool
+) -> None:
+    """Any layout of the input, copied by work-items or one, into any invertible layout of the result."""
+    each = rl.map_glb(0) if parallel else rl.map_seq
+    source = next(u for u, _ in subterms(reading) if isinstance(u, Input))
+    read = Program("read", (source,), each(lambda v: v, reading))
+    doubled = rl.map_seq(lambda v: v + v, source)
+    written = Program("written", (source,), _on(doubled, writing))
+    xs = np.arange(24, dtype=np.int32)
+    for program in (read, written):
+        assert_same(compile_program(program)(xs), program(xs))
+
+
+def _on(data: Term, layout: Term) -> Term:
+    """A layout of an input, applied to other data of the same type."""
+    if isinstance(layout, Input):
+        return data
+    return map_children(
+        layout, lambda u: _on(data, u) if u == invertible_data(layout) else u, lambda f: f
+    )
 
 
 def _flat(value: Any) -> list[Any]:

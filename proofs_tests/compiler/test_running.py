@@ -104,6 +104,23 @@ def test_literals_are_exact() -> None:
     np.testing.assert_array_equal(np.array(found), np.array(numbers, np.float32))
 
 
+def test_empty_arrays() -> None:
+    """Nothing is launched for nothing, and a fold of nothing is its start."""
+
+    @typed(x=f32[0, 4], y=f32[0])
+    def empty(x: Any, y: Any) -> Any:
+        sums = rl.map_glb(0)(lambda r: rl.reduce_seq(rl.add, 0.0, r), x)
+        return rl.reduce_seq(rl.add, 2.0, rl.to_global(sums))
+
+    @typed(y=f32[0])
+    def nothing(y: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + 1.0, y)
+
+    x, y = np.zeros((0, 4), np.float32), np.zeros(0, np.float32)
+    assert compile_program(empty)(x, y) == np.float32(2)
+    assert compile_program(nothing)(y).shape == (0,)
+
+
 # ---- saving
 
 
@@ -170,6 +187,20 @@ def test_a_refused_kernel_shows_the_log_and_keeps_the_source() -> None:
     ) as e:
         broken.session()
     assert "undeclared identifier 'z'" in str(e.value)
+
+
+def test_what_a_device_cannot_run_is_explained() -> None:
+    """PoCL does not refuse too much local memory, but crashes."""
+
+    @typed(x=f32[1 << 22])
+    def greedy(x: Any) -> Any:
+        def group(chunk: Any) -> Any:
+            return rl.map_lcl(0)(lambda v: v, rl.to_local(rl.map_lcl(0)(lambda v: v, chunk)))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(1 << 22, x)))
+
+    with pytest.raises(Unsupported, match="greedy_1 needs 16777216 bytes of local memory"):
+        compile_program(greedy)(np.zeros(1 << 22, np.float32))
 
 
 def test_importing_the_compiler_loads_no_opencl() -> None:

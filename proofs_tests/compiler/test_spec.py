@@ -94,6 +94,15 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         ),
         r"map_lcl\(0\) under to_private: an array spread over the private memories",
     ),
+    "a large private array": (
+        lambda x: rl.map_glb(0)(
+            lambda r: rl.reduce_seq(
+                rl.add, 0.0, rl.to_private(rl.map_seq(inc, rl.repeat(5000, r[0])))
+            ),
+            x,
+        ),
+        r"to_private of f32\[5000\]: 20000 bytes for each work-item, at most 16384",
+    ),
     "global memory inside a kernel": (
         lambda x: rl.map_glb(0)(
             lambda r: rl.reduce_seq(rl.add, 0.0, rl.to_global(rl.map_seq(inc, r))), x

@@ -112,18 +112,16 @@ def check(
     if tier and (wrong := [t for t in tier if t not in TIERS]):
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(map(str, TIERS))}")
     chosen = [known[name] for name in rules or known]
-    with _progress("checking") as report:
-        reports = []
-        for done, r in enumerate(chosen):
-            report(f"{r.name} ({done + 1} of {len(chosen)})")
-            reports.append(check_all(r, tiers=tuple(tier or TIERS), bound=bound))
+    reports = []
+    with _progress("checking") as progress:
+        for r in check_all(chosen, tiers=tuple(tier or TIERS), bound=bound, progress=progress):
+            reports.append(r)
+            if not as_json:
+                print(r.text() + "\n", flush=True)
     if as_json:
         _print_json({"rules": [r.to_json() for r in reports]})
     else:
-        for r in reports:
-            print(r.text())
-        passed = sum(r.ok for r in reports)
-        print(f"{passed} of {len(reports)} rules pass")
+        print(f"{sum(r.ok for r in reports)} of {len(reports)} rules pass")
     raise typer.Exit(0 if all(r.ok for r in reports) else 1)
 
 
@@ -275,6 +273,7 @@ def verify(
     devices: Annotated[
         str | None, typer.Option(help="Names of devices, with commas; all if not given.")
     ] = None,
+    top: Annotated[int, typer.Option(help="How many candidates to test.", min=1)] = 4,
     target: TargetOption = "cpu",
     budget: BudgetOption = 20.0,
     float_policy: FloatOption = "reassociate",
@@ -285,6 +284,8 @@ def verify(
     from relift.compiler.devices import find_device, is_simulator, label
     from relift.compiler.verification import differential
     from relift.rewrites.loading import load_program
+    from relift.semantics.binding import tidy
+    from relift.semantics.printer import show
 
     chosen = (
         [label(find_device(name)) for name in devices.split(",")]
@@ -292,19 +293,30 @@ def verify(
         else [label(device) for device in all_devices() if not is_simulator(device)]
     )
     if Path(program).is_dir():
-        _, derivation = _load_kernel(Path(program), None)
+        derivations = [_load_kernel(Path(program), None)[1]]
     else:
         loaded = load_program(program)
-        sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 64)
-        derivation = _search(loaded, sizes, target, budget, 1, float_policy).derivation
+        sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
+        best = _search(loaded, sizes, target, budget, top, float_policy)
+        derivations = [found.derivation for found in best.candidates]
     with _progress("comparing") as report:
-        checks = differential(derivation, chosen, report)
+        tested = [(d, differential(d, chosen, report)) for d in derivations]
     if as_json:
-        _print_json({"program": derivation.origin.name, "checks": [c.to_json() for c in checks]})
+        _print_json(
+            {
+                "program": derivations[0].origin.name,
+                "candidates": [
+                    {"term": show(tidy(d.result)), "checks": [c.to_json() for c in checks]}
+                    for d, checks in tested
+                ],
+            }
+        )
     else:
-        for c in checks:
-            print(c.text())
-    raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+        for d, checks in tested:
+            print(show(tidy(d.result)))
+            for c in checks:
+                print("  " + c.text())
+    raise typer.Exit(0 if all(c.ok for _, checks in tested for c in checks) else 1)
 
 
 # ---- explain
@@ -355,19 +367,20 @@ def devices(as_json: JsonOption = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from relift.compiler.devices import describe, label
     from relift.compiler.devices import devices as all_devices
 
     found = all_devices()
     if as_json:
         _print_json({"devices": [asdict(describe(d)) for d in found]})
         return
-    table = Table("device", "kind", "units", "lanes", "GHz", "GB/s", "local memory", "platform")
+    table = Table("device", "kind", "units", "lanes", "GHz", "GB/s", "local memory")
     for d in found:
         about = describe(d)
         table.add_row(
-            about.name, about.kind, str(about.compute_units), str(about.vector_width),
+            label(d), about.kind, str(about.compute_units), str(about.vector_width),
             f"{about.clock_ghz:.1f}", f"{about.bandwidth_gbs:.0f}",
-            f"{about.local_memory_bytes // 1024} KiB", f"{d.platform.name}, {d.platform.version.strip()}",
+            f"{about.local_memory_bytes // 1024} KiB",
         )  # fmt: skip
     Console().print(table)
 

@@ -1,0 +1,477 @@
+"""Tier 5 of rule checking: a rule in the e-graph does what its equation says, and nothing else.
+
+The left side is grounded at small sizes, its metavariables staying opaque, and the rule is fired once.  Then
+
+    members   random members of the class are typed again and compared with the interpreter
+    scope     a term that breaks one derived scope premise must not fire
+    names     a term that already uses a name that the rule would move it under must not fire, nor must one
+              in which two binders that the rule brings together have one name
+
+This checks the encoding for egglog, which a proof of the equation says nothing about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import TracebackType
+from typing import Any, Self
+
+from relift.egraph.encoding import (
+    NotSearchable,
+    arity_of,
+    constructors,
+    laws_text,
+    prelude,
+    quoted,
+    term_text,
+    type_text,
+)
+from relift.egraph.rule_encoding import EncodedRule, encode_rule
+from relift.egraph.saturation import Child, SearchFailed, tables
+from relift.egraph.snapshot import Dump, Snapshot
+from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.verdicts import Status, TierResult
+from relift.semantics.binding import map_children
+from relift.semantics.errors import IllTyped, Undefined
+from relift.semantics.instantiation import Filling
+from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.language import add, operator, select
+from relift.semantics.signatures import FunctionKind, OperatorKind
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    BinaryOperator,
+    Lambda,
+    Literal,
+    Metavariable,
+    Term,
+    Var,
+    free_variables,
+)
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
+
+_SIZES = ((2, 3), (3, 2), (4, 2), (2, 2), (3, 3))
+_CHOICES = (2, 3, 4)
+_SAMPLES = 40
+_ARITY = 5
+
+
+@dataclass(frozen=True)
+class DirectionVerdict:
+    """What tier 5 found out about a rule in one direction; `reason` says why it is not searchable."""
+
+    direction: Direction
+    reason: str = ""
+    fired: bool = False
+    members: int = 0
+    wrong: int = 0
+    scope_mutants: int = 0
+    scope_fired: int = 0
+    name_mutants: int = 0
+    name_fired: int = 0
+
+    @property
+    def searchable(self) -> bool:
+        return not self.reason
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against this direction; one that is not searchable is never used."""
+        if not self.searchable:
+            return True
+        return (
+            self.fired
+            and self.members > 1
+            and not (self.wrong or self.scope_fired or self.name_fired)
+        )
+
+    def __str__(self) -> str:
+        if not self.searchable:
+            return f"{self.direction}: not searchable: {self.reason}"
+        if not self.fired:
+            return f"{self.direction}: does not fire on its own left side"
+        return (
+            f"{self.direction}: {self.members} terms agree"
+            + (f", {self.wrong} DO NOT" if self.wrong else "")
+            + _mutants("scope", self.scope_mutants, self.scope_fired)
+            + _mutants("name", self.name_mutants, self.name_fired)
+        )
+
+
+def _mutants(kind: str, number: int, fired: int) -> str:
+    if not number:
+        return ""
+    return f"; {kind} mutants: {number}, " + (f"{fired} FIRE" if fired else "none fires")
+
+
+@dataclass(frozen=True)
+class SearchVerdict:
+    """What tier 5 found out about a rule."""
+
+    rule: str
+    forward: DirectionVerdict
+    backward: DirectionVerdict
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """The directions in which search can use the rule."""
+        return tuple(v.direction for v in (self.forward, self.backward) if v.searchable)
+
+    @property
+    def passed(self) -> bool:
+        return self.forward.passed and self.backward.passed
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.forward}; {self.backward}"
+
+
+@dataclass
+class Bench:
+    """A child process in which rules are tried, one small e-graph after the other."""
+
+    seconds: float = 60.0
+    arity: int = _ARITY
+    _child: Child | None = field(default=None, repr=False)
+
+    def __enter__(self) -> Self:
+        self._child = Child(
+            {
+                "program": prelude(self.arity),
+                "tables": tables(self.arity, ()),
+                "counted": list(constructors(self.arity)),
+            }
+        )
+        self._child.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._child is not None:
+            self._child.__exit__(kind, error, trace)
+            self._child = None
+
+    def run(self, text: str, rule: EncodedRule) -> Dump:
+        """The e-graph of a program on top of the prelude."""
+        assert self._child is not None, "cannot happen: a bench is used as a context"
+        logged = {rule.log.relation: rule.log.sorts}
+        answer = self._child.ask({"program": text, "tables": logged}, self.seconds)
+        return Dump(**answer["data"])
+
+
+def check_search(rule: Rule, bench: Bench | None = None) -> SearchVerdict:
+    """Check a rule in both directions; a bench that is given is reused."""
+    if bench is None:
+        with Bench(arity=max(_ARITY, arity_of((rule.left, rule.right)) + 1)) as own:
+            return check_search(rule, own)
+    return SearchVerdict(
+        rule.name,
+        _check_direction(rule, "forward", bench),
+        _check_direction(rule, "backward", bench),
+    )
+
+
+def search_tier(rule: Rule, bench: Bench | None = None) -> TierResult:
+    """Tier 5 as one of the tiers; it cannot tell when search cannot use the rule."""
+    start = time.monotonic()
+    verdict = check_search(rule, bench)
+    both = (verdict.forward, verdict.backward)
+    if not verdict.directions:
+        status: Status = "skipped"
+        detail = "; ".join(dict.fromkeys(v.reason for v in both))
+    elif not verdict.passed and any(v.fired for v in both):
+        status, detail = "refuted", "; ".join(map(str, both))
+    elif not verdict.passed:
+        status, detail = "skipped", "the rule fires at none of the small sizes that were tried"
+    else:
+        status, detail = "ok", "; ".join(map(str, both))
+    return TierResult(5, "search", status, detail, time.monotonic() - start)
+
+
+def _check_direction(rule: Rule, direction: Direction, bench: Bench) -> DirectionVerdict:
+    try:
+        encoded = encode_rule(rule, direction)
+    except NotSearchable as reason:
+        return DirectionVerdict(direction, reason=str(reason))
+    for trial in _trials(rule, direction, encoded, bench):
+        if trial.fire(trial.term).fired:
+            return trial.verdict()
+    return DirectionVerdict(direction)
+
+
+@dataclass(frozen=True)
+class _Fired:
+    """An e-graph in which a rule was tried once."""
+
+    dump: Dump
+    fired: bool
+    row: tuple[Any, ...]
+
+
+@dataclass
+class Trial:
+    """A rule in one direction, its matched side at given sizes, and one value for sizes left open.
+
+    `encoded` may be another encoding of the rule, for tests that show which premises matter.
+    """
+
+    rule: Rule
+    direction: Direction
+    encoded: EncodedRule
+    filling: Filling
+    operators: Mapping[str, BinaryOperator]
+    choice: int
+    bench: Bench
+
+    @property
+    def matched(self) -> Term:
+        return self.rule.side(self.direction)[0]
+
+    @property
+    def term(self) -> Term:
+        """The matched side, ground."""
+        return self.filling.term(self.matched)
+
+    def fire(self, t: Term, rename: Mapping[str, str] | None = None) -> _Fired:
+        """Fire the rule once on a term; `rename` puts names of egglog in place of names of Python."""
+        text = term_text(t)
+        for old, new in (rename or {}).items():
+            text = text.replace(old, new)
+        demand = "" if self.encoded.demand is None else f"(run {self.encoded.demand})"
+        dump = self.bench.run(
+            laws_text({name: o.laws for name, o in self.operators.items()})
+            + self.encoded.text
+            + f"(tile {self.choice})(lanes {self.choice})(let $root {text})"
+            + f"(run-schedule (saturate (run analysis)) {demand} (saturate (run analysis)))"
+            + f"(run-schedule (run {self.encoded.ruleset}))"
+            + "(run-schedule (repeat 8 (saturate (run analysis)) (run substitution)))"
+            + "(run-schedule (saturate (run analysis)))",
+            self.encoded,
+        )
+        rows = dump.rows.get(self.encoded.log.relation, [])
+        return _Fired(dump, bool(rows), rows[0] if rows else ())
+
+    # ---- the three checks
+
+    def verdict(self) -> DirectionVerdict:
+        """All three checks."""
+        members, wrong = self.compare()
+        scope = list(self.scope_mutants())
+        names = list(self.name_mutants())
+        return DirectionVerdict(
+            self.direction,
+            fired=True,
+            members=members,
+            wrong=wrong,
+            scope_mutants=len(scope),
+            scope_fired=sum(self.fire(*mutant).fired for mutant in scope),
+            name_mutants=len(names),
+            name_fired=sum(self.fire(*mutant).fired for mutant in names),
+        )
+
+    def compare(self) -> tuple[int, int]:
+        """How many distinct random members of the class were compared, and how many are wrong."""
+        fired = self.fire(self.term)
+        snapshot = Snapshot(
+            fired.dump, arity=self.bench.arity, operators=self.operators, functions={}
+        )
+        world = World(metavariables=self._meanings(), domain=Exact())
+        expected = evaluate(self.term, world)
+        rng = random.Random(0)
+        seen: dict[Term, bool] = {}
+        for _ in range(_SAMPLES):
+            try:
+                t = snapshot.sample(snapshot.root, rng)
+            except IllTyped:
+                return len(seen) + 1, sum(seen.values()) + 1
+            if t not in seen:
+                seen[t] = self._differs(t, world, expected)
+        return len(seen), sum(seen.values())
+
+    def _differs(self, t: Term, world: World, expected: Any) -> bool:
+        try:
+            return bool(
+                free_variables(t) or t.type != self.term.type or evaluate(t, world) != expected
+            )
+        except Undefined:
+            return True
+
+    def _meanings(self) -> dict[str, Any]:
+        """Opaque functions and data: different arguments give different numbers."""
+        found: dict[str, Any] = {}
+        for name, kind in self.rule.parameters.items():
+            match kind:
+                case FunctionKind(_, result):
+                    found[name] = _opaque_function(name, self.filling.type(result))
+                case OperatorKind():
+                    pass
+                case _:
+                    found[name] = _value(self.filling.type(kind), name)  # type: ignore[arg-type]
+        return found
+
+    def scope_mutants(self) -> Iterator[tuple[Term, dict[str, str]]]:
+        """For each scope premise, the matched side with a metavariable that breaks it."""
+        for name, index in self.encoded.scope:
+            t = self._mutant(name, self._binders[index])
+            if t is not None and not free_variables(t):
+                yield t, {}
+
+    def name_mutants(self) -> Iterator[tuple[Term, dict[str, str]]]:
+        """The matched side using a name that the rule moves it under, and with binders of one name."""
+        log = self.encoded.log
+        row = self.fire(self.term)
+        logged = row.row[len(log.sorts) - len(log.names) :]
+        for name, index in self.encoded.moved:
+            if index < len(self._binders):
+                t = self._mutant(name, self._binders[index])
+                if t is not None and free_variables(t):
+                    yield t, {}
+            else:
+                t = self._mutant(name, Var("taken", i32))
+                if t is not None:
+                    marker = f"(V {quoted('taken')} {type_text(i32)})"
+                    yield t, {marker: _name_text(row.dump, logged[index])}
+        for i, j in self.encoded.distinct:
+            x, y = self._binders[i], self._binders[j]
+            if self.filling.type(x.type) == self.filling.type(y.type):
+                yield self.term, {f"(V {quoted(y.name)} ": f"(V {quoted(x.name)} "}
+
+    @property
+    def _binders(self) -> list[Var]:
+        """The binders of the matched side, in the order of the log."""
+        return list(_binders(self.matched))
+
+    def _mutant(self, name: str, extra: Var) -> Term | None:
+        """The matched side, ground, where a metavariable uses one more name; None for a literal."""
+        if name in self.filling.functions:
+            return None
+        return self.filling.term(_with_argument(self.matched, name, extra))
+
+
+def _trials(
+    rule: Rule, direction: Direction, encoded: EncodedRule, bench: Bench
+) -> Iterator[Trial]:
+    """Trials at small sizes, until one fires."""
+    for sizes, choice in itertools.product(_SIZES, _CHOICES if encoded.log.chosen else (2,)):
+        try:
+            trial = make_trial(rule, direction, encoded, bench, sizes, choice)
+            free_variables(trial.term)
+        except IllTyped:
+            continue
+        yield trial
+
+
+def make_trial(
+    rule: Rule,
+    direction: Direction,
+    encoded: EncodedRule,
+    bench: Bench,
+    sizes: tuple[int, ...] = (2, 3),
+    choice: int = 2,
+) -> Trial:
+    """A trial at the given sizes, taken in turn; raises `IllTyped` when they do not fit."""
+    operators: dict[str, BinaryOperator] = {}
+    neutral: dict[str, Lambda] = {}
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            laws = {c.law for c in rule.where if c.operator == name}
+            operators[name] = _lawful(frozenset(laws))
+    for condition in rule.where:
+        if condition.element is not None:
+            value = operators[condition.operator].laws.neutral
+            assert value is not None, "cannot happen: the operator was chosen to have one"
+            neutral[condition.element] = Lambda((), Literal(value, i32))
+    filling = Filling(
+        dict.fromkeys(rule.types, i32),
+        {n: Size.of(v) for n, v in zip(rule.sizes, itertools.cycle(sizes), strict=False)},
+        neutral,
+        operators,
+    )
+    by_name = {o.name: o for o in operators.values()}
+    return Trial(rule, direction, encoded, filling, by_name, choice, bench)
+
+
+@cache
+def _lawful(laws: frozenset[str]) -> BinaryOperator:
+    """An operator on whole numbers that obeys these laws and, where there is one, no other."""
+    if "commutative" in laws:
+        return add
+    if laws:
+        return operator(
+            lambda x, y: select(x < 0, x, select(x > 0, x, y)),
+            associative=True,
+            neutral=0,
+            name="first_nonzero",
+        )
+    return operator(lambda x, y: x - 2 * y, name="lawless")
+
+
+def _binders(t: Term) -> Iterator[Var]:
+    """The binders of a term in the order of its text."""
+    from relift.semantics.terms import children
+
+    for _, child in children(t):
+        if isinstance(child, Lambda):
+            yield from child.parameters
+            child = child.body
+        yield from _binders(child)
+
+
+def _with_argument(t: Term, name: str, extra: Var) -> Term:
+    """`t` with one more argument for a metavariable, so that what it stands for uses it."""
+
+    def change(u: Term) -> Term:
+        if isinstance(u, Metavariable) and u.name == name:
+            return Metavariable(name, (*map(change, u.arguments), extra), u.type)
+        return map_children(u, change, lambda f: Lambda(f.parameters, change(f.body)))
+
+    return change(t)
+
+
+def _name_text(dump: Dump, number: int) -> str:
+    """A name as egglog text."""
+    for text, t, owner in dump.rows.get("V", ()):
+        if owner == number:
+            return f"(V {quoted(text)} {_type_text(dump, t)})"
+    for text, parent, t, owner in dump.rows.get("Fr", ()):
+        if owner == number:
+            return f"(Fr {quoted(text)} {_name_text(dump, parent)} {_type_text(dump, t)})"
+    raise AssertionError("cannot happen: a name without a row")
+
+
+def _type_text(dump: Dump, number: int) -> str:
+    from relift.egraph.snapshot import Names
+
+    return type_text(Names(dump, {}, ()).type(number))
+
+
+def _opaque_function(name: str, result: Type) -> Any:
+    return lambda *arguments: _value(result, (name, repr(arguments)))
+
+
+def _value(t: Type, key: object) -> Any:
+    """A value of a type that depends on the key as if at random."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            return [_value(element, (key, i)) for i in range(n.constant or 0)]
+        case Tuple(parts):
+            return tuple(_value(part, (key, i)) for i, part in enumerate(parts))
+        case Scalar():
+            digest = hashlib.sha256(repr(key).encode()).digest()
+            return int.from_bytes(digest[:2], "big") % 199 - 99
+        case _:
+            raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+__all__ = [
+    "Bench", "DirectionVerdict", "SearchFailed", "SearchVerdict", "Trial", "check_search",
+    "make_trial", "search_tier",
+]  # fmt: skip

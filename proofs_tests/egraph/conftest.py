@@ -1,0 +1,128 @@
+"""Programs and searches that the tests of the e-graph share."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+import relift as rl
+from relift.egraph.encoding import NotSearchable
+from relift.egraph.rule_encoding import encode_rule
+from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.rewrites.library import RULES
+from relift.rewrites.rule import Direction
+from relift.semantics.language import Program
+
+NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
+
+n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+
+
+@rl.program
+def dot(x: rl.f32[n], y: rl.f32[n]):
+    """The sum of products."""
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+
+@rl.program
+def matvec(a: rl.f32[m, n], x: rl.f32[n]):
+    """A dot product for each row."""
+    return rl.map(
+        lambda row: rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, x))), a
+    )
+
+
+@rl.program
+def matmul(a: rl.f32[m, k], b: rl.f32[k, n]):
+    """A dot product for each row and column."""
+
+    def dot(row, column):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column)))
+
+    return rl.map(lambda row: rl.map(lambda column: dot(row, column), rl.transpose(b)), a)
+
+
+@rl.program
+def stencil(x: rl.f32[n]):
+    """The sum of three neighbours."""
+    windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, x))
+    return rl.map(lambda w: w[0] + w[1] + w[2], windows)
+
+
+@rl.program
+def saxpy(a: rl.f32, x: rl.f32[n], y: rl.f32[n]):
+    """Scale and add."""
+    return rl.map(lambda p: a * p[0] + p[1], rl.zip(x, y))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, small sizes for it, and the values for sizes that rules leave open."""
+
+    program: Program
+    sizes: Mapping[str, int]
+    tiles: tuple[int, ...]
+    lanes: tuple[int, ...]
+
+
+CASES = {
+    case.program.name: case
+    for case in (
+        Case(dot, {"n": 16}, (4,), (4,)),
+        Case(matvec, {"m": 8, "n": 8}, (4,), (2,)),
+        Case(matmul, {"m": 4, "n": 4, "k": 8}, (2, 4), (2,)),
+        Case(stencil, {"n": 12}, (2, 4), (2,)),
+        Case(saxpy, {"n": 16}, (4, 8), (4,)),
+    )
+}
+
+
+def searchable() -> tuple[str, ...]:
+    """All rules in all directions that search can use, without those of the normal form."""
+    found: list[str] = []
+    directions: tuple[tuple[Direction, str], ...] = (("forward", ""), ("backward", "<"))
+    for name, rule in RULES.items():
+        for direction, mark in directions:
+            try:
+                encode_rule(rule, direction)
+            except NotSearchable:
+                continue
+            if name not in NORMAL_FORM:
+                found.append(name + mark)
+    return tuple(found)
+
+
+@cache
+def _searched(name: str) -> Saturation:
+    case = CASES[name]
+    stage = Stage("all", searchable(), 3)
+    return saturate(
+        Request(
+            case.program.at(case.sizes), (stage,), NORMAL_FORM, case.tiles, case.lanes,
+            budget=Budget(seconds=60, nodes=20_000),
+        )
+    )  # fmt: skip
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Each of the programs."""
+    return CASES[request.param]
+
+
+@pytest.fixture
+def searched() -> Callable[[Case], Saturation]:
+    """Three iterations of all rules, in both directions, on a program; kept between tests."""
+    return lambda case: _searched(case.program.name)
+
+
+@pytest.fixture
+def cases() -> Mapping[str, Case]:
+    """The programs by name."""
+    return CASES

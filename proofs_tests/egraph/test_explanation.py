@@ -1,0 +1,98 @@
+"""Every member of the root class is explained by rule steps that replay without the e-graph."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+import relift as rl
+from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from relift.egraph.explanation import Explainer, Unexplained
+from relift.egraph.saturation import Request, Saturation, Stage, saturate
+from relift.rewrites.derivation import Derivation, confirm
+from relift.rewrites.library import RULES
+from relift.semantics.binding import alpha_equal, canonical, tidy
+from relift.semantics.terms import Term
+
+
+def explained(case: Case, explainer: Explainer, target: Term) -> Derivation:
+    """The derivation of a target, replayed by the matcher of `rewrites` alone."""
+    steps = explainer.explain(case.program.at(case.sizes).body, target)
+    derivation = Derivation(case.program, case.sizes, steps, target)
+    terms = derivation.replay(RULES)
+    assert alpha_equal(terms[-1], target)
+    assert len({canonical(t) for t in terms}) == len(terms), "no term is visited twice"
+    return derivation
+
+
+def test_members_are_explained(case: Case, searched: Callable[[Case], Saturation]) -> None:
+    """Random members of the root class, for each program, with all rules in both directions."""
+    found = searched(case)
+    explainer = Explainer(found)
+    snapshot, rng = found.snapshot, random.Random(3)
+    members = {snapshot.sample(snapshot.root, rng, rng.randint(3, 12)) for _ in range(40)}
+    for t in members:
+        explained(case, explainer, t)
+    assert len(members) >= 20
+
+
+def dot_goal(case: Case, chunk: int, width: int) -> Term:
+    """A sequential sum over chunks, each a sequential sum of vectors."""
+    x, y = case.program.at(case.sizes).parameters
+
+    def lanes(t: Any) -> Any:
+        return rl.reduce_seq(
+            lambda a, v: rl.vectorize(width, rl.add)(a, rl.map_vec(lambda p: p[0] * p[1], v)),
+            rl.splat(width, 0.0),
+            rl.as_vector(width, t),
+        )
+
+    def chunks(t: Any) -> Any:
+        return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, lanes(t))))
+
+    goal: Term = rl.reduce_seq(rl.add, 0.0, rl.map(chunks, rl.split(chunk, rl.zip(x, y))))
+    return goal
+
+
+def test_vectorised_dot_is_explained_and_confirmed(cases: Mapping[str, Case]) -> None:
+    """A goal written by hand is found, explained, and confirmed at smaller sizes."""
+    case = Case(cases["dot"].program, {"n": 64}, (16,), (4,))
+    rules = tuple(rule for rule in searchable() if not rule.endswith("<"))
+    request = Request(
+        case.program.at(case.sizes), (Stage("all", rules, 4),), NORMAL_FORM, case.tiles, case.lanes
+    )
+    goal = dot_goal(case, 16, 4)
+    derivation = explained(case, Explainer(saturate(request)), goal)
+    used = {step.rule for step in derivation.steps}
+    assert {"partial_reduce_chunks", "vectorize_reduce", "reduce_to_seq"} <= used
+    assert [step.choices for step in derivation.steps if step.rule == "vectorize_reduce"] == [
+        {"w": 4}
+    ]
+    confirmation = confirm(derivation, RULES)
+    assert confirmation is not None
+    assert confirmation.sizes["n"] < 64
+
+
+def test_other_names_are_understood(
+    cases: Mapping[str, Case], searched: Callable[[Case], Saturation]
+) -> None:
+    """A target may have names of its own."""
+    case = cases["matvec"]
+    found = searched(case)
+    t = found.snapshot.sample(found.snapshot.root, random.Random(5))
+    explained(case, Explainer(found), tidy(t))
+
+
+def test_what_was_not_found_is_not_explained(
+    cases: Mapping[str, Case], searched: Callable[[Case], Saturation]
+) -> None:
+    """A term that is not in the root class is refused."""
+    case = cases["dot"]
+    found = searched(case)
+    x, y = case.program.at(case.sizes).parameters
+    wrong = rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] - p[1], rl.zip(x, y)))
+    with pytest.raises(Unexplained, match="not in the e-graph"):
+        Explainer(found).explain(case.program.at(case.sizes).body, wrong)

@@ -1,0 +1,250 @@
+"""What a search finds is equal to the program, and budgets end it with what it has."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a rule are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+import relift as rl
+from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.snapshot import UnsoundRules
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, B, C, m, n
+from relift.rewrites.rule import Rule, rule
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.language import Program
+from relift.semantics.printer import show
+from relift.semantics.signatures import Fun
+from relift.semantics.terms import Term, free_variables
+from relift.semantics.types import Array, Type
+
+length = rl.nat("n")
+
+
+def value(t: Type, rng: random.Random) -> Any:
+    """Random whole numbers in the shape of a type."""
+    if isinstance(t, Array):
+        return [value(t.element, rng) for _ in range(t.length.constant or 0)]
+    return rng.randint(-9, 9)
+
+
+def disagreeing(saturation: Saturation, program: Program, count: int) -> tuple[int, list[Term]]:
+    """How many distinct members of the root class were sampled, and those that are wrong."""
+    rng = random.Random(7)
+    inputs = {p.name: value(p.type, rng) for p in program.parameters}
+    world = World(inputs=inputs, domain=Exact())
+    expected = evaluate(program.body, world)
+    snapshot = saturation.snapshot
+    seen: dict[Term, bool] = {}
+    for _ in range(count):
+        t = snapshot.sample(snapshot.root, rng, rng.randint(3, 14))
+        if t not in seen:
+            seen[t] = bool(
+                free_variables(t) or t.type != program.body.type or evaluate(t, world) != expected
+            )
+    return len(seen), [t for t, wrong in seen.items() if wrong]
+
+
+def test_members_equal_the_program(case: Case, searched: Callable[[Case], Saturation]) -> None:
+    """Random members of the root class are closed, well typed, and mean what the program means."""
+    distinct, wrong = disagreeing(searched(case), case.program.at(case.sizes), 150)
+    assert distinct >= 50
+    assert wrong == []
+
+
+def test_sampling_finds_a_wrong_rule(cases: Mapping[str, Case]) -> None:
+    """The sampling test has power: rules that are almost right are found out."""
+
+    @rule()
+    def interchange_without_transpose(h: Fun[A, B, C], xs: A[m], ys: B[m]):
+        return (
+            rl.map(lambda x: rl.map(lambda y: h(x, y), ys), xs),
+            rl.map(lambda y: rl.map(lambda x: h(x, y), xs), ys),
+        )
+
+    @rule()
+    def border_on_one_side(xs: A[n]):
+        return rl.pad(1, 1, rl.clamp, xs), rl.pad(2, 0, rl.clamp, xs)
+
+    for name, wrong_rule in (
+        ("matmul", interchange_without_transpose),
+        ("stencil", border_on_one_side),
+    ):
+        assert isinstance(wrong_rule, Rule)
+        case = cases[name]
+        program = case.program.at(case.sizes)
+        request = Request(
+            program,
+            (Stage("wrong", (wrong_rule.name, "split_join"), 2),),
+            tiles=(2,),
+            rules={**RULES, wrong_rule.name: wrong_rule},
+        )
+        _, wrong = disagreeing(saturate(request), program, 60)
+        assert wrong, name
+
+
+def test_dot_reaches_the_vectorised_chunks(cases: Mapping[str, Case]) -> None:
+    """At full size, the chunked, vectorised, fused program is in the root class."""
+    size, chunk = 1 << 24, 262_144
+    program = cases["dot"].program.at({"n": size})
+    x, y = program.parameters
+    rules = (
+        "map_fusion", "reduce_map_fusion", "zip_map_left", "zip_map_right", "split_join",
+        "split_map", "map_join", "partial_reduce_chunks", "reduce_to_seq", "vectorize_map",
+        "as_vector_map", "vectorize_reduce",
+    )  # fmt: skip
+    stages = (Stage("all", rules, 4),)
+    found = saturate(Request(program, stages, NORMAL_FORM, (chunk,), (16,)))
+
+    def lanes(t: Any) -> Any:
+        return rl.reduce_seq(
+            lambda a, v: rl.vectorize(16, rl.add)(a, rl.map_vec(lambda p: p[0] * p[1], v)),
+            rl.splat(16, 0.0),
+            rl.as_vector(16, t),
+        )
+
+    def chunks(t: Any) -> Any:
+        return rl.reduce_seq(rl.add, 0.0, rl.as_scalar(rl.repeat(1, lanes(t))))
+
+    goal = rl.reduce_seq(rl.add, 0.0, rl.map(chunks, rl.split(chunk, rl.zip(x, y))))
+    assert found.snapshot.find(goal) is not None
+    assert found.nodes < 3_000
+    assert found.complete
+
+
+def explosive(cases: Mapping[str, Case], budget: Budget) -> Saturation:
+    """A search that would go on for ever."""
+    case = cases["matmul"]
+    program = case.program.at({"m": 64, "n": 64, "k": 64})
+    stage = Stage("all", searchable(), 40)
+    return saturate(
+        Request(program, (stage,), NORMAL_FORM, (2, 4, 8, 16), (2, 4, 8), budget=budget)
+    )
+
+
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [
+        (Budget(seconds=2, nodes=10**9), "the budget of seconds ran out"),
+        (Budget(seconds=60, nodes=2_000), "the budget of nodes ran out"),
+        (Budget(seconds=60, nodes=10**9, memory_mb=60), "the budget of memory ran out"),
+    ],
+)
+def test_a_budget_ends_the_search(budget: Budget, why: str, cases: Mapping[str, Case]) -> None:
+    """When a budget runs out, the last complete state is returned, and the reason with it."""
+    found = explosive(cases, budget)
+    assert found.stopped == why
+    assert not found.complete
+    assert found.iterations >= 1
+    assert found.seconds < budget.seconds + 5
+    t = found.snapshot.sample(found.snapshot.root, random.Random(0))
+    assert t.type == found.request.program.body.type
+
+
+def test_an_interrupt_ends_the_child(
+    cases: Mapping[str, Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C during a search leaves no process behind."""
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def record(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", record)
+
+    def interrupt(where: str, nodes: int, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    program = cases["dot"].program.at({"n": 16})
+    with pytest.raises(KeyboardInterrupt):
+        saturate(Request(program, (Stage("all", ("split_join",), 3),)), interrupt)
+    assert [process.poll() is not None for process in started] == [True]
+
+
+def test_a_search_says_that_it_is_saturated(cases: Mapping[str, Case]) -> None:
+    """When no rule adds anything the search ends before its iterations do."""
+    program = cases["saxpy"].program.at({"n": 16})
+    found = saturate(Request(program, (Stage("all", ("split_join",), 30),), tiles=(4,)))
+    assert found.stopped.startswith("saturated")
+    assert found.complete
+    assert found.iterations < 30
+
+
+def test_rules_that_equate_literals_are_refused() -> None:
+    """Two literals in one class end the search, and the rules that fired are named."""
+
+    @rule()
+    def ignores_elements(z: A, xs: B[n]):
+        return rl.reduce_seq(lambda a, x: a, z, xs), z
+
+    @rule()
+    def starts_at_zero(f: Fun[rl.f32, B, rl.f32], z: rl.f32, xs: B[n]):
+        return (
+            rl.reduce_seq(lambda a, x: f(a, x), z, xs),
+            rl.reduce_seq(lambda a, x: f(a, x), 0.0, xs),
+        )
+
+    @rl.program
+    def one(x: rl.f32[length]):
+        return rl.reduce_seq(lambda a, b: a, 1.0, x)
+
+    assert isinstance(ignores_elements, Rule)
+    assert isinstance(starts_at_zero, Rule)
+    rules = {r.name: r for r in (ignores_elements, starts_at_zero)}
+    with pytest.raises(UnsoundRules, match=r"literals .* ignores_elements, starts_at_zero"):
+        saturate(Request(one.at({"n": 4}), (Stage("all", tuple(rules), 3),), rules=rules))
+
+
+def test_literals_are_told_apart() -> None:
+    """0.0 and -0.0 are different literals, and come back as they were."""
+
+    @rl.program
+    def zeros(x: rl.f32[length]):
+        return rl.map(lambda a: (a + 0.0) * -0.0, x)
+
+    program = zeros.at({"n": 4})
+    found = saturate(Request(program, (Stage("all", ("split_join",), 1),), tiles=(2,)))
+    t = found.snapshot.find(program.body)
+    assert t is not None
+    assert "(a + 0.0) * -0.0" in show(t)
+
+
+def test_requests_are_checked(cases: Mapping[str, Case]) -> None:
+    """A rule that search cannot use, or one that does not exist, is refused by name."""
+    program = cases["dot"].program
+    for name, message in (
+        ("map_to_seq", "map_to_seq cannot be used in search: lowering"),
+        ("join_split<", "bare metavariable"),
+        ("nonsense", "no rule nonsense"),
+    ):
+        with pytest.raises(Unsupported, match=message):
+            saturate(Request(program.at({"n": 16}), (Stage("one", (name,), 1),)))
+    with pytest.raises((Unsupported, IllTyped)):
+        saturate(Request(program, (Stage("one", ("split_join",), 1),)))
+
+
+def test_exact_floats_forbid_regrouping(cases: Mapping[str, Case]) -> None:
+    """Under float=exact no law that regroups is used on floating point, but it is on integers."""
+    rules = ("partial_reduce_chunks", "vectorize_reduce")
+
+    @rl.program
+    def total(x: rl.i32[length]):
+        return rl.reduce(rl.add, 0, x)
+
+    stage = (Stage("all", rules, 1),)
+    floats = cases["dot"].program.at({"n": 16})
+    whole = total.at({"n": 16})
+    assert not saturate(Request(floats, stage, (), (4,), (4,), "exact")).firings
+    assert set(saturate(Request(floats, stage, (), (4,), (4,))).firings) == set(rules)
+    assert set(saturate(Request(whole, stage, (), (4,), (4,), "exact")).firings) == set(rules)

@@ -1,0 +1,124 @@
+"""Tier 5: every rule of the library fires rightly, and every derived premise is needed."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a rule are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from relift.egraph.encoding import NotSearchable
+from relift.egraph.rule_encoding import encode_rule
+from relift.egraph.search_tier import Bench, Trial, check_search, make_trial
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, B, C, m, n
+from relift.rewrites.rule import Direction, Rule, rule
+from relift.semantics.language import join, map, reduce_seq, split, zip
+from relift.semantics.signatures import Fun
+
+DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    """One child process for all rules."""
+    with Bench() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_of_the_library_pass(name: str, bench: Bench) -> None:
+    """A rule fires on its own left side, its members agree, and no mutant fires."""
+    verdict = check_search(RULES[name], bench)
+    assert verdict.passed, str(verdict)
+    if RULES[name].lowering:
+        assert verdict.directions == ()
+        assert verdict.forward.reason == "lowering: applied by context"
+    else:
+        assert "forward" in verdict.directions
+
+
+def trials(without: frozenset[str], bench: Bench) -> Iterator[Trial]:
+    """A trial of every searchable direction, its encoding lacking some premises."""
+    for r in RULES.values():
+        for direction in DIRECTIONS:
+            try:
+                encode_rule(r, direction)
+            except NotSearchable:
+                continue
+            encoded = encode_rule(r, direction, without=without)
+            for choice in (2, 3):
+                trial = make_trial(r, direction, encoded, bench, choice=choice)
+                if trial.fire(trial.term).fired:
+                    yield trial
+                    break
+
+
+@pytest.mark.parametrize(
+    ("without", "kind"), [({"scope"}, "scope"), ({"freshness", "distinct"}, "name")]
+)
+def test_mutants_fire_without_the_premise(without: set[str], kind: str, bench: Bench) -> None:
+    """The mutants have power: each fires when the premise that it breaks is left out."""
+    fired = 0
+    for trial in trials(frozenset(without), bench):
+        mutants = trial.scope_mutants() if kind == "scope" else trial.name_mutants()
+        for mutant in list(mutants):
+            label = f"{trial.rule.name} {trial.direction}"
+            assert trial.fire(*mutant).fired, label
+            fired += 1
+    assert fired >= 10
+
+
+def test_members_of_a_wrong_rule_disagree(bench: Bench) -> None:
+    """A rule that is almost right passes no comparison."""
+
+    @rule()
+    def without_transpose(h: Fun[A, B, C], xs: A[m], ys: B[m]):
+        return (
+            map(lambda x: map(lambda y: h(x, y), ys), xs),
+            map(lambda y: map(lambda x: h(x, y), xs), ys),
+        )
+
+    @rule()
+    def chunks_of_one(f: Fun[B, A, B], z: B, xs: A[n]):
+        return (
+            reduce_seq(lambda a, y: f(a, y), z, join(split(1, xs))),
+            reduce_seq(lambda a, y: f(a, y), z, xs),
+        )
+
+    assert isinstance(without_transpose, Rule)
+    verdict = check_search(without_transpose, bench)
+    assert verdict.forward.wrong > 0
+    assert verdict.backward.wrong > 0
+    assert not verdict.passed
+    assert "DO NOT" in str(verdict)
+    assert isinstance(chunks_of_one, Rule)
+    assert check_search(chunks_of_one, bench).forward.passed
+
+
+def test_reasons_name_what_is_missing(bench: Bench) -> None:
+    """A direction that cannot be searched says why."""
+
+    @rule()
+    def forgets(xs: A[n], ys: B[n]):
+        return map(lambda p: p[0], zip(xs, ys)), xs
+
+    @rule()
+    def doubled(h: Fun[A, B], xs: A[n]):
+        return (
+            zip(map(lambda x: h(x), xs), map(lambda y: h(y), xs)),
+            map(lambda x: (h(x), h(x)), xs),
+        )
+
+    @rule()
+    def captured(h: Fun[A, B[m], C], xs: A[n], ys: B[m]):
+        return map(lambda x: h(x, ys), xs), map(lambda x: h(x, ys), xs)
+
+    verdict = check_search(forgets, bench)
+    assert verdict.forward.passed
+    assert "bare metavariable" in verdict.backward.reason
+    assert "equality up to names" in check_search(doubled, bench).forward.reason
+    assert "Miller" in check_search(captured, bench).forward.reason
+    assert "bare metavariable" in check_search(RULES["join_split"], bench).backward.reason

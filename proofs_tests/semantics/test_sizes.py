@@ -1,0 +1,122 @@
+"""Sizes against sympy, which shares no code with them."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+from hypothesis import assume, given
+
+from proofs_tests.strategies import NAMES, assignments, polynomials
+from relift.semantics.errors import IllTyped
+from relift.semantics.sizes import Name, Size, nat
+
+SYMBOLS = {name: sympy.Symbol(name) for name in NAMES}
+
+
+def as_sympy(p: Size) -> sympy.Expr:
+    """The same polynomial, built by sympy term by term."""
+    return sympy.Add(
+        *(
+            c * sympy.Mul(*(SYMBOLS[str(atom)] ** power for atom, power in monomial))
+            for monomial, c in p.terms.items()
+        )
+    )
+
+
+@given(polynomials(), polynomials())
+def test_arithmetic_is_that_of_polynomials(p: Size, q: Size) -> None:
+    """Sums, differences and products are what sympy expands them to."""
+    x, y = as_sympy(p), as_sympy(q)
+
+    assert sympy.expand(as_sympy(p + q) - (x + y)) == 0
+    assert sympy.expand(as_sympy(p - q) - (x - y)) == 0
+    assert sympy.expand(as_sympy(p * q) - x * y) == 0
+
+
+@given(polynomials(), polynomials())
+def test_equality_is_equality_of_polynomials(p: Size, q: Size) -> None:
+    """Two sizes are equal exactly when sympy finds no difference, and then their hashes are."""
+    same = sympy.expand(as_sympy(p) - as_sympy(q)) == 0
+
+    assert (p == q) == same
+    assert not same or hash(p) == hash(q)
+
+
+@given(polynomials(), polynomials())
+def test_division_finds_every_exact_quotient(p: Size, q: Size) -> None:
+    """A product divided by one factor is the other one."""
+    assume(q != 0)
+
+    assert (p * q).divided_by(q) == p
+
+
+@given(polynomials(), polynomials())
+def test_division_is_exact_or_refused(p: Size, q: Size) -> None:
+    """There is a quotient exactly when sympy divides without remainder over the integers."""
+    assume(q != 0)
+    quotient, rest = sympy.div(as_sympy(p), as_sympy(q), *SYMBOLS.values(), domain="QQ")
+    exact = rest == 0 and all(c.is_integer for c in sympy.Poly(quotient, *SYMBOLS.values()).coeffs())
+    ours = p.divided_by(q)
+
+    assert (ours is not None) == exact
+    assert ours is None or sympy.expand(as_sympy(ours) - quotient) == 0
+
+
+@given(polynomials(), assignments())
+def test_evaluation_is_substitution(p: Size, values: dict[str, int]) -> None:
+    """The value at numbers is what sympy computes, and what substituting constants gives."""
+    expected = as_sympy(p).subs({SYMBOLS[name]: value for name, value in values.items()})
+    constants = {name: Size.of(value) for name, value in values.items()}
+
+    assert p.evaluate(values) == expected
+    assert p.substitute(constants).constant == expected
+
+
+@given(polynomials(), polynomials(), polynomials())
+def test_substitution_is_simultaneous(p: Size, q: Size, r: Size) -> None:
+    """Names are replaced all at once, also by sizes that mention them."""
+    expected = as_sympy(p).subs(
+        {SYMBOLS["n"]: as_sympy(q), SYMBOLS["m"]: as_sympy(r)}, simultaneous=True
+    )
+
+    assert sympy.expand(as_sympy(p.substitute({"n": q, "m": r})) - expected) == 0
+
+
+@given(polynomials())
+def test_linear_parts_add_up(p: Size) -> None:
+    """`a*n + b` is the size, with n in neither part; a size of higher degree in n has no such form."""
+    parts = p.linear_in("n")
+    degree = sympy.degree(sympy.expand(as_sympy(p)), SYMBOLS["n"]) if p != 0 else 0
+
+    assert (parts is None) == (degree > 1)
+    if parts is not None:
+        a, b = parts
+        assert a * nat("n") + b == p
+        assert "n" not in a.names() | b.names()
+
+
+@given(polynomials(), assignments())
+def test_what_is_surely_at_least_a_bound_is(p: Size, values: dict[str, int]) -> None:
+    """No admissible value lies below a bound that holds surely."""
+    least_one = {name: max(1, value) for name, value in values.items()}
+    for bound in (0, 1, 3):
+        if p.surely_at_least(bound):
+            assert p.evaluate(least_one) >= bound
+
+
+@given(polynomials())
+def test_printed_sizes_read_back(p: Size) -> None:
+    """The text of a size is Python that builds the size."""
+    assert eval(str(p), {name: nat(name) for name in NAMES}) == p
+
+
+def test_least_value_counts() -> None:
+    """A size of a program is at least 1, a size of a rule at least 0."""
+    assert (nat("n") - 1).surely_at_least(0)
+    assert not (Size.atom(Name("n")) - 1).surely_at_least(0)
+
+
+def test_missing_value_is_named() -> None:
+    """A size without a value says which, and how to give it."""
+    with pytest.raises(IllTyped, match=r"size m has no value; give it with --size m="):
+        (nat("n") * nat("m")).evaluate({"n": 3})

@@ -1,0 +1,239 @@
+"""The command line as a person uses it: verbs, exit status, and one clear message for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOT = str(ROOT / "examples" / "dot.py")
+
+
+def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "relift", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def program(folder: Path, body: str, parameters: str = "x: rl.f32[n]") -> str:
+    """A program file with the given body."""
+    file = folder / "mine.py"
+    file.write_text(
+        'import relift as rl\n\nn, m = rl.nat("n"), rl.nat("m")\n\n\n'
+        f"@rl.program\ndef mine({parameters}):\n    return {body}\n"
+    )
+    return str(file)
+
+
+def test_run_checks_and_writes_the_result(tmp_path: Path) -> None:
+    """`run --check --out` agrees with NumPy and the interpreter and writes what it computed."""
+    x = np.arange(64, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "deep" / "result.npy"
+    ran = relift(
+        "run", DOT, "--input", f"x={tmp_path}/x.npy", "--input", f"y={tmp_path}/x.npy",
+        "--check", "--out", str(out),
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("agrees with") == 3
+    assert np.load(out) == np.dot(x, x)
+
+
+def test_json_is_the_only_output() -> None:
+    """With --json a verb prints one JSON object."""
+    ran = relift("run", DOT, "--size", "n=256", "--random", "0", "--check", "--json")
+    data: dict[str, Any] = json.loads(ran.stdout)
+
+    assert ran.returncode == 0
+    assert data["sizes"] == {"n": 256}
+    assert all(check["ok"] for check in data["checks"])
+
+
+def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> None:
+    """A candidate folder holds kernel, launch, term and derivation; each is read back."""
+    found = relift("optimize", DOT, "--size", "n=65536", "--out", str(tmp_path / "best"))
+    assert found.returncode == 0, found.stderr
+    names = {path.name for path in (tmp_path / "best").iterdir()}
+    assert names == {"kernel.cl", "launch.json", "term.txt", "derivation.json"}
+
+    page = tmp_path / "page.html"
+    explained = relift(
+        "explain", str(tmp_path / "best" / "derivation.json"), "--html", str(page)
+    )
+    assert explained.returncode == 0, explained.stderr
+    assert "the interpreter confirms each of the" in explained.stdout
+    assert page.read_text().endswith("</html>\n")
+
+    ran = relift(
+        "run", DOT, "--kernel", str(tmp_path / "best"), "--size", "n=65536", "--random", "3", "--check"
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_tampered_derivation_is_refused(tmp_path: Path) -> None:
+    """A step that does not follow makes `explain` fail and name the step."""
+    relift("optimize", DOT, "--size", "n=4096", "--out", str(tmp_path))
+    file = tmp_path / "derivation.json"
+    data = json.loads(file.read_text())
+    data["steps"][0]["rule"] = "transpose_transpose"
+    file.write_text(json.dumps(data))
+    ran = relift("explain", str(file))
+
+    assert ran.returncode == 2
+    assert "step 1" in ran.stderr
+
+
+def test_verify_compares_several_candidates() -> None:
+    """`verify` compares the interpreter, the low-level terms and the kernels of several plans."""
+    ran = relift("verify", DOT, "--size", "n=65536", "--devices", "cpu", "--top", "2", "--json")
+    data = json.loads(ran.stdout)
+
+    assert ran.returncode == 0, ran.stderr
+    assert len(data["candidates"]) == 2
+
+
+def test_devices_lists_the_embedded_one() -> None:
+    """`devices` shows the embedded CPU device with the numbers of the cost model."""
+    data = json.loads(relift("devices", "--json").stdout)
+
+    assert any(d["kind"] == "cpu" and d["compute_units"] >= 1 for d in data["devices"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("optimize", DOT), "size n is not given"),
+        (("optimize", DOT, "--size", "k=4"), "size n is not given"),
+        (("optimize", DOT, "--size", "n=4,k=4"), "has no size k; its sizes are: n"),
+        (("optimize", DOT, "--size", "n=-4"), "a size is a whole number, at least 1"),
+        (("optimize", DOT, "--size", "n"), "write it as --size n=1024"),
+        (("optimize", "nowhere.py", "--size", "n=4"), "no file"),
+        (("optimize", "README.md", "--size", "n=4"), "names no program"),
+        (("optimize", f"{DOT}:nothing", "--size", "n=4"), "nothing"),
+        (("optimize", DOT, "--size", "n=64", "--target", "abacus"), "no OpenCL device is called"),
+        (("optimize", DOT, "--size", "n=64", "--float", "wrong"), "reassociate or exact"),
+        (("run", DOT, "--size", "n=64"), "needs x: f32[n]"),
+        (("run", DOT, "--input", "x=gone.npy", "--input", "y=gone.npy"), "no file gone.npy"),
+        (("run", DOT, "--input", "z=gone.npy"), "no parameter z"),
+        (("run", DOT, "--size", "n=64", "--random", "0", "--kernel", "nowhere"), "nowhere"),
+        (("check", "no_such_rule"), "there is no rule no_such_rule"),
+        (("check", "map_fusion", "--tier", "9"), "there is no tier 9"),
+        (("explain", "gone.json"), "cannot read gone.json"),
+        (("explain", "pyproject.toml"), "is not a derivation"),
+        (("frobnicate",), "frobnicate"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(words: tuple[str, ...], message: str) -> None:
+    """Bad input is refused on one line of standard error, without a traceback, with status 2."""
+    ran = relift(*words)
+
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    assert message in ran.stderr
+    assert ran.stderr.startswith("relift: ")
+    assert ran.stderr.count("\n") == 1
+    assert not ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters", "message"),
+    [
+        ("rl.split(4, x)", "x: rl.f32[n]", "split: 4 does not divide n"),
+        ("rl.zip(x, y)", "x: rl.f32[n], y: rl.f32[m]", "zip: length n is needed"),
+        ("rl.reduce(rl.add, 0.0, x[0])", "x: rl.f32[n]", "reduce: xs must be of the form"),
+        ("rl.map(lambda p: p[0], x)", "x: rl.f32[n]", "has no components"),
+    ],
+)
+def test_an_ill_typed_program_names_pattern_sizes_and_line(
+    body: str, parameters: str, message: str, tmp_path: Path
+) -> None:
+    """The message names the pattern, the sizes in conflict, and the line of the user's file."""
+    file = program(tmp_path, body, parameters)
+    ran = relift("run", file, "--random", "0")
+
+    assert ran.returncode == 2
+    assert message in ran.stderr
+    assert f"{file}:8" in ran.stderr
+
+
+def test_a_size_that_does_not_divide_is_refused(tmp_path: Path) -> None:
+    """A program that splits by 4 refuses a length that 4 does not divide, naming both."""
+    file = program(tmp_path, "rl.join(rl.split(4, x))", "x: rl.f32[4 * n + m]")
+    ran = relift("optimize", file, "--size", "n=4,m=4")
+
+    assert ran.returncode == 2
+    assert "split: 4 does not divide 4*n + m" in ran.stderr
+
+
+def test_a_mis_shaped_input_is_refused(tmp_path: Path) -> None:
+    """An input of the wrong number of dimensions, length or element type is refused by name."""
+    np.save(tmp_path / "matrix.npy", np.zeros((2, 3), np.float32))
+    np.save(tmp_path / "three.npy", np.zeros(3, np.float32))
+    np.save(tmp_path / "four.npy", np.zeros(4, np.float32))
+    np.save(tmp_path / "doubles.npy", np.zeros(4))
+    cases = {
+        ("matrix", "four"): "x: f32[n] has 1 dimension",
+        ("three", "four"): "length 3 is needed",
+        ("four", "doubles"): "holds float64",
+    }
+    for (x, y), message in cases.items():
+        ran = relift(
+            "run", DOT, "--input", f"x={tmp_path}/{x}.npy", "--input", f"y={tmp_path}/{y}.npy"
+        )
+
+        assert ran.returncode == 2
+        assert message in ran.stderr
+
+
+def test_no_device_says_what_to_install(tmp_path: Path) -> None:
+    """Without any OpenCL driver the message says what to install."""
+    (tmp_path / "pyopencl.py").write_text("raise ImportError('no OpenCL here')\n")
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    ran = relift("devices", PYTHONPATH=path)
+
+    assert ran.returncode == 2
+    assert "pip install 'pyopencl[pocl]'" in ran.stderr
+
+
+def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
+    """A wrong rule in a user's file is refuted with its smallest counterexample, status 1."""
+    file = tmp_path / "wrong.py"
+    file.write_text(
+        "import relift as rl\n\n"
+        'A, B, C = rl.type_variables("A B C")\n'
+        '(n,) = rl.naturals("n")\n\n\n'
+        "@rl.rule()\n"
+        "def no_transpose(h: rl.Fun[A, B, C], xs: A[n], ys: B[n]):\n"
+        '    "Map interchange that forgets to transpose."\n'
+        "    return (\n"
+        "        rl.map(lambda x: rl.map(lambda y: h(x, y), ys), xs),\n"
+        "        rl.map(lambda y: rl.map(lambda x: h(x, y), xs), ys),\n"
+        "    )\n"
+    )
+    ran = relift("check", "--file", str(file))
+
+    assert ran.returncode == 1
+    assert "REFUTED" in ran.stdout
+    assert "n = 2" in ran.stdout
+
+
+def test_a_search_out_of_budget_says_so() -> None:
+    """A search that runs out of time returns the best it has and says so."""
+    ran = relift("optimize", DOT, "--size", "n=16777216", "--budget", "0.52")
+
+    assert ran.returncode == 0, ran.stderr
+    assert "best found so far" in ran.stdout or "all stages" in ran.stdout
