@@ -1,9 +1,9 @@
 """How a low-level term becomes OpenCL kernels, and how they run.
 
 Read in this order: `spec` (what a low-level term may contain), `stages` (which kernels it needs), `threads`
-(how many work-items), `expressions` and `cells` (scalars and memory in C), `generate` (terms as C),
-`program` (all kernels of a program), `launch` and `kernel` (what is saved and run), `devices` and `runtime`
-(pyopencl), `race` (the race-checking simulator).
+(how many work-items), `expressions`, `cells` and `trees` (scalars, memory and tuples in C), `barriers`,
+`generate` (terms as C), `program` (all kernels of a program), `launch` and `kernel` (what is saved and run),
+`devices` and `runtime` (pyopencl), `race` (the race-checking simulator), `verification` (agreement).
 """
 
 from relift.compiler.kernel import Compiled

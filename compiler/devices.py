@@ -20,15 +20,26 @@ def devices() -> list[cl.Device]:
         import pyopencl as cl
     except ImportError:
         raise Unsupported("OpenCL is not installed; pip install 'pyopencl[pocl]'") from None
-    try:
-        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
-    except cl.Error:
-        found = []
+    found: list[cl.Device] = []
+    for platform in _platforms():
+        try:
+            found += platform.get_devices()
+        except cl.Error:
+            continue  # a driver without its device
     if not found:
         raise Unsupported(
             "there is no OpenCL device; pip install 'pyopencl[pocl]' installs one that is this CPU"
         )
     return found
+
+
+def _platforms() -> list[cl.Platform]:
+    import pyopencl as cl
+
+    try:
+        return cl.get_platforms()
+    except cl.Error:
+        return []
 
 
 def find_device(target: str | None = None) -> cl.Device:
@@ -69,7 +80,8 @@ def label(device: cl.Device) -> str:
 
 def _bundled(device: cl.Device) -> bool:
     """Whether the device is PoCL as pip installs it, not one of the system."""
-    return "DISTRO" in device.platform.version
+    version = device.platform.version.lower()
+    return "pocl" in version and not any(name in version for name in ("debian", "ubuntu"))
 
 
 def describe(device: cl.Device) -> DeviceDescription:

@@ -118,7 +118,7 @@ RESERVED = frozenset(
 )
 """Words of OpenCL C, functions that kernels call, and `out`, the result."""
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 def c_name(name: str, taken: Iterable[str] = ()) -> str:
@@ -142,7 +142,11 @@ def c_name(name: str, taken: Iterable[str] = ()) -> str:
 
 
 def words(text: str) -> set[str]:
-    """The names that occur in C text."""
+    """The names that occur in C text.
+
+    >>> sorted(words("a.s0 + 1e-07f * b_2"))
+    ['a', 'b_2']
+    """
     return set(_WORD.findall(text))
 
 

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
 from relift.compiler.emitter import Emitter, c_name, words
 from relift.compiler.expressions import (
     CExpression,
-    as_mask,
     bare,
     c_type,
     literal,
@@ -29,6 +27,14 @@ from relift.compiler.expressions import (
 )
 from relift.compiler.functions import Functions, function_name, header, scalar_of
 from relift.compiler.threads import Threads, number
+from relift.compiler.trees import (
+    Tree,
+    as_view,
+    flattened,
+    register_text,
+    registers_of,
+    widened,
+)
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, depends_on, variable
 from relift.semantics.interpreter import operator_lambda
@@ -63,7 +69,7 @@ from relift.semantics.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 from relift.semantics.views import (
     ArrayView,
     Cell,
@@ -76,6 +82,7 @@ from relift.semantics.views import (
     VectorView,
     View,
     array,
+    component_view,
     is_layout,
     leaves,
     memories,
@@ -83,12 +90,10 @@ from relift.semantics.views import (
     peel,
     stored,
     tuple_view,
+    turned,
     vector,
     view,
 )
-
-Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
-"""The C expressions of a scalar, a vector (then all have lanes) or a tuple of them."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class Scope:
         return replace(self, environment=self.environment.bind(f, *views))
 
     def block(self) -> Scope:
-        """The scope inside a new block of C: what is computed there is unknown outside."""
+        """The scope of one run of a body: what is computed there is unknown outside, and to the next."""
         return replace(self, computed=(*self.computed, []))
 
     def bindings(self, t: Term) -> tuple[View, ...]:
@@ -161,8 +166,8 @@ class Generator:
             case ToGlobal(xs):
                 self.write(xs, target, scope)
             case Zip(xs, ys):
-                self.write(xs, _component(target, 0), scope)
-                self.write(ys, _component(target, 1), scope)
+                self.write(xs, component_view(target, 0), scope)
+                self.write(ys, component_view(target, 1), scope)
             case MakeTuple(parts):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
@@ -183,11 +188,11 @@ class Generator:
                 for part, at in zip(parts, places, strict=True):
                     self.copy(part, at, scope)
             case VectorView(), VectorView():
-                inside, places = _turned(source), _turned(target)
-                if inside is None or places is None:
+                inside, outside = turned(source), turned(target)
+                if inside is None or outside is None:
                     self.store(self.read(source, scope), target, scope)
                 else:
-                    self.copy(inside, places, scope)
+                    self.copy(inside, outside, scope)
             case _:
                 self.store(self.read(source, scope), target, scope)
 
@@ -220,11 +225,11 @@ class Generator:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
         if n == 1:
-            body(Size.of(0), scope)
+            body(Size.of(0), scope.block())
         elif _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
-                    body(Size.of(k), scope)
+                    body(Size.of(k), scope.block())  # the accumulator has changed: compute again
         elif n > 1:
             i = self.emitter.fresh("i")
             int_type = "long" if self.addressing.suffix else "int"
@@ -325,11 +330,11 @@ class Generator:
         start = self.evaluate(t.init, scope)
         data = array(self.view(t.xs, scope))
         width = None if scope.lane is None else scope.lane.width
-        accumulator = self.hold(_widened(start, width), t.init.type, hint, scope, fixed=False)
+        accumulator = self.hold(widened(start, width), t.init.type, hint, scope, fixed=False)
 
         def step(i: Index, inner: Scope) -> None:
             value = self.evaluate(f.body, self.applied(f, inner, accumulator, data.at(i)))
-            self.assign(accumulator, _widened(value, width), inner)
+            self.assign(accumulator, widened(value, width), inner)
 
         with self.around_loop(f.body):
             self.loop(data, scope, step)
@@ -337,8 +342,8 @@ class Generator:
 
     def assign(self, registers: View, value: Tree, scope: Scope) -> None:
         """Emit the assignment of all registers at once: no component sees another's new value."""
-        targets = _registers(registers)
-        values = _flat(value)
+        targets = registers_of(registers)
+        values = flattened(value)
         for j, target in enumerate(targets):
             later = set().union(*(words(w.text) for w in values[j + 1 :]))
             if target.text in later:
@@ -346,7 +351,7 @@ class Generator:
                 break
         for target, v in zip(targets, values, strict=True):
             if target.text != v.text:
-                self.statement(f"{target.text} = {bare(_register_text(v))};")
+                self.statement(f"{target.text} = {bare(register_text(v))};")
 
     def hold(self, value: Tree, t: Type, hint: str, scope: Scope, *, fixed: bool = True) -> View:
         """Emit registers with a value; `fixed` ones keep it, so a constant or a register needs no new one."""
@@ -364,7 +369,7 @@ class Generator:
             return e
         name = self.emitter.fresh(hint)
         qualifier = "const " if fixed else ""
-        text = bare(_register_text(e))
+        text = bare(register_text(e))
         self.statement(f"{qualifier}{c_type(e.scalar, e.width)} {name} = {text};")
         return CExpression(name, e.scalar, e.width)
 
@@ -389,9 +394,9 @@ class Generator:
                 lane = self.fresh_lane(v.type.width, scope)
                 element = vector(self.view(v, scope)).lane(lane.index)
                 inside = self.applied(f, replace(scope, lane=lane), element)
-                return _widened(self.evaluate(f.body, inside), lane.width)
+                return widened(self.evaluate(f.body, inside), lane.width)
             case Splat(width, x):
-                return _widened(self.evaluate(x, scope), number(width))
+                return widened(self.evaluate(x, scope), number(width))
             case _:
                 return self.read(self.view(t, scope), scope)
 
@@ -413,7 +418,7 @@ class Generator:
                 views = [self.argument(None, i, u, scope) for i, u in enumerate((left, right))]
                 lanes = [vector(v).lane(lane.index) for v in views]
                 value = self.lanewise(inner, lanes, left.type, replace(scope, lane=lane))
-                return _widened(value, lane.width)
+                return widened(value, lane.width)
             case _:
                 raise AssertionError("cannot happen: a metavariable in a program")
 
@@ -449,7 +454,7 @@ class Generator:
         ]
         scope = Scope(Environment(), lane).bind(body, *views)
         result = spread(Generator(emitter, self.functions).scalar(body.body, scope), width)
-        emitter.line(f"return {bare(_register_text(result))};")
+        emitter.line(f"return {bare(register_text(result))};")
         return "\n".join([header(function, width, parameters), *emitter.lines, "}"])
 
     def argument(self, f: Lambda | None, index: int, t: Term, scope: Scope) -> View:
@@ -469,7 +474,7 @@ class Generator:
             case VectorView(width, at):
                 lane = self.fresh_lane(width, scope)
                 value = self.read(at(lane.index), replace(scope, lane=lane))
-                return _widened(value, lane.width)
+                return widened(value, lane.width)
             case Cell() | Value() | Guarded():
                 self._note_reads(v)
                 return self.addressing.load(v, scope.lane)
@@ -501,66 +506,6 @@ class Generator:
             )
         self._lanes += 1
         return Lane(variable(f"lane_{self._lanes}", width), number(width))
-
-
-def as_view(value: Tree, t: Type, lane: Index | None) -> View:
-    """Evaluated registers as a view; inside a vector operation, those with lanes show lane `lane`."""
-    match t, value:
-        case Tuple(types), tuple(parts):
-            pairs = zip(parts, types, strict=True)
-            return TupleView(tuple(as_view(part, of, lane) for part, of in pairs))
-        case Vector(element, width), _:
-            return VectorView(width, lambda i: as_view(value, element, i))
-        case Scalar(), CExpression():
-            text = _register_text(value)
-            return Value(text, value.scalar, None if value.width is None else lane)
-        case _:
-            raise AssertionError(f"cannot happen: {value} is not of type {t}")
-
-
-def _register_text(e: CExpression) -> str:
-    """e as it is kept: vectors of truth values as int."""
-    return as_mask(e, i32).text if e.scalar == boolean else e.text
-
-
-def _widened(value: Tree, width: int | None) -> Tree:
-    if isinstance(value, tuple):
-        return tuple(_widened(part, width) for part in value)
-    return spread(value, width)
-
-
-def _flat(value: Tree) -> list[CExpression]:
-    if isinstance(value, tuple):
-        return [e for part in value for e in _flat(part)]
-    return [value]
-
-
-def _registers(v: View) -> list[Value]:
-    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
-    return list({leaf.text: leaf for leaf in found}.values())
-
-
-def _component(target: View, index: int) -> View:
-    """Where component `index` of an array of tuples is written."""
-    whole = array(target)
-    return ArrayView(whole.length, lambda i: tuple_view(whole.at(i)).parts[index])
-
-
-def _turned(v: VectorView) -> View | None:
-    """A vector of arrays as an array of vectors, of tuples as a tuple; None for a vector of scalars."""
-    match v.lane(Size.of(0)):
-        case ArrayView(n):
-            return ArrayView(
-                n, lambda i: VectorView(v.width, lambda lane: array(v.lane(lane)).at(i))
-            )
-        case TupleView(parts):
-            return TupleView(tuple(_part_of_lanes(v, i) for i in range(len(parts))))
-        case _:
-            return None
-
-
-def _part_of_lanes(v: VectorView, index: int) -> VectorView:
-    return VectorView(v.width, lambda lane: tuple_view(v.lane(lane)).parts[index])
 
 
 def _over_lanes(data: ArrayView) -> bool:

@@ -18,15 +18,15 @@ from relift.semantics.binding import tidy
 from relift.semantics.language import Program
 from relift.semantics.printer import show
 from relift.semantics.sizes import Size
-from relift.semantics.terms import Call, Input, subterms
-from relift.semantics.types import Scalar, Tuple, Type, f64
+from relift.semantics.terms import Call, Input, Term, subterms
+from relift.semantics.types import Scalar, Tuple, Type, f64, type_sizes
 from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
 
 WORK_ITEMS = tuple(f"{kind}_{d}" for kind in ("glb", "wrg", "lcl") for d in range(3))
 """The numbers of a work-item, called after the maps that it serves."""
 
 INT_LIMIT = 2**31
-"""Kernels with a buffer of this many cells index with `long`."""
+"""Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
 
 
 def compile_program(program: Program, *, contract: bool = True) -> Compiled:
@@ -186,7 +186,7 @@ def _kernel(
         arguments.append(m.name)
         sizes.append(number(m.cells))
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
-    long = max(sizes, default=0) >= INT_LIMIT
+    long = max([*sizes, *_lengths(stage.body)], default=0) >= INT_LIMIT
     emitter = Emitter([*arguments, *own])
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""))
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
@@ -205,6 +205,11 @@ def _kernel(
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in generator.local_arrays)
     return Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes), text
+
+
+def _lengths(t: Term) -> list[int]:
+    """The lengths of all arrays in a kernel, also of those that are only views."""
+    return [number(n) for u, _ in subterms(t) for n in type_sizes(u.type)]
 
 
 def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str]:

@@ -46,6 +46,7 @@ from relift.semantics.terms import (
     Term,
     Var,
     Vectorized,
+    children,
 )
 from relift.semantics.types import Type
 
@@ -367,6 +368,7 @@ class Explainer:
         }
         self._substitutions: dict[tuple[int, int], None] = {}
         self._firings: dict[Firing, None] = {}
+        self._captured: dict[Firing, None] = {}
         self._closed = 0
         self._load()
 
@@ -377,20 +379,21 @@ class Explainer:
         """
         start = self._intern(source, self._source_names(), {})
         named = target if _knows(target, self._names) else self.snapshot.find(target)
-        if named is None:
-            raise Unexplained("the term is not in the e-graph")
-        goal = self._intern(named, self._names, {})
+        goal = None if named is None else self._intern(named, self._names, {})
+        if goal is not None:
+            self.closure.add(goal)
         self.closure.add(start)
-        self.closure.add(goal)
-        while not self.closure.equal(start, goal) and self._closed < self.rounds:
-            self._close()
-        if not self.closure.equal(start, goal):
-            raise Unexplained("the log of the search does not lead to this term")
+        if goal is None or not self.closure.equal(start, goal):
+            if self.snapshot.find(target) is None or goal is None:
+                raise Unexplained("the term is not in the class of the program")
+            while not self.closure.equal(start, goal) and self._closed < self.rounds:
+                self._close()
+            if not self.closure.equal(start, goal):
+                raise Unexplained("the log of the search does not lead to this term")
         moves = [
             move for move in self._moves(start, goal, (), frozenset()) if move.edge.kind != "names"
         ]
-        steps = self._lay_out(source, start, moves)
-        return steps
+        return self._lay_out(source, start, moves)
 
     # ---- the log as equations
 
@@ -415,30 +418,55 @@ class Explainer:
                         tuple(row[ends[3] :]),
                     )
                 )
+        self._tighten()
 
     def _fire(self, firing: Firing) -> tuple[int, int] | None:
         """Add the equation of a firing; None when it is known, or not an instance of its rule."""
         if firing in self._firings:
             return None
-        self._firings[firing] = None
-        if self._captures(firing):
+        if self._forbidden(firing):
+            self._captured[firing] = None
             return None
+        self._firings[firing] = None
         matched, built = _Sides(self.ground, firing).sides(self.rules[firing.rule.rule])
         self.closure.merge(matched, built, firing, firing.rule.direction)
         return matched, built
 
-    def _captures(self, firing: Firing) -> bool:
-        """Whether a term that a metavariable may not let use a binder of the rule mentions it anyway.
+    def _forbidden(self, firing: Firing) -> dict[int, set[int]]:
+        """The binders of the rule that a metavariable mentions and may not use, by its index.
 
         A class may have members that mention a name on which the class does not depend; the log can name
         such a member.
         """
         log = firing.rule.log
-        indices = {name: i for i, name in enumerate(log.functions)}
-        return any(
-            firing.names[binder] in self.ground.free[firing.functions[indices[function]]]
-            for function, binder in firing.rule.scope
-        )
+        found: dict[int, set[int]] = {}
+        for function, binder in (*firing.rule.scope, *firing.rule.moved):
+            i = log.functions.index(function)
+            own = {firing.names[j] for j in log.parameters[i]}
+            if firing.names[binder] in self.ground.free[firing.functions[i]] - own:
+                found.setdefault(i, set()).add(firing.names[binder])
+        return found
+
+    def _without(self, t: int, names: set[int]) -> int:
+        """The term equal to `t` that mentions the fewest of the names."""
+        self.closure.add(t)
+        free = self.ground.free
+        return min(self.closure.members(t), key=lambda u: (len(free[u] & names), len(free[u])))
+
+    def _tighten(self) -> None:
+        """Fire what is not an instance of its rule with equal terms that make it one."""
+        progress = True
+        while progress:
+            progress = False
+            for firing in []:
+                functions = list(firing.functions)
+                for i, names in self._forbidden(firing).items():
+                    functions[i] = self._without(functions[i], names)
+                better = replace(firing, functions=tuple(functions))
+                if not self._forbidden(better):
+                    del self._captured[firing]
+                    self._fire(better)
+                    progress = True
 
     def _term(self, number: int) -> int:
         """The ground term that a quoted one denotes; substitutions are carried out."""
@@ -464,10 +492,9 @@ class Explainer:
     def _close(self) -> None:
         """Add every equation under every substitution that the e-graph did."""
         self._closed += 1
+        self._tighten()
         substitutions = list(self._substitutions)
         for firing in list(self._firings):
-            if self._captures(firing):
-                continue
             matched, built = _Sides(self.ground, firing).sides(self.rules[firing.rule.rule])
             free = self.ground.free[matched] | self.ground.free[built]
             for x, value in substitutions:
@@ -690,8 +717,6 @@ def _renamed(f: Lambda, outer: Mapping[str, Var]) -> Lambda:
 
 def _knows(t: Term, names: Mapping[tuple[str, Type], int]) -> bool:
     """Whether all binders of `t` are names of the e-graph."""
-    from relift.semantics.terms import children
-
     for _, child in children(t):
         if isinstance(child, Lambda):
             if any((x.name, x.type) not in names for x in child.parameters):

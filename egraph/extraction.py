@@ -232,24 +232,33 @@ class Extractor:
             yield self._option(node, value, 1.0)
         elif pattern is patterns.Splat:
             yield self._option(node, value, 0.1)
-        elif pattern is patterns.ReduceSeq:
-            f, init, xs = node.children
-            n = self._length(xs)
-            inner = Place.ITEM if place is Place.HOST else place
-            below = (
-                State(f, Want.VALUE, inner),
-                State(init, Want.VALUE, place),
-                State(xs, Want.VIEW, place),
-            )
-            launch = _LAUNCH if place is Place.HOST else 0.0
-            yield self._option(
-                node, below, launch + 0.5 * n, trips=(n, 1.0, 1.0), label=("reduce_seq", n)
-            )
+        elif pattern in (patterns.ReduceSeq, patterns.Reduce):
+            yield self._fold(node, place)
         elif pattern is patterns.MapVec and place is not Place.LANE:
             f, v = node.children
             body = State(f, Want.VALUE, Place.LANE)
             for source in (State(v, Want.VIEW, place), State(v, Want.VALUE, place)):
                 yield self._option(node, (body, source), 0.2, label=("lanes", self._width(v)))
+
+    def _fold(self, node: ENode, place: Place) -> _Option:
+        """A reduction as a loop; one that search has not made sequential yet is made so here."""
+        *function, init, xs = node.children
+        n = self._length(xs)
+        inner = Place.ITEM if place is Place.HOST else place
+        below = (
+            *(State(f, Want.VALUE, inner) for f in function),
+            State(init, Want.VALUE, place),
+            State(xs, Want.VIEW, place),
+        )
+        launch = _LAUNCH if place is Place.HOST else 0.0
+        return self._option(
+            node,
+            below,
+            launch + (0.5 if function else 1.5) * n,
+            trips=(*(n for _ in function), 1.0, 1.0),
+            label=("reduce_seq", n),
+            lowerings=() if function else (Lowering("reduce_to_seq"),),
+        )
 
     def _width(self, eclass: int) -> str:
         return str(getattr(self._type(eclass), "width", "?"))

@@ -35,7 +35,7 @@ from relift.rewrites.rule import Direction, Rule
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.parser import names_used
-from relift.semantics.terms import BinaryOperator, UserFunction
+from relift.semantics.terms import BinaryOperator, Term, UserFunction
 
 Progress: TypeAlias = Callable[[str, int, float], None]
 """Called after every iteration with its name, the number of nodes, and the seconds so far."""
@@ -117,11 +117,8 @@ def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule,
     body = request.program.body
     rules = [request.rules[named(name)[0]] for name in mentioned]
     arity = arity_of([body, *(side for rule in rules for side in (rule.left, rule.right))])
-    laws = {
-        name: operator.laws
-        for name, operator in names_used(body).items()
-        if isinstance(operator, BinaryOperator)
-    }
+    operators, _ = names_of([body, *(side for rule in rules for side in (rule.left, rule.right))])
+    laws = {name: operator.laws for name, operator in operators.items()}
     stages = [(stage.name, stage.iterations) for stage in request.stages]
     parts = [
         prelude(arity),
@@ -143,6 +140,24 @@ def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule,
         "memory_mb": request.budget.memory_mb,
     }
     return message, tuple(encoded.values())
+
+
+def names_of(
+    terms: Iterable[Term],
+) -> tuple[dict[str, BinaryOperator], dict[str, UserFunction]]:
+    """The operators and the user functions in some terms; raises `Unsupported` when names clash."""
+    operators: dict[str, BinaryOperator] = {}
+    functions: dict[str, UserFunction] = {}
+    for t in terms:
+        for name, value in names_used(t).items():
+            known = operators.get(name) or functions.get(name)
+            if known is not None and known != value:
+                raise Unsupported(f"two different functions are both named {name}; rename one")
+            if isinstance(value, BinaryOperator):
+                operators[name] = value
+            else:
+                functions[name] = value
+    return operators, functions
 
 
 def _combined(label: str, rules: Iterable[str], encoded: Mapping[str, EncodedRule]) -> str:
@@ -212,12 +227,13 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
                     progress(where, answer["nodes"], time.monotonic() - started)
     if last is None:
         raise SearchFailed(f"the search ended before its first state: out of {stopped}")
-    names = names_used(request.program.body)
+    sides = [t for rule in request.rules.values() for t in (rule.left, rule.right)]
+    operators, functions = names_of([request.program.body, *sides])
     snapshot = Snapshot(
         Dump(**last["data"]),
         arity=message["arity"],
-        operators={n: o for n, o in names.items() if isinstance(o, BinaryOperator)},
-        functions={n: f for n, f in names.items() if isinstance(f, UserFunction)},
+        operators=operators,
+        functions=functions,
         inputs=[p.name for p in request.program.parameters],
     )
     return Saturation(

@@ -16,7 +16,7 @@ import hashlib
 import itertools
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import TracebackType
@@ -33,8 +33,8 @@ from relift.egraph.encoding import (
     type_text,
 )
 from relift.egraph.rule_encoding import EncodedRule, encode_rule
-from relift.egraph.saturation import Child, SearchFailed, tables
-from relift.egraph.snapshot import Dump, Snapshot
+from relift.egraph.saturation import Child, SearchFailed, names_of, tables
+from relift.egraph.snapshot import Dump, Names, Snapshot
 from relift.rewrites.rule import Direction, Rule
 from relift.rewrites.verdicts import Status, TierResult
 from relift.semantics.binding import map_children
@@ -42,7 +42,7 @@ from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import Exact, World, evaluate
 from relift.semantics.language import add, operator, select
-from relift.semantics.signatures import FunctionKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     BinaryOperator,
@@ -50,14 +50,17 @@ from relift.semantics.terms import (
     Literal,
     Metavariable,
     Term,
+    UserFunction,
     Var,
+    children,
     free_variables,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
 
-_SIZES = ((2, 3), (3, 2), (4, 2), (2, 2), (3, 3))
+_SIZES = ((2, 3), (2, 3, 4), (3, 2), (4, 2), (2, 2), (3, 3))
 _CHOICES = (2, 3, 4)
 _SAMPLES = 40
+_WORLDS = 6
 _ARITY = 5
 
 
@@ -80,21 +83,20 @@ class DirectionVerdict:
         return not self.reason
 
     @property
+    def refuted(self) -> bool:
+        """Whether a member differs from the interpreter, or a mutant fired."""
+        return bool(self.wrong or self.scope_fired or self.name_fired)
+
+    @property
     def passed(self) -> bool:
-        """Whether nothing speaks against this direction; one that is not searchable is never used."""
-        if not self.searchable:
-            return True
-        return (
-            self.fired
-            and self.members > 1
-            and not (self.wrong or self.scope_fired or self.name_fired)
-        )
+        """Whether it fired rightly; a direction that is not searchable is never used."""
+        return not self.searchable or (self.fired and self.members > 1 and not self.refuted)
 
     def __str__(self) -> str:
         if not self.searchable:
             return f"{self.direction}: not searchable: {self.reason}"
         if not self.fired:
-            return f"{self.direction}: does not fire on its own left side"
+            return f"{self.direction}: does not fire at the small sizes that were tried"
         return (
             f"{self.direction}: {self.members} terms agree"
             + (f", {self.wrong} DO NOT" if self.wrong else "")
@@ -187,12 +189,11 @@ def search_tier(rule: Rule, bench: Bench | None = None) -> TierResult:
     if not verdict.directions:
         status: Status = "skipped"
         detail = "; ".join(dict.fromkeys(v.reason for v in both))
-    elif not verdict.passed and any(v.fired for v in both):
-        status, detail = "refuted", "; ".join(map(str, both))
-    elif not verdict.passed:
-        status, detail = "skipped", "the rule fires at none of the small sizes that were tried"
     else:
-        status, detail = "ok", "; ".join(map(str, both))
+        status = (
+            "ok" if verdict.passed else "refuted" if any(v.refuted for v in both) else "skipped"
+        )
+        detail = "; ".join(map(str, both))
     return TierResult(5, "search", status, detail, time.monotonic() - start)
 
 
@@ -201,10 +202,13 @@ def _check_direction(rule: Rule, direction: Direction, bench: Bench) -> Directio
         encoded = encode_rule(rule, direction)
     except NotSearchable as reason:
         return DirectionVerdict(direction, reason=str(reason))
+    verdict = DirectionVerdict(direction)
     for trial in _trials(rule, direction, encoded, bench):
         if trial.fire(trial.term).fired:
-            return trial.verdict()
-    return DirectionVerdict(direction)
+            verdict = trial.verdict()
+            if verdict.members > 1:
+                break
+    return verdict
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,7 @@ class Trial:
     encoded: EncodedRule
     filling: Filling
     operators: Mapping[str, BinaryOperator]
+    functions: Mapping[str, UserFunction]
     choice: int
     bench: Bench
 
@@ -281,10 +286,13 @@ class Trial:
         """How many distinct random members of the class were compared, and how many are wrong."""
         fired = self.fire(self.term)
         snapshot = Snapshot(
-            fired.dump, arity=self.bench.arity, operators=self.operators, functions={}
+            fired.dump,
+            arity=self.bench.arity,
+            operators=self.operators,
+            functions=self.functions,
         )
-        world = World(metavariables=self._meanings(), domain=Exact())
-        expected = evaluate(self.term, world)
+        worlds = [World(metavariables=self._meanings(i), domain=Exact()) for i in range(_WORLDS)]
+        expected = [evaluate(self.term, world) for world in worlds]
         rng = random.Random(0)
         seen: dict[Term, bool] = {}
         for _ in range(_SAMPLES):
@@ -293,28 +301,30 @@ class Trial:
             except IllTyped:
                 return len(seen) + 1, sum(seen.values()) + 1
             if t not in seen:
-                seen[t] = self._differs(t, world, expected)
+                seen[t] = self._differs(t, worlds, expected)
         return len(seen), sum(seen.values())
 
-    def _differs(self, t: Term, world: World, expected: Any) -> bool:
+    def _differs(self, t: Term, worlds: Sequence[World], expected: Sequence[Any]) -> bool:
+        if free_variables(t) or t.type != self.term.type:
+            return True
         try:
-            return bool(
-                free_variables(t) or t.type != self.term.type or evaluate(t, world) != expected
+            return any(
+                evaluate(t, world) != value for world, value in zip(worlds, expected, strict=True)
             )
         except Undefined:
             return True
 
-    def _meanings(self) -> dict[str, Any]:
-        """Opaque functions and data: different arguments give different numbers."""
+    def _meanings(self, seed: int) -> dict[str, Any]:
+        """Opaque functions and data: different arguments mostly give different numbers."""
         found: dict[str, Any] = {}
         for name, kind in self.rule.parameters.items():
             match kind:
                 case FunctionKind(_, result):
-                    found[name] = _opaque_function(name, self.filling.type(result))
-                case OperatorKind():
+                    found[name] = _opaque_function((seed, name), self.filling.type(result))
+                case OperatorKind() | NatKind():
                     pass
                 case _:
-                    found[name] = _value(self.filling.type(kind), name)  # type: ignore[arg-type]
+                    found[name] = _value(self.filling.type(kind), (seed, name))
         return found
 
     def scope_mutants(self) -> Iterator[tuple[Term, dict[str, str]]]:
@@ -395,29 +405,32 @@ def make_trial(
         neutral,
         operators,
     )
-    by_name = {o.name: o for o in operators.values()}
-    return Trial(rule, direction, encoded, filling, by_name, choice, bench)
+    own, functions = names_of((rule.left, rule.right))
+    by_name = {**own, **{o.name: o for o in operators.values()}}
+    return Trial(rule, direction, encoded, filling, by_name, functions, choice, bench)
 
 
 @cache
 def _lawful(laws: frozenset[str]) -> BinaryOperator:
-    """An operator on whole numbers that obeys these laws and, where there is one, no other."""
-    if "commutative" in laws:
-        return add
-    if laws:
+    """An operator on whole numbers that obeys these laws, and no other where there is such a one."""
+    if laws == {"associative", "neutral"}:
         return operator(
             lambda x, y: select(x < 0, x, select(x > 0, x, y)),
             associative=True,
             neutral=0,
             name="first_nonzero",
         )
+    if laws == {"neutral"}:
+        return operator(lambda x, y: x + y + x * x * y, neutral=0, name="skew_sum")
+    if laws == {"commutative"}:
+        return operator(lambda x, y: x * y + 1, commutative=True, name="product_and_one")
+    if laws:
+        return add
     return operator(lambda x, y: x - 2 * y, name="lawless")
 
 
 def _binders(t: Term) -> Iterator[Var]:
     """The binders of a term in the order of its text."""
-    from relift.semantics.terms import children
-
     for _, child in children(t):
         if isinstance(child, Lambda):
             yield from child.parameters
@@ -448,13 +461,11 @@ def _name_text(dump: Dump, number: int) -> str:
 
 
 def _type_text(dump: Dump, number: int) -> str:
-    from relift.egraph.snapshot import Names
-
     return type_text(Names(dump, {}, ()).type(number))
 
 
-def _opaque_function(name: str, result: Type) -> Any:
-    return lambda *arguments: _value(result, (name, repr(arguments)))
+def _opaque_function(key: object, result: Type) -> Any:
+    return lambda *arguments: _value(result, (key, repr(arguments)))
 
 
 def _value(t: Type, key: object) -> Any:
@@ -466,6 +477,8 @@ def _value(t: Type, key: object) -> Any:
             return tuple(_value(part, (key, i)) for i, part in enumerate(parts))
         case Scalar():
             digest = hashlib.sha256(repr(key).encode()).digest()
+            if digest[2] % 3 == 0:  # for operators that treat zero in a way of their own
+                return 0
             return int.from_bytes(digest[:2], "big") % 199 - 99
         case _:
             raise AssertionError(f"cannot happen: a value of type {t}")

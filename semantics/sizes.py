@@ -140,7 +140,8 @@ class Size:
 
     def __hash__(self) -> int:
         if self._hash is None:
-            self._hash = hash(frozenset(self.terms.items()))
+            constant = self.constant  # a constant equals its int, so it must hash like it
+            self._hash = hash(frozenset(self.terms.items()) if constant is None else constant)
         return self._hash
 
     def atoms(self) -> frozenset[Atom]:

@@ -607,3 +607,19 @@ def sums_twice(n: int) -> Program:
         )
 
     return sums_twice
+
+
+@case(lambda x: (((x[0] + 2 * 3) * 2 + 0) + 2 * 3) * 2 + 1, [(1,)], (1,))
+def changing_accumulator(n: int) -> Program:
+    """The same term of an accumulator, in each run of a body that is unrolled over lanes."""
+
+    @typed(x=i32[1])
+    def changing_accumulator(x: Any) -> Any:
+        def step(acc: Any, lane: Any) -> Any:
+            shifted = rl.reduce_seq(lambda a, v: a + v, acc, rl.repeat(3, 2))
+            return shifted + rl.reduce_seq(lambda a, v: a + v, acc, rl.repeat(3, 2)) + lane
+
+        lanes = rl.map_vec(lambda v: v * 1, rl.as_vector(2, rl.pad(1, 0, 0, rl.repeat(1, 1)))[0])
+        return rl.reduce_seq(step, x[0], rl.as_scalar(rl.repeat(1, lanes)))
+
+    return changing_accumulator

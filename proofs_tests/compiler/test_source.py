@@ -80,6 +80,13 @@ def test_huge_buffers_are_indexed_with_long() -> None:
     assert "const int glb_0" in last_line(2**30)
 
 
+def test_long_loops_over_short_buffers_count_with_long() -> None:
+    """An array that is only a view may be longer than any buffer."""
+    text = compiled(lambda x: rl.reduce_seq(rl.add, 0.0, rl.join(rl.repeat(1 << 29, rl.join(x)))))
+    assert re.search(r"for \(long i = 0; i < 17179869184; \+\+i\)", text)
+    assert "x[i % 32]" in text
+
+
 def test_names_of_the_program_are_kept_unless_c_has_them() -> None:
     """Parameters keep their names; words of OpenCL C get an underscore, clashes a number."""
 

@@ -58,13 +58,14 @@ class Refusal(ReliftError):
 def main() -> None:
     """Run the command line; every error is one message on standard error."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
-    except typer.Abort:
+        status = app(standalone_mode=False)  # the status of typer.Exit, or what the verb returned
+        sys.exit(status if isinstance(status, int) else 0)
+    except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", 130)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    except SystemExit as stop:
+        if stop.code == 130:  # how typer ends on Ctrl-C, without a word
+            _fail("interrupted", 130)
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

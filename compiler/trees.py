@@ -1,0 +1,58 @@
+"""Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
+
+>>> pair = (CExpression("a", f32), CExpression("v", i32, 4))
+>>> as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
+Value(text='v', scalar=i32, lane=2)
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from relift.compiler.expressions import CExpression, as_mask, spread
+from relift.semantics.indices import Index
+from relift.semantics.types import Scalar, Tuple, Type, Vector, boolean, i32
+from relift.semantics.views import TupleView, Value, VectorView, View, leaves
+
+Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
+"""One expression for each scalar; those of a vector have lanes."""
+
+
+def as_view(value: Tree, t: Type, lane: Index | None) -> View:
+    """Evaluated registers as a view; inside a vector operation, those with lanes show lane `lane`."""
+    match t, value:
+        case Tuple(types), tuple(parts):
+            pairs = zip(parts, types, strict=True)
+            return TupleView(tuple(as_view(part, of, lane) for part, of in pairs))
+        case Vector(element, width), _:
+            return VectorView(width, lambda i: as_view(value, element, i))
+        case Scalar(), CExpression():
+            text = register_text(value)
+            return Value(text, value.scalar, None if value.width is None else lane)
+        case _:
+            raise AssertionError(f"cannot happen: {value} is not of type {t}")
+
+
+def register_text(e: CExpression) -> str:
+    """e as it is kept: vectors of truth values as int."""
+    return as_mask(e, i32).text if e.scalar == boolean else e.text
+
+
+def widened(value: Tree, width: int | None) -> Tree:
+    """A value with `width` lanes everywhere."""
+    if isinstance(value, tuple):
+        return tuple(widened(part, width) for part in value)
+    return spread(value, width)
+
+
+def flattened(value: Tree) -> list[CExpression]:
+    """The scalars of a value, in order."""
+    if isinstance(value, tuple):
+        return [e for part in value for e in flattened(part)]
+    return [value]
+
+
+def registers_of(v: View) -> list[Value]:
+    """The registers that a view shows, in order, each once."""
+    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
+    return list({leaf.text: leaf for leaf in found}.values())

@@ -1,0 +1,145 @@
+"""What the search finds, and what it says when a budget ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from relift.compiler.program import compile_program
+from relift.egraph.search import Optimized, optimize
+from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm, from_json, to_json
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.semantics.binding import alpha_equal
+from relift.semantics.device import CPU, GPU
+from relift.semantics.language import Program
+from relift.semantics.patterns import AsVector, MapGlb, Split
+from relift.semantics.terms import subterms
+
+ROOT = Path(__file__).parent.parent
+REASSOCIATING = {name for name, rule in RULES.items() if rule.needs_reassociation}
+
+
+@pytest.fixture(scope="module")
+def dot() -> Program:
+    """The dot product of the examples."""
+    return load_program(str(ROOT / "examples" / "dot.py"))
+
+
+@pytest.fixture(scope="module")
+def best(dot: Program) -> Optimized:
+    """What is found for 16 million elements on the CPU."""
+    return optimize(dot, {"n": 1 << 24}, CPU, top=3)
+
+
+def test_the_program_found_is_vectorised_and_chunked(best: Optimized) -> None:
+    """Chunks go to work-items, and each adds vectors of the full width."""
+    nodes = [t for t, _ in subterms(best.term.body)]
+    widths = {t.width for t in nodes if isinstance(t, AsVector)}
+
+    assert any(isinstance(t, MapGlb) for t in nodes)
+    assert any(isinstance(t, Split) for t in nodes)
+    assert widths == {CPU.vector_width}
+
+
+def test_candidates_are_different_programs_in_order_of_cost(best: Optimized) -> None:
+    """Candidates differ, and none is estimated to be more than 2 % faster than one before it."""
+    assert len({str(found.term) for found in best.candidates}) == 3
+    costs = [found.cost.seconds for found in best.candidates]
+
+    assert all(early <= 1.02 * late for early, late in zip(costs, costs[1:], strict=False))
+
+
+def test_every_candidate_has_a_derivation_that_replays_and_is_confirmed(best: Optimized) -> None:
+    """The steps lead from the source to the candidate, and the interpreter agrees with each."""
+    for found in best.candidates:
+        terms = found.derivation.replay(RULES)
+        confirmed = confirm(found.derivation, RULES)
+
+        assert len(terms) == len(found.derivation.steps) + 1
+        assert confirmed is not None
+        assert len(confirmed.terms) == len(terms)
+
+
+def test_a_derivation_survives_its_file(best: Optimized) -> None:
+    """Written and read back, a derivation replays to the same result."""
+    again = from_json(to_json(best.derivation), RULES)
+
+    assert alpha_equal(again.replay(RULES)[-1], best.derivation.replay(RULES)[-1])
+
+
+def test_a_derivation_with_a_step_left_out_does_not_replay(best: Optimized) -> None:
+    """Each step is needed: without any one of them the replay fails."""
+    whole = best.derivation
+    for i in range(len(whole.steps)):
+        steps = whole.steps[:i] + whole.steps[i + 1 :]
+        broken = Derivation(whole.origin, whole.sizes, steps, whole.result, whole.policy)
+        with pytest.raises(BrokenDerivation):
+            broken.replay(RULES)
+
+
+def test_exact_floating_point_uses_no_law(dot: Program) -> None:
+    """With float=exact no rule that regroups is used, and the derivation says so."""
+    found = optimize(dot, {"n": 4096}, CPU, float="exact")
+    used = {step.rule for step in found.derivation.steps}
+
+    assert not used & REASSOCIATING
+    assert found.derivation.policy == "exact"
+    found.derivation.replay(RULES)
+
+
+def test_a_derivation_that_regroups_does_not_replay_as_exact(best: Optimized) -> None:
+    """The policy is checked by the replay, not only by the search."""
+    d = best.derivation
+    exact = Derivation(d.origin, d.sizes, d.steps, d.result, "exact")
+
+    with pytest.raises(BrokenDerivation, match="float=exact forbids it"):
+        exact.replay(RULES)
+
+
+def test_a_budget_of_nodes_ends_the_search_with_the_best_so_far(dot: Program) -> None:
+    """A search that runs out returns a program that runs, and says that it was cut short."""
+    found = optimize(dot, {"n": 65536}, CPU, nodes=60)
+
+    assert not found.complete
+    assert "node" in found.stopped
+    assert compile_program(found.term).source
+
+
+def test_a_gpu_gets_a_program_too(dot: Program) -> None:
+    """For the GPU's description the work is spread over many more work-items."""
+    found = optimize(dot, {"n": 1 << 24}, GPU)
+    kernels = compile_program(found.term).launch["kernels"]
+
+    assert max(kernel["global"][0] for kernel in kernels) >= 4096
+
+
+def test_an_interrupted_command_leaves_no_half_written_output(tmp_path: Path) -> None:
+    """Ctrl-C during a search ends with status 130 and nothing, or everything, written."""
+    out = tmp_path / "out"
+    words = ["optimize", "examples/dot.py", "--size", "n=16777216", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "relift", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert "Traceback" not in errors
+    if process.returncode == 130:
+        assert "interrupted" in errors
+    else:
+        assert process.returncode == 0
+    written = {path.name for path in out.iterdir()} if out.exists() else set()
+    assert written in (set(), {"kernel.cl", "launch.json", "term.txt", "derivation.json"})
