@@ -192,7 +192,7 @@ def _kernel(
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     text = "\n".join(
         [
-            *_comment(title, stage, list(read.values()), threads),
+            *_comment(title, stage, [read[p] for p in order], threads),
             *(
                 [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
                 * threads.has_groups

@@ -233,7 +233,7 @@ def rounding(program: Program) -> float:
         if isinstance(t, Reduce | ReduceSeq):
             assert isinstance(t.xs.type, Array), "cannot happen: only arrays are reduced"
             longest = max(longest, t.xs.type.length.constant or 0)
-    return float(np.finfo(np.float32).eps) * (8.0 + longest**0.5)
+    return float(np.finfo(np.float32).eps) * (8.0 + float(np.sqrt(longest)))
 
 
 def _size(program: Program) -> int:

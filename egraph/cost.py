@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from relift.semantics.device import DeviceDescription
-
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, linear_in, variable
 from relift.semantics.language import Program

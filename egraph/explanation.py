@@ -458,7 +458,7 @@ class Explainer:
         progress = True
         while progress:
             progress = False
-            for firing in []:
+            for firing in list(self._captured):
                 functions = list(firing.functions)
                 for i, names in self._forbidden(firing).items():
                     functions[i] = self._without(functions[i], names)

@@ -24,14 +24,13 @@ from enum import Enum
 from typing import TypeAlias
 
 from relift.egraph.snapshot import ENode, Snapshot
-from relift.semantics.device import DeviceDescription
-
 from relift.rewrites.derivation import Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics import patterns
 from relift.semantics.binding import Position
+from relift.semantics.device import DeviceDescription
 from relift.semantics.terms import Pattern, Term
 from relift.semantics.types import Array, Type, cells
 

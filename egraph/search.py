@@ -14,16 +14,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from relift.egraph.explanation import Explainer
-from relift.egraph.saturation import Budget, Request, Stage, saturate
-from relift.semantics.device import DeviceDescription, preset
-
 from relift.egraph.cost import Cost, estimate
+from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor
+from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.semantics.binding import Position, tidy
+from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 from relift.semantics.terms import Term, subterms

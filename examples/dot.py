@@ -1,6 +1,6 @@
 """Inner product of two vectors.
 
-    relift run examples/dot.py --size n=16777216 --random 0 --check
+relift run examples/dot.py --size n=16777216 --random 0 --check
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Matrix product.
 
-    relift run examples/matmul.py --size n=256,m=256,k=256 --random 0 --check
+relift run examples/matmul.py --size n=256,m=256,k=256 --random 0 --check
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Matrix-vector product.
 
-    relift run examples/matvec.py --size n=1024,m=512 --random 0 --check
+relift run examples/matvec.py --size n=1024,m=512 --random 0 --check
 """
 
 import numpy as np

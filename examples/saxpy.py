@@ -1,6 +1,6 @@
 """a*x + y, one element at a time.
 
-    relift run examples/saxpy.py --size n=1048576 --random 0 --check
+relift run examples/saxpy.py --size n=1048576 --random 0 --check
 """
 
 import numpy as np

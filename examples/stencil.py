@@ -1,6 +1,6 @@
 """Three-point stencil: every element becomes the mean of itself and its neighbours.
 
-    relift run examples/stencil.py --size n=1048576 --random 0 --check
+relift run examples/stencil.py --size n=1048576 --random 0 --check
 """
 
 import numpy as np

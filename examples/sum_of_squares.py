@@ -1,6 +1,6 @@
 """Sum of squares, with a user function written in C.
 
-    relift run examples/sum_of_squares.py --size n=1048576 --random 0 --check
+relift run examples/sum_of_squares.py --size n=1048576 --random 0 --check
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Matrix transposition: a program that only moves data.
 
-    relift run examples/transpose.py --size n=512,m=256 --random 0 --check
+relift run examples/transpose.py --size n=512,m=256 --random 0 --check
 """
 
 import numpy as np

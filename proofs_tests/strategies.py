@@ -116,7 +116,7 @@ class _Growing:
             case Vector(element, _):
                 return [lambda v: rl.map_vec(self.grow, v)]
             case Tuple():
-                return [lambda p: p[0], lambda p: p[1], lambda p: (rl.repeat(2, p))]
+                return [lambda p: p[0], lambda p: p[1], lambda p: rl.repeat(2, p)]
             case scalar_type:
                 assert not isinstance(scalar_type, TypeVariable)
                 return self.scalar_steps(scalar_type)

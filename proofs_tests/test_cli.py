@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from proofs_tests.command_line import ROOT, relift
+
 DOT = str(ROOT / "examples" / "dot.py")
-
-
-def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "relift", *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
 
 
 def program(folder: Path, body: str, parameters: str = "x: rl.f32[n]") -> str:
@@ -72,15 +58,21 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
     assert names == {"kernel.cl", "launch.json", "term.txt", "derivation.json"}
 
     page = tmp_path / "page.html"
-    explained = relift(
-        "explain", str(tmp_path / "best" / "derivation.json"), "--html", str(page)
-    )
+    explained = relift("explain", str(tmp_path / "best" / "derivation.json"), "--html", str(page))
     assert explained.returncode == 0, explained.stderr
     assert "the interpreter confirms each of the" in explained.stdout
     assert page.read_text().endswith("</html>\n")
 
     ran = relift(
-        "run", DOT, "--kernel", str(tmp_path / "best"), "--size", "n=65536", "--random", "3", "--check"
+        "run",
+        DOT,
+        "--kernel",
+        str(tmp_path / "best"),
+        "--size",
+        "n=65536",
+        "--random",
+        "3",
+        "--check",
     )
     assert ran.returncode == 0, ran.stderr
 

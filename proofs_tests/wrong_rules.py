@@ -161,9 +161,7 @@ def reduction_restarted(h: Fun[B, A, B], z: B, xs: A[k * m]):
     """Each chunk starts from z again, so that all but the last are lost."""
     return (
         reduce_seq(lambda acc, x: h(acc, x), z, xs),
-        reduce_seq(
-            lambda acc, c: reduce_seq(lambda inner, x: h(inner, x), z, c), z, split(m, xs)
-        ),
+        reduce_seq(lambda acc, c: reduce_seq(lambda inner, x: h(inner, x), z, c), z, split(m, xs)),
     )
 
 

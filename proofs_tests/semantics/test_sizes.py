@@ -55,7 +55,9 @@ def test_division_is_exact_or_refused(p: Size, q: Size) -> None:
     """There is a quotient exactly when sympy divides without remainder over the integers."""
     assume(q != 0)
     quotient, rest = sympy.div(as_sympy(p), as_sympy(q), *SYMBOLS.values(), domain="QQ")
-    exact = rest == 0 and all(c.is_integer for c in sympy.Poly(quotient, *SYMBOLS.values()).coeffs())
+    exact = rest == 0 and all(
+        c.is_integer for c in sympy.Poly(quotient, *SYMBOLS.values()).coeffs()
+    )
     ours = p.divided_by(q)
 
     assert (ours is not None) == exact

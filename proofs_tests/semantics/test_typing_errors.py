@@ -26,8 +26,7 @@ shift = rl.operator(lambda x, y: x < y, name="below")
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "split": (
         lambda: rl.split(3, xs),
-        "split: 3 does not divide n for every size; "
-        "pad the array or choose a size that divides n",
+        "split: 3 does not divide n for every size; pad the array or choose a size that divides n",
     ),
     "split of a number": (
         lambda: rl.split(3, four),
@@ -144,9 +143,7 @@ def test_place_is_the_line_inside_a_lambda() -> None:
     """An error in the body of a lambda is placed there, not at the pattern around it."""
     with pytest.raises(IllTyped) as caught:
         rl.map(
-            lambda x: (
-                x[0]  # the wrong line
-            ),
+            lambda x: x[0],  # the wrong line
             xs,
         )
 
