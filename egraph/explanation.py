@@ -553,7 +553,7 @@ class Explainer:
 
         match t:
             case Var(name, of):
-                return self.ground.variable(scope.get(name, names.get((name, of), 0)))
+                return self.ground.variable(scope[name] if name in scope else names[name, of])
             case Input(name, of):
                 return self.ground.node("Input", (name, of), ())
             case Literal(value, of):

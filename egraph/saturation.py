@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -287,14 +288,19 @@ class Child:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None, "cannot happen: it is a pipe"
-            stream.close()
+            with suppress(BrokenPipeError):
+                stream.close()
         self._errors.close()
 
     def send(self, message: dict[str, Any]) -> None:
         """Give the child something to do."""
         assert self._process.stdin is not None, "cannot happen: it is a pipe"
-        pickle.dump(message, self._process.stdin)
-        self._process.stdin.flush()
+        try:
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self._ended()
+            raise SearchFailed("the search process ran out of memory") from None
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a message; raises `SearchFailed` when it does not come in time."""
