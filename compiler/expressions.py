@@ -2,13 +2,16 @@
 
 A `CExpression` is what one scalar of a term is in the kernel: a C scalar, or, inside a vector operation, a
 C vector with the value of each lane.  A truth value is an `int` that is 0 or 1; a vector of them is an
-integer vector with lanes 0 or -1, as OpenCL compares.
+integer vector with lanes 0 or -1, as OpenCL compares.  Signed integers are computed as unsigned ones: they
+wrap around, where overflow of signed ones means nothing in C and compilers make use of it.
 
 >>> x, v = CExpression("x", f32), CExpression("v", f32, 4)
 >>> apply("mul", [x, v]).text
 '(x * v)'
 >>> apply("select", [apply("lt", [x, v]), x, v]).text
 'select(v, (float4)(x), (x < v))'
+>>> apply("mul", [CExpression("k", i32), apply("add", [CExpression("k", i32), CExpression("1", i32)])]).text
+'as_int(as_uint(k) * (as_uint(k) + 1u))'
 """
 
 from __future__ import annotations
@@ -17,15 +20,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.terms import Literal
-from relift.semantics.types import Scalar, boolean, f32, f64, i32, i64
+from relift.semantics.types import SCALARS, Scalar, boolean, f32, f64, i32, i64
 
 WIDTHS = (2, 3, 4, 8, 16)
 """The numbers of lanes that OpenCL has."""
 
 _C_TYPES = {f32: "float", f64: "double", i32: "int", i64: "long", boolean: "int"}
-_COMPARISONS = ("lt", "le", "gt", "ge")
+_COMPARISONS = ("lt", "le", "gt", "ge", "equal", "not_equal")
+_WRAPPING = ("add", "sub", "mul", "neg")
 _EXTREMES = {"minimum": ("<", "min"), "maximum": (">", "max")}
 
 
@@ -121,27 +125,84 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
     width = next((e.width for e in arguments if e.width is not None), None)
     scalar = arguments[-1].scalar
     if function in _COMPARISONS:
-        text = SCALAR_FUNCTIONS[function].c.format(*(e.text for e in arguments))
+        sides = _lanes_of_one_type(arguments, width) if scalar == boolean else arguments
+        text = _written(function, sides)
         return CExpression(text, boolean, width, i64 if scalar in (f64, i64) else i32)
     if function == "select":
         condition, x, y = arguments
         return _select(condition, x, y, width)
-    form = SCALAR_FUNCTIONS[function].c
-    if function in _EXTREMES:
-        extreme = (
-            extreme_name(function, scalar, width) if scalar.is_float else _EXTREMES[function][1]
-        )
-        form = f"{extreme}({{0}}, {{1}})"
-    elif function == "absolute" and not scalar.is_float:
-        form = f"as_{c_type(scalar, width)}(abs({{0}}))"  # abs of an int is unsigned
-    if not form.startswith("("):  # a function: all its arguments need one type
+    if function in CONVERSIONS:
+        return _convert(arguments[0], SCALARS[function])
+    if (own := definition(function, scalar, width)) is not None:
+        texts = ", ".join(spread(e, width).text for e in arguments)
+        return CExpression(f"{own.name}({texts})", scalar, width)
+    if scalar == boolean:
+        form = "(!{0})" if function == "invert" else SCALAR_FUNCTIONS[function].c
+        assert form is not None, f"cannot happen: {function} of truth values"
+        lanes = [e.text for e in _lanes_of_one_type(arguments, width)]
+        return CExpression(form.format(*lanes), boolean, width)
+    if not scalar.is_float:
+        return CExpression(_integer(function, arguments, scalar, width), scalar, width)
+    if not (SCALAR_FUNCTIONS[function].c or "").startswith("("):  # all arguments need one type
         arguments = [spread(e, width) for e in arguments]
-    return CExpression(form.format(*(e.text for e in arguments)), scalar, width)
+    return CExpression(_written(function, arguments), scalar, width)
+
+
+def _written(function: str, arguments: Sequence[CExpression]) -> str:
+    form = SCALAR_FUNCTIONS[function].c
+    assert form is not None, f"cannot happen: {function} has no notation in C"
+    return form.format(*(e.text for e in arguments))
+
+
+def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> list[CExpression]:
+    """Truth values as they meet: all int, in one number of lanes."""
+    return [as_mask(spread(e, width), i32) for e in arguments]
+
+
+def _integer(
+    function: str, arguments: Sequence[CExpression], scalar: Scalar, width: int | None
+) -> str:
+    t = c_type(scalar, width)
+    if function in _WRAPPING:
+        form = SCALAR_FUNCTIONS[function].c
+        assert form is not None, "cannot happen: arithmetic has a notation in C"
+        return f"as_{t}{form.format(*(_unsigned(e) for e in arguments))}"
+    whole = [spread(e, width).text for e in arguments]
+    if function == "absolute":
+        return f"as_{t}(abs({whole[0]}))"  # abs of an int is unsigned
+    if function in _EXTREMES:
+        return f"{_EXTREMES[function][1]}({', '.join(whole)})"
+    return _written(function, arguments)
+
+
+def _unsigned(e: CExpression) -> str:
+    """The bits of an integer as an unsigned one."""
+    t, bits = c_type(e.scalar, e.width), "ul" if e.scalar == i64 else "u"
+    if e.text.removesuffix("L").isdigit():
+        return e.text.removesuffix("L") + bits
+    inner = e.text.removeprefix(f"as_{t}")
+    if inner != e.text and bare(inner) != inner:
+        return inner
+    return f"as_u{t}({e.text})"
+
+
+def _convert(e: CExpression, to: Scalar) -> CExpression:
+    """e in another scalar type, on one scalar or on all lanes."""
+    if e.scalar == to:
+        return e
+    if (own := definition(to.name, e.scalar, e.width)) is not None:
+        return CExpression(f"{own.name}({e.text})", to, e.width)
+    if e.width is None:
+        return CExpression(f"({c_type(to)})({e.text})", to)
+    text = f"-({e.text})" if e.scalar == boolean else e.text
+    return CExpression(f"convert_{c_type(to, e.width)}({text})", to, e.width)
 
 
 def _select(
     condition: CExpression, x: CExpression, y: CExpression, width: int | None
 ) -> CExpression:
+    if x.scalar == boolean:
+        x, y = _lanes_of_one_type((x, y), width)
     if condition.width is None:
         x, y = spread(x, width), spread(y, width)
         return CExpression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
@@ -158,23 +219,88 @@ def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
     return CExpression(text, boolean, condition.width, mask)
 
 
-def uses_extreme(function: str, scalar: Scalar) -> bool:
-    """Whether `apply` needs the definition of `extreme_definition`."""
-    return function in _EXTREMES and scalar.is_float
+@dataclass(frozen=True)
+class Definition:
+    """A C function that kernels bring along."""
+
+    name: str
+    text: str
 
 
-def extreme_name(function: str, scalar: Scalar, width: int | None) -> str:
-    """The C name of the minimum or maximum that is NaN when either argument is.
+def definition(function: str, scalar: Scalar, width: int | None) -> Definition | None:
+    """The C function for what OpenCL C lacks on arguments of this type; None where it has all that is needed.
 
-    >>> extreme_name("minimum", f32, 4)
-    'minimum_f32x4'
+    >>> print(definition("minimum", f32, 4).text)
+    float4 minimum_f32x4(float4 x, float4 y) {
+      return select(y, x, (x < y) | (x != x));
+    }
+    >>> definition("minimum", i32, 4) is None
+    True
     """
-    return f"{function}_{scalar}" + ("" if width is None else f"x{width}")
+    lines: list[str]
+    match function:
+        case "minimum" | "maximum" if scalar.is_float:
+            lines = _extreme(_EXTREMES[function][0], width)  # fmin and fmax drop NaN
+        case "rsqrt":
+            lines = [f"return {_one(scalar, width)} / sqrt(x);"]  # C's may take -0.0 for 0.0
+        case "floor_divide" | "modulo":
+            lines = _divided(function, scalar, width)
+        case "i32" | "i64" if scalar.is_float:
+            lines = _truncated(SCALARS[function], scalar, width)
+        case _:
+            return None
+    lanes = "" if width is None else f"x{width}"
+    convert = function in CONVERSIONS
+    name = f"{function}_from_{scalar}{lanes}" if convert else f"{function}_{scalar}{lanes}"
+    result = SCALARS[function] if convert else scalar
+    names = "xyz"[: SCALAR_FUNCTIONS[function].arity]
+    parameters = ", ".join(f"{c_type(scalar, width)} {x}" for x in names)
+    body = "\n".join(f"  {line}" for line in lines)
+    return Definition(name, f"{c_type(result, width)} {name}({parameters}) {{\n{body}\n}}")
 
 
-def extreme_definition(function: str, scalar: Scalar, width: int | None) -> str:
-    """The C definition of `extreme_name`: OpenCL's own fmin and fmax drop NaN, NumPy's keep it."""
-    t, sign = c_type(scalar, width), _EXTREMES[function][0]
-    first = f"x {sign} y || x != x" if width is None else f"(x {sign} y) | (x != x)"
-    body = f"{first} ? x : y" if width is None else f"select(y, x, {first})"
-    return f"{t} {extreme_name(function, scalar, width)}({t} x, {t} y) {{\n  return {body};\n}}"
+def _one(scalar: Scalar, width: int | None) -> str:
+    return spread(literal(Literal(1.0 if scalar.is_float else 1, scalar)), width).text
+
+
+def _extreme(sign: str, width: int | None) -> list[str]:
+    if width is None:
+        return [f"return x {sign} y || x != x ? x : y;"]
+    return [f"return select(y, x, (x {sign} y) | (x != x));"]
+
+
+def _divided(function: str, scalar: Scalar, width: int | None) -> list[str]:
+    """Division rounded down; by 0 and -1, where C has no value for all x, apart."""
+    t = c_type(scalar, width)
+    if width is None:
+        if function == "modulo":
+            return [
+                "if (y == 0 || y == -1) return 0;",
+                f"const {t} r = x % y;",
+                "return r != 0 && (r ^ y) < 0 ? r + y : r;",
+            ]
+        return [
+            "if (y == 0) return 0;",
+            f"if (y == -1) return as_{t}(-as_u{t}(x));",
+            "return x / y - (x % y != 0 && (x ^ y) < 0);",
+        ]
+    safe = [
+        f"const {t} d = select(y, {_one(scalar, width)}, (y == 0) | (y == -1));",
+        f"const {t} r = x % d;",
+        f"const {t} down = (r != 0) & ((r ^ d) < 0);",
+    ]
+    if function == "modulo":
+        return [*safe, "return select(r, r + d, down);"]
+    return [
+        *safe,
+        f"const {t} q = select(x / d + down, as_{t}(-as_u{t}(x)), y == -1);",
+        f"return select(q, ({t})(0), y == 0);",
+    ]
+
+
+def _truncated(to: Scalar, scalar: Scalar, width: int | None) -> list[str]:
+    """Towards zero, to the end of the range beyond it, NaN to 0."""
+    t = c_type(to, width)
+    if width is None:
+        return [f"return x != x ? 0 : convert_{t}_sat(x);"]
+    return [f"return select(convert_{t}_sat(x), ({t})(0), convert_{t}(x != x));"]

@@ -13,10 +13,8 @@ from relift.compiler.expressions import (
     CExpression,
     apply,
     c_type,
-    extreme_definition,
-    extreme_name,
+    definition,
     lane_of,
-    uses_extreme,
 )
 from relift.semantics.terms import UserFunction
 from relift.semantics.types import Scalar, Type
@@ -35,9 +33,8 @@ class Functions:
     def apply(self, function: str, arguments: Sequence[CExpression]) -> CExpression:
         """A function of the table, applied."""
         result = apply(function, arguments)
-        if uses_extreme(function, result.scalar):
-            name = extreme_name(function, result.scalar, result.width)
-            self.define(name, extreme_definition(function, result.scalar, result.width))
+        if (own := definition(function, arguments[-1].scalar, result.width)) is not None:
+            self.define(own.name, own.text)
         return result
 
     def call_opaque(

@@ -342,9 +342,7 @@ def _user_function(f: Mapping[str, Any]) -> UserFunction:
         if body is None:
             raise BrokenDerivation(f"{f['name']} is opaque C; run the program's own file instead")
         inputs = dict(zip((x.name for x in body.parameters), values, strict=True))
-        from relift.semantics.interpreter import denote
-
-        return denote(body.body, World())(inputs)
+        return evaluate(body.body, World(), inputs)
 
     assert isinstance(result, Scalar), "cannot happen: userfun checks this"
     return UserFunction(f["name"], tuple(f["parameters"]), tuple(types), result, f["c"], body, twin)

@@ -167,11 +167,11 @@ class Symbolic(Numeric):
     def literal(self, value: float, t: Type) -> Value:
         return self.algebra.symbol("meaning", repr(value))
 
-    def apply(self, function: str, arguments: list[Value]) -> Value:
-        return self.algebra.symbol("meaning", function, tuple(map(_freeze, arguments)))
+    def function(self, name: str) -> Callable[..., Value]:
+        return lambda *xs: self.algebra.symbol("meaning", name, tuple(map(_freeze, xs)))
 
-    def call(self, function: UserFunction, arguments: list[Value]) -> Value:
-        return self.algebra.symbol("meaning", function.name, tuple(map(_freeze, arguments)))
+    def twin(self, function: UserFunction) -> Callable[..., Value]:
+        return self.function(function.name)
 
 
 def free_world(rule: Rule, sizes: Mapping[str, int]) -> tuple[World, dict[str, str]]:

@@ -140,11 +140,16 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
 class Arithmetic(Exact):
     """Exact numbers; where a scalar function has no value, there is no model."""
 
-    def apply(self, function: str, arguments: list[Value]) -> Value:
-        try:
-            return super().apply(function, arguments)
-        except (Undefined, ArithmeticError, TypeError):
-            raise NoModel from None
+    def function(self, name: str) -> Callable[..., Value]:
+        meaning = super().function(name)
+
+        def guarded(*arguments: Value) -> Value:
+            try:
+                return meaning(*arguments)
+            except (Undefined, ArithmeticError, TypeError):
+                raise NoModel from None
+
+        return guarded
 
 
 @dataclass(frozen=True)

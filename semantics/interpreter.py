@@ -9,9 +9,11 @@ and then run: slow beside compiled code, and obviously the definition.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,8 +46,6 @@ from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 Value: TypeAlias = Any
 """An element of the domain, a list of values (array or vector), or a tuple of values."""
 
-Environment: TypeAlias = dict[str, Value]
-
 
 class Numeric:
     """NumPy scalars, in the precision of their type."""
@@ -54,19 +54,21 @@ class Numeric:
         assert isinstance(t, Scalar), "cannot happen: a literal is a scalar"
         return DTYPES[t.name].type(value)
 
-    def apply(self, function: str, arguments: list[Value]) -> Value:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return SCALAR_FUNCTIONS[function].meaning(*arguments)
+    def function(self, name: str) -> Callable[..., Value]:
+        """The meaning of a scalar function."""
+        return SCALAR_FUNCTIONS[name].meaning
 
-    def call(self, function: UserFunction, arguments: list[Value]) -> Value:
-        """A user function that is opaque C: what its Python twin says."""
-        return function.twin(*arguments)
+    def twin(self, function: UserFunction) -> Callable[..., Value]:
+        """The meaning of a user function that is opaque C: its Python twin."""
+        return function.twin
 
 
 class Exact(Numeric):
     """Exact integers and rationals, whatever the type says."""
 
     def literal(self, value: float, t: Type) -> Value:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Undefined(f"{value} is not an exact number")
         return value if isinstance(value, int) else Fraction(value)
 
 
@@ -92,96 +94,146 @@ class World:
         return n.evaluate(self.sizes)
 
 
-def evaluate(t: Term, world: World) -> Value:
-    """The meaning of a term without free variables.
+class Cell:
+    """Where the value of a variable is while the body of its lambda runs."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value = None) -> None:
+        self.value = value
+
+
+Scope: TypeAlias = Mapping[str, Cell]
+"""The variables around a term."""
+
+Meaning: TypeAlias = Callable[[], Value]
+"""The value of a term, once its variables have theirs."""
+
+
+def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None) -> Value:
+    """The meaning of a term, whose free variables, if any, have the given values.
 
     >>> xs = Input("xs", i32[3])
     >>> t = parse("reduce(add, 0, map(lambda x: x * x, xs))", xs=xs)
     >>> evaluate(t, World(inputs={"xs": [1, 2, 3]}, domain=Exact()))
     14
     """
-    return denote(t, world)({})
+    scope = {name: Cell(value) for name, value in (variables or {}).items()}
+    with np.errstate(all="ignore"):  # NaN and infinities are values like others
+        return denote(t, world, scope)()
 
 
-def denote(t: Term, world: World) -> Callable[[Environment], Value]:
-    """The meaning of `t` as a function of the values of its free variables."""
+def denote(t: Term, world: World, scope: Scope) -> Meaning:
+    """The meaning of `t`, in which each variable is what its cell holds."""
     match t:
         case Var(name):
-            return lambda env: env[name]
-        case Input(name):
-            value = world.inputs[name]
-            return lambda env: value
+            cell = scope[name]
+            return lambda: cell.value
+        case Input(name) | Metavariable(name, ()):
+            value = (world.inputs if isinstance(t, Input) else world.metavariables)[name]
+            return lambda: value
         case Literal(number, scalar):
             constant = world.domain.literal(number, scalar)
-            return lambda env: constant
-        case Apply(function, arguments):
-            parts = [denote(u, world) for u in arguments]
-            apply = world.domain.apply
-            return lambda env: apply(function, [part(env) for part in parts])
-        case Call(user, arguments):
-            parts = [denote(u, world) for u in arguments]
-            if user.body is not None:
-                traced = _denote_lambda(user.body, world)({})
-                return lambda env: traced(*[part(env) for part in parts])
-            call = world.domain.call
-            return lambda env: call(user, [part(env) for part in parts])
-        case Combine(operator, left, right):
-            op = denote_operator(operator, left.type, world)
-            x, y = denote(left, world), denote(right, world)
-            return lambda env: op(x(env), y(env))
+            return lambda: constant
+        case Apply() | Call() | Combine() | Metavariable():
+            return _applied(_head(t, world), [denote(u, world, scope) for u in _arguments(t)])
         case MakeTuple(terms):
-            parts = [denote(u, world) for u in terms]
-            return lambda env: tuple(part(env) for part in parts)
+            parts = [denote(u, world, scope) for u in terms]
+            return lambda: tuple([part() for part in parts])
         case Get(index, of):
-            whole = denote(of, world)
-            return lambda env: whole(env)[index]
-        case Metavariable(name, arguments):
-            unknown = world.metavariables[name]
-            if not arguments:
-                return lambda env: unknown
-            parts = [denote(u, world) for u in arguments]
-            return lambda env: unknown(*[part(env) for part in parts])
+            whole = denote(of, world, scope)
+            return lambda: whole()[index]
         case Pattern():
-            return _denote_pattern(t, world)
+            return _denote_pattern(t, world, scope)
 
 
-def _denote_pattern(t: Pattern, world: World) -> Callable[[Environment], Value]:
+_Application: TypeAlias = Apply | Call | Combine | Metavariable
+
+
+def _arguments(t: _Application) -> tuple[Term, ...]:
+    return (t.left, t.right) if isinstance(t, Combine) else t.arguments
+
+
+def _head(t: _Application, world: World) -> Callable[..., Value]:
+    """The function that `t` applies."""
+    match t:
+        case Apply(name):
+            return world.domain.function(name)
+        case Call(user):
+            traced = user.body
+            return world.domain.twin(user) if traced is None else _function(traced, world, {})
+        case Combine(operator, left):
+            return denote_operator(operator, left.type, world)
+        case Metavariable(name):
+            unknown: Callable[..., Value] = world.metavariables[name]
+            return unknown
+
+
+def _applied(function: Callable[..., Value], arguments: list[Meaning]) -> Meaning:
+    match arguments:
+        case [x]:
+            return lambda: function(x())
+        case [x, y]:
+            return lambda: function(x(), y())
+        case _:
+            return lambda: function(*[x() for x in arguments])
+
+
+def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
+    """The pattern's own `meaning`; only the terms among its arguments depend on variables."""
     known: dict[str, Value] = {}
-    terms: dict[str, Callable[[Environment], Value]] = {}
-    lambdas: dict[str, Callable[[Environment], Callable[..., Value]]] = {}
-    for name in inspect.signature(t.meaning).parameters:
+    terms: dict[str, Meaning] = {}
+    for name in _parameters(t.meaning):
         field_value = getattr(t, name, None)
         if field_value is None:
             known[name] = world.size(t.solved[name])
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
         elif isinstance(field_value, Lambda):
-            lambdas[name] = _denote_lambda(field_value, world)
+            known[name] = _function(field_value, world, scope)
         elif isinstance(field_value, BinaryOperator | OperatorMetavariable | Vectorized):
             known[name] = denote_operator(field_value, t.type, world)
         else:
-            terms[name] = denote(field_value, world)
+            terms[name] = denote(field_value, world, scope)
     for size in t.signature.positive:
         value = size.substitute({"?" + n: s for n, s in t.solved.items()})
         if world.size(value) < 1:
             raise Undefined(f"{t.name}: {value} must be at least 1, but is {world.size(value)}")
-    meaning = t.meaning
-
-    def run(env: Environment) -> Value:
-        values = {name: term(env) for name, term in terms.items()}
-        functions = {name: function(env) for name, function in lambdas.items()}
-        return meaning(**known, **values, **functions)
-
-    return run
+    meaning = partial(t.meaning, **known)
+    return lambda: meaning(**{name: term() for name, term in terms.items()})
 
 
-def _denote_lambda(f: Lambda, world: World) -> Callable[[Environment], Callable[..., Value]]:
-    body = denote(f.body, world)
-    names = [x.name for x in f.parameters]
-    if len(names) == 1:
-        (name,) = names
-        return lambda env: lambda x: body({**env, name: x})
-    return lambda env: lambda *xs: body({**env, **dict(zip(names, xs, strict=True))})
+@cache
+def _parameters(meaning: Callable[..., Value]) -> tuple[str, ...]:
+    return tuple(inspect.signature(meaning).parameters)
+
+
+def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
+    """The meaning of a lambda.  It sets the cells of its parameters and runs its body.
+
+    No pattern calls a function while a call of the same function runs, so one cell a parameter is enough.
+    `lambda x: g(x)` is g.
+    """
+    if isinstance(f.body, _Application) and _arguments(f.body) == f.parameters:
+        return _head(f.body, world)
+    cells = [Cell() for _ in f.parameters]
+    names = (x.name for x in f.parameters)
+    body = denote(f.body, world, {**scope, **dict(zip(names, cells, strict=True))})
+    if len(cells) == 1:
+        (cell,) = cells
+
+        def call_one(x: Value) -> Value:
+            cell.value = x
+            return body()
+
+        return call_one
+
+    def call(*xs: Value) -> Value:
+        for cell, x in zip(cells, xs, strict=True):
+            cell.value = x
+        return body()
+
+    return call
 
 
 def denote_operator(
@@ -197,8 +249,7 @@ def denote_operator(
             op = denote_operator(inner, element.element, world)
             return lambda x, y: [op(p, q) for p, q in zip(x, y, strict=True)]
         case BinaryOperator():
-            f = _denote_lambda(operator_lambda(operator, element), world)({})
-            return lambda x, y: f(x, y)
+            return _function(operator_lambda(operator, element), world, {})
 
 
 def operator_lambda(operator: BinaryOperator, element: Type) -> Lambda:
@@ -235,6 +286,8 @@ def from_numpy(array: Any, t: Type) -> Value:
                     for x, part in zip(array, _tuple_parts(element), strict=True)
                 ]
                 return list(zip(*columns, strict=True))
+            if isinstance(element, Scalar):
+                return list(np.asarray(array, DTYPES[element.name]))
             return [from_numpy(x, element) for x in array]
         case Scalar(name):
             return DTYPES[name].type(array)
@@ -254,6 +307,8 @@ def to_numpy(value: Value, t: Type) -> Any:
                 to_numpy([x[i] for x in value], Array(part, n)) for i, part in enumerate(parts)
             )
         case Array(element, _) | Vector(element, _):
+            if isinstance(element, Scalar):
+                return np.array(value, dtype=DTYPES[element.name])
             rows = [to_numpy(x, element) for x in value]
             if rows and isinstance(rows[0], tuple):
                 return tuple(np.stack(column) for column in zip(*rows, strict=True))

@@ -43,6 +43,8 @@ from relift.semantics.terms import (
 from relift.semantics.tracing import (
     Unapplied,
     as_term,
+    is_term,
+    make_tuple,
     scalar,
     scope,
     trace,
@@ -125,49 +127,55 @@ def vectorize(width: SizeLike, f: Any) -> Any:
     return map_vec(f)
 
 
-def minimum(x: Any, y: Any) -> Term:
-    """The smaller of two numbers; NaN when either is."""
-    return scalar("minimum", x, y)
+class Elementary:
+    """A scalar function of the table, under its name there."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self.__doc__ = SCALAR_FUNCTIONS[name].doc
+
+    def __call__(self, *arguments: Any) -> Term:
+        return scalar(self.__name__, *arguments)
+
+    def __repr__(self) -> str:
+        return f"<scalar function {self.__name__}>"
 
 
-def maximum(x: Any, y: Any) -> Term:
-    """The larger of two numbers; NaN when either is."""
-    return scalar("maximum", x, y)
-
-
-def absolute(x: Any) -> Term:
-    """The absolute value."""
-    return scalar("absolute", x)
-
-
-def sqrt(x: Any) -> Term:
-    """The square root; NaN below zero."""
-    return scalar("sqrt", x)
-
-
-def exp(x: Any) -> Term:
-    """The exponential."""
-    return scalar("exp", x)
-
-
-def log(x: Any) -> Term:
-    """The natural logarithm."""
-    return scalar("log", x)
-
-
-def sin(x: Any) -> Term:
-    """The sine, in radians."""
-    return scalar("sin", x)
-
-
-def cos(x: Any) -> Term:
-    """The cosine, in radians."""
-    return scalar("cos", x)
+minimum: Final = Elementary("minimum")
+maximum: Final = Elementary("maximum")
+absolute: Final = Elementary("absolute")
+floor: Final = Elementary("floor")
+ceil: Final = Elementary("ceil")
+fma: Final = Elementary("fma")
+sqrt: Final = Elementary("sqrt")
+rsqrt: Final = Elementary("rsqrt")
+exp: Final = Elementary("exp")
+log: Final = Elementary("log")
+sin: Final = Elementary("sin")
+cos: Final = Elementary("cos")
+tan: Final = Elementary("tan")
+tanh: Final = Elementary("tanh")
+power: Final = Elementary("power")
+hypot: Final = Elementary("hypot")
+equal: Final = Elementary("equal")
+not_equal: Final = Elementary("not_equal")
 
 
 def select(condition: Any, x: Any, y: Any) -> Term:
-    """x where the condition holds, else y."""
-    return scalar("select", condition, x, y)
+    """x where the condition holds, else y; of tuples, component by component.
+
+    >>> p = Input("p", tup(f32, i32))
+    >>> select(p[0] < 0, p, (0, 1)).type
+    (f32, i32)
+    """
+    of = next((b.type for b in (x, y) if is_term(b)), None)
+    if not isinstance(of, Tuple):
+        return scalar("select", condition, x, y)
+    left, right = as_term(x, of), as_term(y, of)
+    if left.type != right.type:
+        raise IllTyped(f"select: {left.type} and {right.type} do not mix; both sides need one type")
+    parts = (select(condition, left[i], right[i]) for i in range(len(of.parts)))
+    return make_tuple(*parts)
 
 
 def operator(
@@ -380,11 +388,7 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
 
 VOCABULARY: dict[str, Any] = {
     **{name: Unapplied(pattern) for name, pattern in patterns.PATTERNS.items()},
-    **{
-        name: partial(scalar, name)
-        for name, f in SCALAR_FUNCTIONS.items()
-        if f.python.startswith(name + "(")
-    },
+    **{name: partial(scalar, name) for name, f in SCALAR_FUNCTIONS.items() if f.is_call},
     "zip": zip,
     "pad": pad,
     "clamp": clamp,

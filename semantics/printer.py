@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 
 def _infix(function: str, shown: list[_Node], arguments: tuple[Term, ...]) -> _Node:
     form = SCALAR_FUNCTIONS[function].python
-    if form.startswith(function + "("):
+    if SCALAR_FUNCTIONS[function].is_call:
         return _call(function, shown)
     inner = [
         f"({_flat(s)})" if isinstance(u, Apply) and not _is_call(u) else _flat(s)
@@ -169,4 +169,4 @@ def _infix(function: str, shown: list[_Node], arguments: tuple[Term, ...]) -> _N
 
 
 def _is_call(t: Apply) -> bool:
-    return SCALAR_FUNCTIONS[t.function].python.startswith(t.function + "(")
+    return SCALAR_FUNCTIONS[t.function].is_call

@@ -1,84 +1,270 @@
-"""The scalar functions: each one's arithmetic and its notation, in one table.
+"""The scalar functions: what each one means, on which types, and its notation, in one table.
 
-The interpreter, the printer and the code generator read this table and no other.  `meaning` works on NumPy
-scalars and on exact numbers alike; floating point is IEEE 754 as NumPy does it, so `max` and `min` return
-NaN when either argument is NaN, and division by zero gives an infinity or NaN.
+The interpreter, the printer, the tracer and the code generator read this table and no other.  `meaning`
+works on NumPy scalars and on exact numbers alike, and gives a value for all arguments of its types:
+
+floats     IEEE 754 as NumPy computes it: 1/0 is an infinity, 0/0 and sqrt(-1) are NaN, and NaN is unequal
+           to itself.
+integers   overflow wraps around, as NumPy's does; so does -x, and |x|, of the smallest integer.
+           x // 0 and x % 0 are 0.  Exact integers do not wrap, so they stand for both widths as long as
+           nothing overflows.
+exact      a division by zero, and a function whose value need not be rational (sqrt, exp, ...), raise
+           `Undefined` on exact numbers.
+
+`select` computes both branches: it chooses between values, it does not guard.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from relift.semantics.errors import Undefined
 
+Operands: TypeAlias = Literal["numbers", "floats", "integers", "bits", "scalars"]
+"""Integers and floats; floats; integers; integers and truth values; all of them."""
+
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """A function on scalars of one type.
+    """A function on scalars of one type (of `select`, the type of its branches).
 
-    `result` is that type (`same`) or `boolean`.  `c` and `python` are notations with `{0} {1} ...` for the
-    arguments; `floats_only` functions are refused on integers.
+    `result` is that type (`same`) or the name of another.  `c` and `python` are notations with `{0} {1} ...`
+    for the arguments; `c` is None where OpenCL C has nothing that means the same on all arguments.  `ulps`
+    is how far, in units in the last place, the value of a kernel may be from NumPy's: what OpenCL allows
+    itself, and NumPy's own error.
     """
 
     name: str
     arity: int
+    doc: str
     meaning: Callable[..., Any]
-    c: str
+    c: str | None
     python: str
-    result: Literal["same", "boolean"] = "same"
-    floats_only: bool = False
+    on: Operands = "numbers"
+    result: str = "same"
+    ulps: int = 0
+
+    @property
+    def is_call(self) -> bool:
+        """Whether Python writes it as `name(...)`, not with an operator."""
+        return self.python.startswith(self.name + "(")
+
+
+def _is_exact(x: Any) -> bool:
+    return isinstance(x, int | Fraction)
+
+
+def _is_nan(x: Any) -> bool:
+    return isinstance(x, np.floating) and bool(np.isnan(x))
 
 
 def _divide(x: Any, y: Any) -> Any:
-    if isinstance(x, int | Fraction) and isinstance(y, int | Fraction):
+    if _is_exact(x) and _is_exact(y):
         if y == 0:
             raise Undefined("division by zero in exact arithmetic")
         return Fraction(x) / Fraction(y)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         return x / y
 
 
-def _floating(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def meaning(x: Any) -> Any:
+def _floor_divide(x: Any, y: Any) -> Any:
+    return x // y if y != 0 else type(x)(0)
+
+
+def _modulo(x: Any, y: Any) -> Any:
+    return x % y if y != 0 else type(x)(0)
+
+
+def _invert(x: Any) -> Any:
+    return not x if isinstance(x, bool) else ~x
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    return x if x < y or _is_nan(x) else y
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    return x if x > y or _is_nan(x) else y
+
+
+def _select(condition: Any, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of real numbers, which has no value on exact ones."""
+
+    def meaning(*arguments: Any) -> Any:
+        if any(map(_is_exact, arguments)):
+            raise Undefined(f"{function.__name__} has no exact value in general")
         with np.errstate(all="ignore"):
-            return function(x)
+            return function(*arguments)
 
     return meaning
 
 
-def _minimum(x: Any, y: Any) -> Any:
-    return np.minimum(x, y) if isinstance(x, np.generic) else min(x, y)
+def _reciprocal_root(x: Any) -> Any:
+    return type(x)(1) / np.sqrt(x)
 
 
-def _maximum(x: Any, y: Any) -> Any:
-    return np.maximum(x, y) if isinstance(x, np.generic) else max(x, y)
+def _whole(exact: Callable[[Any], int], rounded: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: Fraction(exact(x)) if _is_exact(x) else rounded(x)
+
+
+def _fused(x: Any, y: Any, z: Any) -> Any:
+    """x*y + z, rounded once."""
+    if all(map(_is_exact, (x, y, z))):
+        return x * y + z
+    with np.errstate(all="ignore"):
+        if not (np.isfinite(x) and np.isfinite(y)):
+            return x * y + z
+        if not np.isfinite(z):
+            return z
+        product, addend = Fraction(float(x)) * Fraction(float(y)), Fraction(float(z))
+        if product == 0:
+            return x * y + z
+        return _rounded(product + addend, type(z))
+
+
+def _rounded(value: Fraction, dtype: Callable[[float], Any]) -> Any:
+    """A rational to the nearest float; to f32 by way of f64 rounded to odd, so it is not rounded twice."""
+    try:
+        near = float(value)
+    except OverflowError:
+        return dtype(math.copysign(math.inf, value))
+    error = value - Fraction(near)
+    if dtype is np.float32 and error and not np.float64(near).view(np.int64) & 1:
+        near = math.nextafter(near, math.copysign(math.inf, error))
+    return dtype(near)
+
+
+def _to_float(dtype: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def meaning(x: Any) -> Any:
+        if isinstance(x, bool):
+            return Fraction(x)
+        if _is_exact(x):
+            return x
+        with np.errstate(over="ignore"):
+            return dtype(x)
+
+    return meaning
+
+
+def _to_integer(dtype: type[np.signedinteger[Any]]) -> Callable[[Any], Any]:
+    """Rounds towards zero; beyond the range the end of the range; NaN gives 0; integers wrap."""
+    least, greatest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+    def meaning(x: Any) -> Any:
+        if _is_exact(x):
+            return math.trunc(x)
+        if not isinstance(x, np.floating):
+            return x.astype(dtype)
+        if _is_nan(x):
+            return dtype(0)
+        return dtype(least if x <= least else greatest if x >= greatest else math.trunc(x))
+
+    return meaning
+
+
+_TO_INTEGER = (
+    "x as an {}: a float towards zero, or to the end of the range, NaN to 0; a wider integer wraps."
+)
+
+
+def _binary(
+    name: str,
+    symbol: str,
+    doc: str,
+    meaning: Callable[[Any, Any], Any],
+    on: Operands,
+    ulps: int = 0,
+) -> ScalarFunction:
+    """An operator that Python and C write alike."""
+    c, python = f"({{0}} {symbol} {{1}})", f"{{0}} {symbol} {{1}}"
+    return ScalarFunction(name, 2, doc, meaning, c, python, on, ulps=ulps)
+
+
+def _comparison(
+    name: str, symbol: str, doc: str, meaning: Callable[[Any, Any], Any], on: Operands = "numbers"
+) -> ScalarFunction:
+    named = f"{name}({{0}}, {{1}})" if on == "scalars" else f"{{0}} {symbol} {{1}}"
+    return ScalarFunction(name, 2, doc, meaning, f"({{0}} {symbol} {{1}})", named, on, "boolean")
+
+
+def _called(
+    name: str,
+    arity: int,
+    c: str | None,
+    doc: str,
+    meaning: Callable[..., Any],
+    on: Operands = "numbers",
+    *,
+    result: str = "same",
+    ulps: int = 0,
+) -> ScalarFunction:
+    """A function that Python calls by name; so does C, when it has it."""
+    arguments = ", ".join(f"{{{i}}}" for i in range(arity))
+    written = None if c is None else f"{c}({arguments})"
+    return ScalarFunction(
+        name, arity, doc, meaning, written, f"{name}({arguments})", on, result, ulps
+    )
 
 
 _TABLE = (
-    ScalarFunction("add", 2, lambda x, y: x + y, "({0} + {1})", "{0} + {1}"),
-    ScalarFunction("sub", 2, lambda x, y: x - y, "({0} - {1})", "{0} - {1}"),
-    ScalarFunction("mul", 2, lambda x, y: x * y, "({0} * {1})", "{0} * {1}"),
-    ScalarFunction("div", 2, _divide, "({0} / {1})", "{0} / {1}", floats_only=True),
-    ScalarFunction("neg", 1, lambda x: -x, "(-{0})", "-{0}"),
-    ScalarFunction("minimum", 2, _minimum, "fmin({0}, {1})", "minimum({0}, {1})"),
-    ScalarFunction("maximum", 2, _maximum, "fmax({0}, {1})", "maximum({0}, {1})"),
-    ScalarFunction("absolute", 1, abs, "fabs({0})", "absolute({0})"),
-    ScalarFunction("sqrt", 1, _floating(np.sqrt), "sqrt({0})", "sqrt({0})", floats_only=True),
-    ScalarFunction("exp", 1, _floating(np.exp), "exp({0})", "exp({0})", floats_only=True),
-    ScalarFunction("log", 1, _floating(np.log), "log({0})", "log({0})", floats_only=True),
-    ScalarFunction("sin", 1, _floating(np.sin), "sin({0})", "sin({0})", floats_only=True),
-    ScalarFunction("cos", 1, _floating(np.cos), "cos({0})", "cos({0})", floats_only=True),
-    ScalarFunction("lt", 2, lambda x, y: x < y, "({0} < {1})", "{0} < {1}", "boolean"),
-    ScalarFunction("le", 2, lambda x, y: x <= y, "({0} <= {1})", "{0} <= {1}", "boolean"),
-    ScalarFunction("gt", 2, lambda x, y: x > y, "({0} > {1})", "{0} > {1}", "boolean"),
-    ScalarFunction("ge", 2, lambda x, y: x >= y, "({0} >= {1})", "{0} >= {1}", "boolean"),
+    _binary("add", "+", "The sum.", lambda x, y: x + y, "numbers"),
+    _binary("sub", "-", "The difference.", lambda x, y: x - y, "numbers"),
+    _binary("mul", "*", "The product.", lambda x, y: x * y, "numbers"),
+    _binary("div", "/", "The quotient of floats.", _divide, "floats", ulps=3),
+    ScalarFunction("neg", 1, "The negative.", lambda x: -x, "(-{0})", "-{0}"),
     ScalarFunction(
-        "select", 3, lambda c, x, y: x if c else y, "({0} ? {1} : {2})", "select({0}, {1}, {2})"
+        "floor_divide", 2, "The quotient of integers, rounded down; 0 when y is 0.",
+        _floor_divide, None, "{0} // {1}", "integers",
     ),
-)
+    ScalarFunction(
+        "modulo", 2, "x - x // y * y, which has the sign of y; 0 when y is 0.",
+        _modulo, None, "{0} % {1}", "integers",
+    ),
+    _binary("bitwise_and", "&", "Both hold; of integers, bit by bit.", lambda x, y: x & y, "bits"),
+    _binary("bitwise_or", "|", "One holds; of integers, bit by bit.", lambda x, y: x | y, "bits"),
+    _binary("bitwise_xor", "^", "Just one holds; of integers, bit by bit.", lambda x, y: x ^ y, "bits"),
+    ScalarFunction("invert", 1, "Does not hold; of integers, bit by bit.", _invert, "(~{0})", "~{0}", "bits"),
+    _called("minimum", 2, None, "x if x < y or x is NaN, else y; so NaN when either is.", _minimum),
+    _called("maximum", 2, None, "x if x > y or x is NaN, else y; so NaN when either is.", _maximum),
+    _called("absolute", 1, "fabs", "The absolute value.", abs),
+    _called("floor", 1, "floor", "The greatest whole number not above x.", _whole(math.floor, np.floor), "floats"),
+    _called("ceil", 1, "ceil", "The least whole number not below x.", _whole(math.ceil, np.ceil), "floats"),
+    _called("fma", 3, "fma", "x * y + z, rounded once.", _fused, "floats"),
+    _called("sqrt", 1, "sqrt", "The square root; NaN below zero.", _real(np.sqrt), "floats", ulps=3),
+    _called("rsqrt", 1, None, "1 / sqrt(x), of -0.0 minus infinity.", _real(_reciprocal_root), "floats", ulps=4),
+    _called("exp", 1, "exp", "The exponential.", _real(np.exp), "floats", ulps=6),
+    _called("log", 1, "log", "The natural logarithm; NaN below zero.", _real(np.log), "floats", ulps=6),
+    _called("sin", 1, "sin", "The sine, in radians.", _real(np.sin), "floats", ulps=6),
+    _called("cos", 1, "cos", "The cosine, in radians.", _real(np.cos), "floats", ulps=6),
+    _called("tan", 1, "tan", "The tangent, in radians.", _real(np.tan), "floats", ulps=8),
+    _called("tanh", 1, "tanh", "The hyperbolic tangent.", _real(np.tanh), "floats", ulps=8),
+    _called("power", 2, "pow", "x to the power y.", _real(np.power), "floats", ulps=20),
+    _called("hypot", 2, "hypot", "sqrt(x*x + y*y), without overflow on the way.", _real(np.hypot), "floats", ulps=6),
+    _comparison("lt", "<", "x is less than y.", lambda x, y: x < y),
+    _comparison("le", "<=", "x is at most y.", lambda x, y: x <= y),
+    _comparison("gt", ">", "x is greater than y.", lambda x, y: x > y),
+    _comparison("ge", ">=", "x is at least y.", lambda x, y: x >= y),
+    _comparison("equal", "==", "x is y; of NaN false.", lambda x, y: x == y, "scalars"),
+    _comparison("not_equal", "!=", "x is not y; of NaN true.", lambda x, y: x != y, "scalars"),
+    ScalarFunction(
+        "select", 3, "x where the condition holds, else y.",
+        _select, "({0} ? {1} : {2})", "select({0}, {1}, {2})", "scalars",
+    ),
+    _called("f32", 1, None, "x as an f32, to the nearest.", _to_float(np.float32), "scalars", result="f32"),
+    _called("f64", 1, None, "x as an f64, to the nearest.", _to_float(np.float64), "scalars", result="f64"),
+    _called("i32", 1, None, _TO_INTEGER.format("i32"), _to_integer(np.int32), "scalars", result="i32"),
+    _called("i64", 1, None, _TO_INTEGER.format("i64"), _to_integer(np.int64), "scalars", result="i64"),
+)  # fmt: skip
 SCALAR_FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}
+CONVERSIONS = ("f32", "f64", "i32", "i64")
+"""The functions that turn a scalar of any type into one of the type they are called after."""

@@ -55,6 +55,45 @@ class Expression:
     def __neg__(self) -> Term:
         return _scalar("neg", self)
 
+    def __floordiv__(self, other: Any) -> Term:
+        return _scalar("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Term:
+        return _scalar("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Term:
+        return _scalar("modulo", self, other)
+
+    def __rmod__(self, other: Any) -> Term:
+        return _scalar("modulo", other, self)
+
+    def __pow__(self, other: Any) -> Term:
+        return _scalar("power", self, other)
+
+    def __abs__(self) -> Term:
+        return _scalar("absolute", self)
+
+    def __and__(self, other: Any) -> Term:
+        return _scalar("bitwise_and", self, other)
+
+    def __rand__(self, other: Any) -> Term:
+        return _scalar("bitwise_and", other, self)
+
+    def __or__(self, other: Any) -> Term:
+        return _scalar("bitwise_or", self, other)
+
+    def __ror__(self, other: Any) -> Term:
+        return _scalar("bitwise_or", other, self)
+
+    def __xor__(self, other: Any) -> Term:
+        return _scalar("bitwise_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Term:
+        return _scalar("bitwise_xor", other, self)
+
+    def __invert__(self) -> Term:
+        return _scalar("invert", self)
+
     def __lt__(self, other: Any) -> Term:
         return _scalar("lt", self, other)
 

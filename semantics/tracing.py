@@ -34,7 +34,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
+from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
 
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
 
@@ -84,27 +84,36 @@ def literal(value: float, expected: Type | None = None) -> Literal:
 def scalar(name: str, *arguments: Any) -> Term:
     """A scalar function of the table, applied; all arguments have one scalar type."""
     function = SCALAR_FUNCTIONS[name]
+    if len(arguments) != function.arity:
+        raise IllTyped(f"{name} takes {function.arity} arguments, {len(arguments)} are given")
     if any(not is_term(a) and not isinstance(a, bool | int | float) for a in arguments):
         raise IllTyped(f"{name} works on scalars, not on {arguments!r}")
     compared = arguments[1:] if name == "select" else arguments
     known = [a.type for a in compared if is_term(a)]
-    common = known[0] if known else f32
+    common = known[0] if known else SCALARS.get(name, f32)
+    if not isinstance(common, Scalar):
+        raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     terms = [as_term(a, common) for a in compared]
     for t in terms:
         if t.type != common:
             raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
-    if not isinstance(common, Scalar):
-        raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
-    if function.floats_only and not common.is_float:
-        raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
-    if common == boolean:
-        raise IllTyped(f"{name} works on numbers, not on {common}")
+    match function.on:
+        case "floats" if not common.is_float:
+            raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
+        case "integers" if common.is_float or common == boolean:
+            raise IllTyped(f"{name} is defined on i32 and i64, not on {common}")
+        case "bits" if common.is_float:
+            raise IllTyped(f"{name} is defined on boolean, i32 and i64, not on {common}")
+        case "numbers" if common == boolean:
+            raise IllTyped(f"{name} works on numbers, not on {common}")
+        case _:
+            pass
     if name == "select":
         condition = as_term(arguments[0])
         if condition.type != boolean:
             raise IllTyped(f"select: the condition has type {condition.type}, not boolean")
         terms.insert(0, condition)
-    return Apply(name, tuple(terms), boolean if function.result == "boolean" else common)
+    return Apply(name, tuple(terms), SCALARS.get(function.result, common))
 
 
 def make_tuple(*parts: Any) -> Term:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size, SizeLike, nat
@@ -51,6 +51,14 @@ class Scalar(_Subscriptable):
     @property
     def is_float(self) -> bool:
         return self.name.startswith("f")
+
+    def __call__(self, x: Any) -> Any:
+        """A scalar of another type, or a Python number, as one of this type."""
+        from relift.semantics.tracing import scalar
+
+        if self == boolean:
+            raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
+        return scalar(self.name, x)
 
     def __repr__(self) -> str:
         return self.name
