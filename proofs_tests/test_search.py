@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -53,7 +54,7 @@ def test_candidates_are_different_programs_in_order_of_cost(best: Optimized) -> 
     assert len({str(found.term) for found in best.candidates}) == 3
     costs = [found.cost.seconds for found in best.candidates]
 
-    assert all(early <= 1.02 * late for early, late in zip(costs, costs[1:], strict=False))
+    assert all(early <= 1.02 * late for early, late in itertools.pairwise(costs))
 
 
 def test_every_candidate_has_a_derivation_that_replays_and_is_confirmed(best: Optimized) -> None:

@@ -30,6 +30,7 @@ from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKin
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     BinaryOperator,
+    Combine,
     Lambda,
     Metavariable,
     Operator,
@@ -285,8 +286,8 @@ def named_sizes(t: Term) -> list[Size]:
                 if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
                     found += operator_widths(value)
             return found
-        case _ if hasattr(t, "operator"):
-            return operator_widths(t.operator)
+        case Combine(operator):
+            return operator_widths(operator)
         case _:
             return []
 

@@ -140,7 +140,9 @@ class Matching:
             case Tuple(parts), Tuple(others) if len(parts) == len(others):
                 for part, other in zip(parts, others, strict=True):
                     self.match(part, other, what)
-            case _ if schema != actual:
+            case _:
+                if schema == actual:
+                    return
                 wanted = str(self.apply(schema)).replace("?", "")
                 self._fail(f"{what} must be of the form {wanted}, but has type {actual}")
 

@@ -62,7 +62,7 @@ class Size:
         """The constant `value`, or `value` itself when it is a size already."""
         if isinstance(value, Size):
             return value
-        if isinstance(value, bool) or not isinstance(value, int):
+        if type(value) is not int:  # a truth value is an int to Python, but no size
             raise IllTyped(f"a size is a whole number or rl.nat(...), not {value!r}")
         return Size({(): value})
 
@@ -157,7 +157,7 @@ class Size:
         """The value of a size without atoms, else None."""
         if not self.terms:
             return 0
-        return self.terms[()] if self.terms.keys() == {()} else None
+        return self.terms[()] if len(self.terms) == 1 and () in self.terms else None
 
     def substitute(self, values: Mapping[str, Size]) -> Size:
         """Replace names by sizes, all at once."""
@@ -248,10 +248,6 @@ def nat(name: str, least: int = 1) -> Size:
     if not name.isidentifier():
         raise IllTyped(f"a size is named like a Python variable, not {name!r}")
     return Size.atom(Name(name, least))
-
-
-def _atom_text(atom: Atom) -> str:
-    return str(atom)
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

@@ -8,7 +8,7 @@ written.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
@@ -40,7 +40,7 @@ _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", defa
 
 
 @contextmanager
-def scope(names: Sequence[str]) -> Iterator[None]:
+def scope(names: Sequence[str]) -> Generator[None]:
     """Names that lambdas traced inside may not reuse."""
     token = _names_in_scope.set(_names_in_scope.get() + tuple(names))
     try:
@@ -91,10 +91,10 @@ def scalar(name: str, *arguments: Any) -> Term:
     common = known[0] if known else f32
     terms = [as_term(a, common) for a in compared]
     for t in terms:
+        if not isinstance(t.type, Scalar):
+            raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")
         if t.type != common:
             raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
-    if not isinstance(common, Scalar):
-        raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     if function.floats_only and not common.is_float:
         raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
     if common == boolean:
