@@ -31,7 +31,6 @@ from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
-    Lambda,
     Metavariable,
     Operator,
     OperatorMetavariable,
@@ -309,8 +308,3 @@ def is_miller(t: Metavariable, bound: Sequence[Var]) -> bool:
     return len(names) == len(t.arguments) == len(set(names)) and {x.name for x in bound} >= set(
         names
     )
-
-
-def as_function(t: Term, parameters: Sequence[Var] = ()) -> Lambda:
-    """What a metavariable stands for: a function of its parameters (data: of none)."""
-    return Lambda(tuple(parameters), t)

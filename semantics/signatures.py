@@ -20,7 +20,6 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
 from relift.semantics.types import (
     Array,
-    Scalar,
     Tuple,
     Type,
     TypeVariable,
@@ -196,8 +195,3 @@ class Matching:
 
     def _fail(self, message: str) -> None:
         raise IllTyped(f"{self.pattern}: {message}")
-
-
-def scalar_type(t: Type) -> Scalar | None:
-    """`t` when it is a scalar type."""
-    return t if isinstance(t, Scalar) else None
