@@ -136,6 +136,8 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
         form = f"as_{c_type(scalar, width)}(abs({{0}}))"  # abs of an int is unsigned
     if not form.startswith("("):  # a function: all its arguments need one type
         arguments = [spread(e, width) for e in arguments]
+        if needs_halves(function, width):
+            form = f"{halves_name(function, scalar)}({', '.join(f'{{{i}}}' for i in range(len(arguments)))})"
     return CExpression(form.format(*(e.text for e in arguments)), scalar, width)
 
 
@@ -146,7 +148,7 @@ def _select(
         x, y = spread(x, width), spread(y, width)
         return CExpression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
     mask = as_mask(condition, i64 if x.scalar in (f64, i64) else i32)
-    text = f"select({spread(y, width).text}, {spread(x, width).text}, {mask.text})"
+    text = f"({mask.text} ? {spread(x, width).text} : {spread(y, width).text})"
     return CExpression(text, x.scalar, width)
 
 
@@ -175,6 +177,46 @@ def extreme_name(function: str, scalar: Scalar, width: int | None) -> str:
 def extreme_definition(function: str, scalar: Scalar, width: int | None) -> str:
     """The C definition of `extreme_name`: OpenCL's own fmin and fmax drop NaN, NumPy's keep it."""
     t, sign = c_type(scalar, width), _EXTREMES[function][0]
-    first = f"x {sign} y || x != x" if width is None else f"(x {sign} y) | (x != x)"
-    body = f"{first} ? x : y" if width is None else f"select(y, x, {first})"
+    either = "||" if width is None else "|"
+    body = f"(x {sign} y) {either} (x != x) ? x : y"
     return f"{t} {extreme_name(function, scalar, width)}({t} x, {t} y) {{\n  return {body};\n}}"
+
+
+WIDEST = 16
+
+
+def needs_halves(function: str, width: int | None) -> bool:
+    """Whether a function of OpenCL's library is called on each half of its vectors.
+
+    PoCL 3.0 aborts in its library on vectors of 16 where it takes the processor for one without AVX-512.
+    """
+    return width == WIDEST and not (
+        function in _EXTREMES or SCALAR_FUNCTIONS[function].c.startswith("(")
+    )
+
+
+def halves_name(function: str, scalar: Scalar) -> str:
+    """The C name of a library function on the widest vectors, half by half."""
+    return f"{function}_{scalar}x{WIDEST}"
+
+
+def halves_definition(function: str, scalar: Scalar, arity: int) -> str:
+    """The C definition of `halves_name`.
+
+    >>> print(halves_definition("sqrt", f32, 1))
+    float16 sqrt_f32x16(float16 x0) {
+      return (float16)(sqrt(x0.lo), sqrt(x0.hi));
+    }
+    """
+    t = c_type(scalar, WIDEST)
+    halves = [
+        apply(
+            function, [CExpression(f"x{i}.{half}", scalar, WIDEST // 2) for i in range(arity)]
+        ).text
+        for half in ("lo", "hi")
+    ]
+    parameters = ", ".join(f"{t} x{i}" for i in range(arity))
+    return (
+        f"{t} {halves_name(function, scalar)}({parameters}) {{\n"
+        f"  return ({t})({', '.join(halves)});\n}}"
+    )

@@ -15,7 +15,10 @@ from relift.compiler.expressions import (
     c_type,
     extreme_definition,
     extreme_name,
+    halves_definition,
+    halves_name,
     lane_of,
+    needs_halves,
     uses_extreme,
 )
 from relift.semantics.terms import UserFunction
@@ -38,6 +41,9 @@ class Functions:
         if uses_extreme(function, result.scalar):
             name = extreme_name(function, result.scalar, result.width)
             self.define(name, extreme_definition(function, result.scalar, result.width))
+        if needs_halves(function, result.width):
+            definition = halves_definition(function, result.scalar, len(arguments))
+            self.define(halves_name(function, result.scalar), definition)
         return result
 
     def call_opaque(

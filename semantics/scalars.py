@@ -81,4 +81,7 @@ _TABLE = (
         "select", 3, lambda c, x, y: x if c else y, "({0} ? {1} : {2})", "select({0}, {1}, {2})"
     ),
 )
+IRRATIONAL = frozenset(f.name for f in _TABLE if f.floats_only) - {"div"}
+"""The functions whose results on rationals need not be rational."""
+
 SCALAR_FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}

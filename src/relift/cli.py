@@ -419,6 +419,7 @@ def _search(
     float_policy: str,
 ) -> Optimized:
     from relift.compiler.devices import describe, find_device
+    from relift.compiler.program import runs
     from relift.egraph.search import optimize as search
 
     if float_policy not in ("reassociate", "exact"):
@@ -432,6 +433,7 @@ def _search(
             device,
             budget=budget,
             top=top,
+            accepts=runs,
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
