@@ -9,7 +9,7 @@ wrap around, where overflow of signed ones means nothing in C and compilers make
 >>> apply("mul", [x, v]).text
 '(x * v)'
 >>> apply("select", [apply("lt", [x, v]), x, v]).text
-'select(v, (float4)(x), (x < v))'
+'((x < v) ? (float4)(x) : v)'
 >>> apply("mul", [CExpression("k", i32), apply("add", [CExpression("k", i32), CExpression("1", i32)])]).text
 'as_int(as_uint(k) * (as_uint(k) + 1u))'
 """
@@ -207,7 +207,7 @@ def _select(
         x, y = spread(x, width), spread(y, width)
         return CExpression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
     mask = as_mask(condition, i64 if x.scalar in (f64, i64) else i32)
-    text = f"select({spread(y, width).text}, {spread(x, width).text}, {mask.text})"
+    text = f"({mask.text} ? {spread(x, width).text} : {spread(y, width).text})"
     return CExpression(text, x.scalar, width)
 
 
@@ -232,13 +232,15 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Definition |
 
     >>> print(definition("minimum", f32, 4).text)
     float4 minimum_f32x4(float4 x, float4 y) {
-      return select(y, x, (x < y) | (x != x));
+      return (x < y) | (x != x) ? x : y;
     }
     >>> definition("minimum", i32, 4) is None
     True
     """
     lines: list[str]
     match function:
+        case _ if width == WIDEST and needs_halves(function, scalar):
+            lines = [_halves(function, scalar)]
         case "minimum" | "maximum" if scalar.is_float:
             lines = _extreme(_EXTREMES[function][0], width)  # fmin and fmax drop NaN
         case "rsqrt":
@@ -259,14 +261,37 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Definition |
     return Definition(name, f"{c_type(result, width)} {name}({parameters}) {{\n{body}\n}}")
 
 
+WIDEST = 16
+"""The widest vectors of OpenCL."""
+
+
+def needs_halves(function: str, scalar: Scalar) -> bool:
+    """Whether a function is called on each half of the widest vectors.
+
+    PoCL 3.0 aborts in its library on vectors of 16 where it takes the processor for one without AVX-512.
+    What is an operator of C, not of its library, is not concerned.
+    """
+    form = SCALAR_FUNCTIONS[function].c
+    is_operator = form is not None and form.startswith("(")
+    return scalar != boolean and not is_operator and function != "select"
+
+
+def _halves(function: str, scalar: Scalar) -> str:
+    names = "xyz"[: SCALAR_FUNCTIONS[function].arity]
+    low, high = (
+        apply(function, [CExpression(f"{x}.{half}", scalar, WIDEST // 2) for x in names])
+        for half in ("lo", "hi")
+    )
+    return f"return ({c_type(low.scalar, WIDEST)})({low.text}, {high.text});"
+
+
 def _one(scalar: Scalar, width: int | None) -> str:
     return spread(literal(Literal(1.0 if scalar.is_float else 1, scalar)), width).text
 
 
 def _extreme(sign: str, width: int | None) -> list[str]:
-    if width is None:
-        return [f"return x {sign} y || x != x ? x : y;"]
-    return [f"return select(y, x, (x {sign} y) | (x != x));"]
+    either = "||" if width is None else "|"
+    return [f"return (x {sign} y) {either} (x != x) ? x : y;"]
 
 
 def _divided(function: str, scalar: Scalar, width: int | None) -> list[str]:

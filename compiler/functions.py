@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from relift.compiler.emitter import c_name
 from relift.compiler.expressions import (
+    WIDEST,
     CExpression,
     apply,
     c_type,
@@ -33,8 +34,10 @@ class Functions:
     def apply(self, function: str, arguments: Sequence[CExpression]) -> CExpression:
         """A function of the table, applied."""
         result = apply(function, arguments)
-        if (own := definition(function, arguments[-1].scalar, result.width)) is not None:
-            self.define(own.name, own.text)
+        widths = (WIDEST // 2, WIDEST) if result.width == WIDEST else (result.width,)
+        for width in widths:  # the widest calls the next for its halves
+            if (own := definition(function, arguments[-1].scalar, width)) is not None:
+                self.define(own.name, own.text)
         return result
 
     def call_opaque(

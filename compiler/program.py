@@ -15,6 +15,7 @@ from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.threads import Threads, number, threads_of
 from relift.semantics.binding import tidy
+from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.printer import show
 from relift.semantics.sizes import Size
@@ -80,6 +81,15 @@ def compile_program(program: Program, *, contract: bool = True) -> Compiled:
     )
     parts = _pragmas(program, functions, contract=contract)
     return Compiled("\n\n".join([*parts, *functions.definitions.values(), *texts]) + "\n", launch)
+
+
+def runs(program: Program) -> bool:
+    """Whether the compiler accepts a low-level program; the search asks it of its candidates."""
+    try:
+        compile_program(program)
+    except (IllTyped, Unsupported):
+        return False
+    return True
 
 
 def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[str]:

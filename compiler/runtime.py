@@ -156,7 +156,7 @@ def _build(context: cl.Context, source: str, options: tuple[str, ...]) -> cl.Pro
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the driver's compiler has to say of good code
-            built: cl.Program = cl.Program(context, source).build(options=list(options))
+            built: cl.Program = cl.Program(context, source).build(options=["-w", *options])
             return built
     except cl.RuntimeError as error:
         kept = Path(tempfile.mkdtemp(prefix="relift-")) / "kernel.cl"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
 from relift.semantics.sizes import Size
-from relift.semantics.terms import Pattern, Term, subterms
+from relift.semantics.terms import Term, subterms
 
 GROUP_LIMIT = 256
 """The largest work-group: every device that we know can run it."""
@@ -112,8 +112,3 @@ def _split_global(lengths: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]
 def describe(used: Mapping[tuple[str, int], object] | frozenset[tuple[str, int]]) -> str:
     """Parallel maps as they are written: `map_wrg(0), map_lcl(0)`."""
     return ", ".join(f"{name}({d})" for name, d in sorted(used))
-
-
-def is_parallel(t: Term) -> bool:
-    """Whether t is a map over work-items or work-groups."""
-    return isinstance(t, Pattern) and isinstance(t, MapGlb | MapWrg | MapLcl)

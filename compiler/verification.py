@@ -8,6 +8,7 @@ on whole numbers small enough that floating point computes with them exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +25,8 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import Program
 from relift.semantics.patterns import Reduce, ReduceSeq
-from relift.semantics.terms import subterms
+from relift.semantics.scalars import IRRATIONAL
+from relift.semantics.terms import Apply, Call, Literal, subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, cells, dimensions
 
 INTERPRETER_LIMIT = 200_000
@@ -171,13 +173,11 @@ def check_derivation(derivation: Derivation, device: str) -> Agreement:
     arrays = whole_inputs(source, seed=0)
     expected = source(*arrays)
     result = compile_program(low)(*arrays, device=device)
-    same = _equal(result, expected)
+    kernel = _agreed("the interpreter", source, result, expected)
     return Agreement(
         "the interpreter, step by step",
-        same,
-        f"{len(small.terms)} programs and the kernel at {at}, exactly"
-        if same
-        else f"the kernel at {at} gives {result!r}, the interpreter {expected!r}",
+        kernel.ok,
+        f"{len(small.terms)} programs, and the kernel at {at}: {kernel.detail}",
     )
 
 
@@ -202,15 +202,15 @@ def differential(
     found = [
         Agreement(
             "the interpreter (low-level term)",
-            _equal(low(*arrays), expected),
+            True,  # or `confirm` had raised
             f"{len(small.terms)} programs at {at}",
         )
     ]
     compiled = compile_program(low)
     for device in devices:
         report(device)
-        same = _equal(compiled(*arrays, device=device), expected)
-        found.append(Agreement(f"the interpreter (kernel on {device})", same, f"at {at}"))
+        result = compiled(*arrays, device=device)
+        found.append(_agreed(f"the interpreter (kernel on {device})", source, result, expected))
     report("race checker")
     races = race_check(compiled, arrays)
     if isinstance(races, NotAvailable):
@@ -224,6 +224,34 @@ def differential(
             )
         )
     return found
+
+
+def _agreed(against: str, source: Program, result: Any, expected: Any) -> Agreement:
+    """Equal to the last bit where every step is exact on whole numbers, else within the rounding."""
+    if not is_exact(source):
+        return _compared(against, result, expected, rounding(source))
+    if _equal(result, expected):
+        return Agreement(against, True, "equal to the last bit")
+    return Agreement(against, False, f"{result!r} instead of {expected!r}")
+
+
+def is_exact(program: Program) -> bool:
+    """Whether floating point computes a program exactly on small whole numbers, in whatever order.
+
+    Division, roots and the like round, and so do constants that are no short binary fractions; what an
+    opaque user function does is not known.
+    """
+    for t, _ in subterms(program.body):
+        match t:
+            case Apply(function) if function == "div" or function in IRRATIONAL:
+                return False
+            case Literal(value) if math.isfinite(value) and not float(value * 16).is_integer():
+                return False
+            case Call():
+                return False
+            case _:
+                pass
+    return True
 
 
 def rounding(program: Program) -> float:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from relift.egraph.search_tier import Bench, check_search
 from relift.rewrites.checking import CheckReport, TierResult, check_rule
 from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.verdicts import Status
 
 TIERS = (1, 2, 3, 5)
 """1 types, 2 random, 3 free symbols, 5 search; the proving tiers 4a and 4b do not exist yet."""
@@ -52,4 +53,5 @@ def search_tier(rule: Rule, bench: Bench) -> TierResult:
     parts = [str(v) for v in (verdict.forward, verdict.backward) if v.searchable]
     if not parts:
         return TierResult(5, "search", "skipped", f"not searchable: {verdict.forward.reason}")
-    return TierResult(5, "search", "ok" if verdict.passed else "refuted", "; ".join(parts))
+    status: Status = "ok" if verdict.passed else "refuted" if verdict.refuted else "skipped"
+    return TierResult(5, "search", status, "; ".join(parts))

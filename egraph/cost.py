@@ -8,7 +8,7 @@ cell for all lanes is a broadcast, anything else is an access per lane.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -159,7 +159,7 @@ class _Walk:
     # ---- structure
 
     @contextmanager
-    def kernel(self) -> Iterator[None]:
+    def kernel(self) -> Generator[None]:
         saved = (self._kernel, self._trips, self._scope)
         self._kernel, self._trips, self._scope = _Kernel(), 1.0, _Scope()
         try:
@@ -169,7 +169,7 @@ class _Walk:
             self._kernel, self._trips, self._scope = saved
 
     @contextmanager
-    def _inside(self, scope: _Scope, trips: float = 1.0) -> Iterator[None]:
+    def _inside(self, scope: _Scope, trips: float = 1.0) -> Generator[None]:
         saved = (self._trips, self._scope)
         self._trips, self._scope = self._trips * trips, scope
         try:

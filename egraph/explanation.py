@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import count, islice
 from typing import Any
 
 from relift.egraph.encoding import Constructor, literal_text
@@ -23,7 +25,7 @@ from relift.egraph.rule_encoding import EncodedRule
 from relift.egraph.saturation import Saturation
 from relift.egraph.snapshot import head
 from relift.rewrites.derivation import Step
-from relift.rewrites.matching import NoMatch, apply_filled
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled
 from relift.rewrites.rule import Rule
 from relift.semantics.binding import Position, binders_at, canonical, substitute
 from relift.semantics.errors import ReliftError
@@ -252,6 +254,7 @@ class Closure:
         self._signatures: dict[tuple[Any, ...], int] = {}
         self._proof: dict[int, _Edge] = {}
         self._pending: list[_Edge] = []
+        self._links: dict[int, list[_Edge]] = {}
 
     def add(self, t: int) -> None:
         """Make a term and all its subterms known."""
@@ -271,8 +274,16 @@ class Closure:
         """Make two terms equal."""
         self.add(source)
         self.add(target)
-        self._pending.append(_Edge(source, target, firing, kind))
-        self._propagate()
+        edge = _Edge(source, target, firing, kind)
+        if self.equal(source, target):
+            self._link(edge)
+        else:
+            self._pending.append(edge)
+            self._propagate()
+
+    def _link(self, edge: _Edge) -> None:
+        self._links.setdefault(edge.source, []).append(edge)
+        self._links.setdefault(edge.target, []).append(_turned(edge))
 
     def equal(self, t: int, u: int) -> bool:
         return self._leader[t] == self._leader[u]
@@ -296,6 +307,7 @@ class Closure:
             small, large = self._leader[edge.source], self._leader[edge.target]
             if small == large:
                 continue
+            self._link(edge)
             if len(self._members[small]) > len(self._members[large]):
                 small, large = large, small
                 edge = _turned(edge)
@@ -316,6 +328,26 @@ class Closure:
             above = self._proof.pop(edge.target, None)
             self._proof[edge.target] = _turned(edge)
             edge = above
+
+    def short_path(self, t: int, u: int) -> list[_Edge]:
+        """A cheapest path from `t` to `u` over all equations; congruences count as two steps."""
+        came: dict[int, _Edge | None] = {}
+        queue: list[tuple[int, int, int, _Edge | None]] = [(0, 0, t, None)]
+        order = count(1)
+        while u not in came:
+            cost, _, node, edge = heappop(queue)
+            if node in came:
+                continue
+            came[node] = edge
+            for link in self._links.get(node, ()):
+                if link.target not in came:
+                    price = cost + (2 if link.kind == "congruence" else 1)
+                    heappush(queue, (price, next(order), link.target, link))
+        path: list[_Edge] = []
+        while (edge := came[u]) is not None:
+            path.append(edge)
+            u = edge.source
+        return path[::-1]
 
     def path(self, t: int, u: int) -> list[_Edge]:
         """The edges of the proof forest from `t` to `u`."""
@@ -347,13 +379,17 @@ class _Move:
     edge: _Edge
 
 
+class _Circular(Exception):
+    """A short path would rest on itself."""
+
+
 class Explainer:
     """Answers how a member of the root class follows from the program, from one saturation."""
 
     def __init__(self, saturation: Saturation, rounds: int = 3, most: int = 200_000) -> None:
         self.snapshot = saturation.snapshot
         self.rules = saturation.request.rules
-        self.policy = saturation.request.policy
+        self.policy: FloatPolicy = saturation.request.policy
         self.encoded = saturation.rules
         self.rounds, self.most = rounds, most
         names = self.snapshot.names
@@ -390,10 +426,16 @@ class Explainer:
                 self._close()
             if not self.closure.equal(start, goal):
                 raise Unexplained("the log of the search does not lead to this term")
-        moves = [
-            move for move in self._moves(start, goal, (), frozenset()) if move.edge.kind != "names"
-        ]
-        return self._lay_out(source, start, moves)
+        moves = list(self._moves(start, goal, (), frozenset(), short=False))
+        found = self._lay_out(source, start, moves)
+        try:
+            other = self._moves(start, goal, (), frozenset(), short=True)
+            fewer = list(islice(other, len(moves)))
+        except _Circular:
+            return found
+        if len(fewer) == len(moves):
+            return found
+        return min(self._lay_out(source, start, fewer), found, key=len)
 
     # ---- the log as equations
 
@@ -604,14 +646,26 @@ class Explainer:
     # ---- the list of steps
 
     def _moves(
-        self, t: int, u: int, position: Position, open_goals: frozenset[tuple[int, int]]
+        self,
+        t: int,
+        u: int,
+        position: Position,
+        open_goals: frozenset[tuple[int, int]],
+        *,
+        short: bool,
     ) -> Iterator[_Move]:
-        """The rule steps from `t` to `u`, both at `position`, depth first."""
+        """The rule steps from `t` to `u`, both at `position`, depth first.
+
+        The proof forest always has an answer.  A `short` path may use a congruence that rests on the very
+        equation it is to show; then this raises `_Circular`.
+        """
         if t == u:
             return
-        assert (t, u) not in open_goals, "cannot happen: a congruence rests on itself"
+        if (t, u) in open_goals:
+            raise _Circular
         inside = open_goals | {(t, u)}
-        for edge in self.closure.path(t, u):
+        path = self.closure.short_path(t, u) if short else self.closure.path(t, u)
+        for edge in path:
             if edge.kind == "congruence":
                 c = self.snapshot.constructors[self.ground.labels[edge.source][0]]
                 for i, a, b in zip(
@@ -620,8 +674,9 @@ class Explainer:
                     self.ground.children[edge.target],
                     strict=True,
                 ):
-                    yield from self._moves(a, b, (*position, c.slots[i].place), inside)
-            else:
+                    place = c.slots[i].place
+                    yield from self._moves(a, b, (*position, place), inside, short=short)
+            elif edge.kind != "names":
                 yield _Move(position, edge)
 
     def _lay_out(self, source: Term, start: int, moves: Iterable[_Move]) -> tuple[Step, ...]:

@@ -32,7 +32,7 @@ from relift.semantics import patterns
 from relift.semantics.binding import Position
 from relift.semantics.device import DeviceDescription
 from relift.semantics.terms import Pattern, Term
-from relift.semantics.types import Array, Type, cells
+from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
 
 
 class Want(Enum):
@@ -122,6 +122,18 @@ _INVERTIBLE: tuple[type[Pattern], ...] = (
 _PRIVATE_CELLS = 64
 
 
+def _holds_vectors(t: Type) -> bool:
+    match t:
+        case Vector():
+            return True
+        case Array(element, _):
+            return _holds_vectors(element)
+        case Tuple(parts):
+            return any(map(_holds_vectors, parts))
+        case Scalar() | TypeVariable():
+            return False
+
+
 class Extractor:
     """Answers states over one snapshot; `width` plans are kept for each state."""
 
@@ -156,7 +168,9 @@ class Extractor:
         return float(t.length.constant or 0)
 
     def options(self, state: State) -> Iterator[_Option]:
-        """All ways to answer a state."""
+        """All ways to answer a state; inside a lane there are no vectors."""
+        if state.place is Place.LANE and _holds_vectors(self._type(state.eclass)):
+            return
         for node in self.snapshot.nodes(state.eclass):
             match state.want:
                 case Want.VIEW | Want.LAYOUT:

@@ -140,7 +140,9 @@ class _Encoder:
     def __init__(
         self, rule: Rule, direction: Direction, policy: FloatPolicy, without: frozenset[str]
     ) -> None:
-        self.rule, self.direction, self.policy, self.without = rule, direction, policy, without
+        self.rule, self.without = rule, without
+        self.direction: Direction = direction
+        self.policy: FloatPolicy = policy
         self.left, self.right = rule.side(direction)
         self.label = rule.name if direction == "forward" else rule.name + "_backward"
         self.sizes = Equations()

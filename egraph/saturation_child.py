@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-SETTLE_ROUNDS = 12
+SETTLE_ROUNDS = 40
 """How often analysis, substitution and normalising rules alternate before an iteration goes on."""
 
 
@@ -117,9 +117,13 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
         graph.run("(run-schedule (saturate (run analysis)))")
 
     def report(stage: str, iteration: int, data: bool) -> None:
-        message = {"stage": stage, "iteration": iteration, "nodes": graph.nodes()}
-        message["seconds"] = time.monotonic() - started
-        message["data"] = graph.dump() if data else None
+        message: dict[str, Any] = {
+            "stage": stage,
+            "iteration": iteration,
+            "nodes": graph.nodes(),
+            "seconds": time.monotonic() - started,
+            "data": graph.dump() if data else None,
+        }
         send(out, message)
 
     settle()

@@ -99,9 +99,12 @@ def optimize(
     memory_mb: int = 2_000,
     top: int = 1,
     float: FloatPolicy = "reassociate",
+    accepts: Callable[[Program], bool] = lambda _: True,
     progress: Callable[[str, int, float], None] | None = None,
 ) -> Optimized:
     """The best low-level programs that the rules reach, at the given sizes, for a device.
+
+    Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
 
     `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
     returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found.
@@ -125,15 +128,14 @@ def optimize(
     for candidate in Extractor(saturation.snapshot, device).candidates(float, most=32):
         low = Program(source.name, source.parameters, candidate.low)
         found.append((estimate(low, device), candidate))
-    if not found:
-        raise NoProgram(
-            f"no program that OpenCL can run was found for {source.name} ({saturation.stopped}); "
-            "give the search a larger budget, or store an intermediate array with to_global"
-        )
     found.sort(key=_rank)
     explainer = Explainer(saturation)
     results: list[Found] = []
-    for cost, candidate in found[:top]:
+    for cost, candidate in found:
+        if len(results) == top:
+            break
+        if not accepts(Program(source.name, source.parameters, candidate.low)):
+            continue
         steps = [step for step, _ in prepared]
         steps += explainer.explain(start.body, candidate.high)
         derivation = _lowered(program, sizes or {}, steps, candidate, float)
@@ -141,6 +143,11 @@ def optimize(
             Found(
                 Program(source.name, source.parameters, tidy(derivation.result)), cost, derivation
             )
+        )
+    if not results:
+        raise NoProgram(
+            f"no program that OpenCL can run was found for {source.name} ({saturation.stopped}); "
+            "give the search a larger budget, or store an intermediate array with to_global"
         )
     return Optimized(
         source,

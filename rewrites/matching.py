@@ -122,10 +122,9 @@ def match(rule: Rule, pattern: Term, t: Term, choices: Mapping[str, int]) -> Fil
     missing = [n for n in rule.sizes if n not in filling.sizes]
     if missing:
         raise NoMatch(f"{rule.name}: size {missing[0]} is not determined; choose it")
-    for metavariable, bound in matcher.postponed:
-        if metavariable.name not in filling.functions:
-            raise NoMatch(f"{rule.name}: {metavariable.name} is not determined by this side")
-        del bound
+    for name in matcher.applied_to_terms:
+        if name not in filling.functions:
+            raise NoMatch(f"{rule.name}: {name} is not determined by this side")
     return filling
 
 
@@ -137,7 +136,7 @@ class _Matcher:
         self.sizes = Matching(rule.name)
         self.functions: dict[str, Lambda] = {}
         self.operators: dict[str, Operator] = {}
-        self.postponed: list[tuple[Metavariable, Sequence[Var]]] = []
+        self.applied_to_terms: list[str] = []  # not Miller patterns: checked once all is filled in
         self._type_schema = {name: TypeVariable("?" + name) for name in rule.types}
         self._size_schema = {name: Size.atom("?" + name) for name in rule.sizes}
 
@@ -229,7 +228,7 @@ class _Matcher:
         self.sizes.match(self.schema(p.type), t.type, p.name)
         bound = [Var(name, names[name].type) for name in names]
         if not is_miller(p, bound):
-            self.postponed.append((p, bound))
+            self.applied_to_terms.append(p.name)
             return
         parameters = tuple(names[u.name] for u in p.arguments if isinstance(u, Var))
         allowed = {x.name for x in parameters}

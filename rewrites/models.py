@@ -26,6 +26,7 @@ from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Counterexample
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import Exact, Value, World
+from relift.semantics.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
 from relift.semantics.types import (
     Array,
@@ -138,14 +139,19 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
 
 
 class Arithmetic(Exact):
-    """Exact numbers; where a scalar function has no value, there is no model."""
+    """Exact numbers, and double precision for the functions that leave the rationals.
+
+    Where a scalar function has no value, there is no model.
+    """
 
     def function(self, name: str) -> Callable[..., Value]:
-        meaning = super().function(name)
+        exact, meaning = super().function(name), SCALAR_FUNCTIONS[name].meaning
 
         def guarded(*arguments: Value) -> Value:
             try:
-                return meaning(*arguments)
+                if name in IRRATIONAL:
+                    return float(meaning(*map(np.float64, arguments)))
+                return exact(*arguments)
             except (Undefined, ArithmeticError, TypeError):
                 raise NoModel from None
 
@@ -189,14 +195,12 @@ class Model:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Equality of values; NaN equals itself."""
+    """Equality of values: exact, but up to rounding for floats, whose NaN equals itself."""
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(equal, left, right))
-    return bool(left == right) or (_is_nan(left) and _is_nan(right))
-
-
-def _is_nan(value: Value) -> bool:
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+    if isinstance(left, float) or isinstance(right, float):
+        return bool(np.isclose(float(left), float(right), 1e-9, 1e-9, equal_nan=True))
+    return bool(left == right)
 
 
 def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:

@@ -30,7 +30,7 @@ from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKin
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     BinaryOperator,
-    Lambda,
+    Combine,
     Metavariable,
     Operator,
     OperatorMetavariable,
@@ -285,8 +285,8 @@ def named_sizes(t: Term) -> list[Size]:
                 if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
                     found += operator_widths(value)
             return found
-        case _ if hasattr(t, "operator"):
-            return operator_widths(t.operator)
+        case Combine(operator):
+            return operator_widths(operator)
         case _:
             return []
 
@@ -308,8 +308,3 @@ def is_miller(t: Metavariable, bound: Sequence[Var]) -> bool:
     return len(names) == len(t.arguments) == len(set(names)) and {x.name for x in bound} >= set(
         names
     )
-
-
-def as_function(t: Term, parameters: Sequence[Var] = ()) -> Lambda:
-    """What a metavariable stands for: a function of its parameters (data: of none)."""
-    return Lambda(tuple(parameters), t)

@@ -7,6 +7,7 @@ Relift itself is an `AssertionError`, never one of these.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from functools import cache
 from pathlib import Path
@@ -43,13 +44,11 @@ class Unsupported(ReliftError):
 
 def callers_line() -> str | None:
     """`file:line` of the innermost frame outside Relift and the standard library, or None."""
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if not _is_ours(file):
             return f"{file}:{frame.f_lineno}"
-        if frame.f_back is None:
-            return None
         frame = frame.f_back
     return None
 

@@ -8,6 +8,7 @@ and then run: slow beside compiled code, and obviously the definition.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relift.semantics.errors import Undefined
-from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -64,12 +65,26 @@ class Numeric:
 
 
 class Exact(Numeric):
-    """Exact integers and rationals, whatever the type says."""
+    """Exact integers and rationals, whatever the type says.
+
+    Functions that leave the rationals (`sqrt`, `exp`, ...) are uninterpreted: each argument gets a rational
+    of its own.  No rule knows more of them than that equal arguments give equal results.
+    """
+
+    def function(self, name: str) -> Callable[..., Value]:
+        if name not in IRRATIONAL:
+            return super().function(name)
+
+        def uninterpreted(*arguments: Value) -> Value:
+            digest = hashlib.sha256(repr((name, *map(Fraction, arguments))).encode()).digest()
+            return Fraction(int.from_bytes(digest[:4], "big"), 1 << 16)
+
+        return uninterpreted
 
     def literal(self, value: float, t: Type) -> Value:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Undefined(f"{value} is not an exact number")
-        return value if isinstance(value, int) else Fraction(value)
+        if isinstance(value, int) or not math.isfinite(value):
+            return value  # an infinity compares with rationals as it should
+        return Fraction(value)
 
 
 DTYPES: dict[str, np.dtype[Any]] = {

@@ -7,6 +7,9 @@ their algorithmic counterpart means: where something is computed or stored chang
 Sources: LIFT (CGO'17) section 3; RISE where it is more exact (a window ends at the end, chunks divide).
 """
 
+# pyright: reportUnboundVariable=false
+# (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
+
 from __future__ import annotations
 
 from collections.abc import Callable

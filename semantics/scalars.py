@@ -265,6 +265,9 @@ _TABLE = (
     _called("i32", 1, None, _TO_INTEGER.format("i32"), _to_integer(np.int32), "scalars", result="i32"),
     _called("i64", 1, None, _TO_INTEGER.format("i64"), _to_integer(np.int64), "scalars", result="i64"),
 )  # fmt: skip
+IRRATIONAL = frozenset(f.name for f in _TABLE if f.on == "floats") - {"ceil", "div", "floor", "fma"}
+"""The functions whose results on rationals need not be rational."""
+
 SCALAR_FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}
 CONVERSIONS = ("f32", "f64", "i32", "i64")
 """The functions that turn a scalar of any type into one of the type they are called after."""

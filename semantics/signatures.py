@@ -20,7 +20,6 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
 from relift.semantics.types import (
     Array,
-    Scalar,
     Tuple,
     Type,
     TypeVariable,
@@ -140,7 +139,9 @@ class Matching:
             case Tuple(parts), Tuple(others) if len(parts) == len(others):
                 for part, other in zip(parts, others, strict=True):
                     self.match(part, other, what)
-            case _ if schema != actual:
+            case _:
+                if schema == actual:
+                    return
                 wanted = str(self.apply(schema)).replace("?", "")
                 self._fail(f"{what} must be of the form {wanted}, but has type {actual}")
 
@@ -194,8 +195,3 @@ class Matching:
 
     def _fail(self, message: str) -> None:
         raise IllTyped(f"{self.pattern}: {message}")
-
-
-def scalar_type(t: Type) -> Scalar | None:
-    """`t` when it is a scalar type."""
-    return t if isinstance(t, Scalar) else None

@@ -1,7 +1,9 @@
 """Sizes: polynomials with integer coefficients in named naturals, always in canonical form.
 
-Equality of sizes is equality of polynomials, so it is decided; division is exact or refused.  The same
-polynomials serve as index expressions, whose atoms may be more than names (see `indices`).
+Equality of sizes is equality of polynomials, so it is decided; division is exact or refused.  That m divides
+n is said by what n is, `n = k * m` (or `nat("n", multiple_of=m)`), and that n is at least 4 by its name,
+`nat("n", least=4)`; nothing else is assumed.  The same polynomials serve as index expressions, whose atoms
+may be more than names: quotients, min and max of clamped indices (see `indices`).  No type needs those.
 
 >>> n, m = nat("n"), nat("m")
 >>> (n + 1) * m - m
@@ -12,12 +14,16 @@ n + 2
 Traceback (most recent call last):
     ...
 relift.semantics.errors.IllTyped: n + 1 is not divisible by m for every size; write it as a multiple of m
+>>> nat("n", multiple_of=m) // m
+n_by_m
 """
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Hashable, Mapping
-from typing import Self, TypeAlias
+from typing import NoReturn, Self, TypeAlias
 
 from relift.semantics.errors import IllTyped
 
@@ -62,7 +68,7 @@ class Size:
         """The constant `value`, or `value` itself when it is a size already."""
         if isinstance(value, Size):
             return value
-        if isinstance(value, bool) or not isinstance(value, int):
+        if type(value) is not int:  # a truth value is an int to Python, but no size
             raise IllTyped(f"a size is a whole number or rl.nat(...), not {value!r}")
         return Size({(): value})
 
@@ -97,6 +103,41 @@ class Size:
         return Size(terms)
 
     __rmul__ = __mul__
+
+    def __pow__(self, power: int) -> Size:
+        if not isinstance(power, int) or power < 0:
+            raise IllTyped(f"the power of a size is a whole number, 0 or more, not {power!r}")
+        result = Size.of(1)
+        for _ in range(power):
+            result = result * self
+        return result
+
+    def __truediv__(self, other: object) -> NoReturn:
+        raise IllTyped(f"sizes divide exactly or not at all; write ({self}) // {other}")
+
+    def __mod__(self, other: object) -> NoReturn:
+        raise IllTyped(
+            f"sizes have no remainder; make {self} a multiple, such as {other} * rl.nat('k')"
+        )
+
+    def __lt__(self, other: object) -> NoReturn:
+        raise IllTyped(
+            f"whether {self} < {other} is not known while a program is traced; "
+            "state it with rl.nat(name, least=...)"
+        )
+
+    def __gt__(self, other: object) -> NoReturn:
+        raise IllTyped(
+            f"whether {self} > {other} is not known while a program is traced; "
+            "state it with rl.nat(name, least=...)"
+        )
+
+    __le__, __ge__ = __lt__, __gt__
+
+    def __index__(self) -> int:
+        if self.constant is None:
+            raise IllTyped(f"the size {self} has no number while a program is traced; use map")
+        return self.constant
 
     def __floordiv__(self, other: SizeLike) -> Size:
         """Exact division; raises `IllTyped` when `other` does not divide `self` as a polynomial."""
@@ -157,7 +198,7 @@ class Size:
         """The value of a size without atoms, else None."""
         if not self.terms:
             return 0
-        return self.terms[()] if self.terms.keys() == {()} else None
+        return self.terms[()] if len(self.terms) == 1 and () in self.terms else None
 
     def substitute(self, values: Mapping[str, Size]) -> Size:
         """Replace names by sizes, all at once."""
@@ -239,19 +280,27 @@ class Size:
 SizeLike: TypeAlias = Size | int
 
 
-def nat(name: str, least: int = 1) -> Size:
+def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Size:
     """A named size of a program, a natural number that is at least `least`.
 
-    >>> nat("n") + nat("n")
-    2*n
+    A multiple of m is m times a size of its own, which is what the program then has instead of `name`.
+
+    >>> nat("n") + nat("n"), nat("n", multiple_of=4)
+    (2*n, 4*n_by_4)
     """
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise IllTyped(f"a size is named like a Python variable, not {name!r}")
-    return Size.atom(Name(name, least))
-
-
-def _atom_text(atom: Atom) -> str:
-    return str(atom)
+    if not isinstance(least, int) or isinstance(least, bool) or least < 0:
+        raise IllTyped(f"the least value of size {name} is a whole number, 0 or more, not {least!r}")
+    if multiple_of is None:
+        return Size.atom(Name(name, least))
+    factor = Size.of(multiple_of)
+    if not factor.surely_at_least(1):
+        raise IllTyped(f"size {name} cannot be a multiple of {factor}, which may be less than 1")
+    if factor.constant is None and least > 1:
+        raise IllTyped(f"size {name}: write {factor} * rl.nat('k', least=...) for a least value")
+    text = re.sub(r"\W+", "_", str(factor)).strip("_")
+    return factor * Size.atom(Name(f"{name}_by_{text}", -(-least // (factor.constant or 1))))
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

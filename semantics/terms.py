@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
-from relift.semantics.types import Array, Tuple, Type, Vector
+from relift.semantics.types import Tuple, Type
 
 if TYPE_CHECKING:
     from relift.semantics.signatures import Signature
@@ -346,8 +346,3 @@ def free_variables(t: Term) -> frozenset[str]:
         else:
             free |= free_variables(child)
     return free
-
-
-def is_array(t: Type) -> bool:
-    """Whether `t` is stored as several cells: an array, or a vector of them."""
-    return isinstance(t, Array | Vector)

@@ -8,7 +8,7 @@ written.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
@@ -40,7 +40,7 @@ _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", defa
 
 
 @contextmanager
-def scope(names: Sequence[str]) -> Iterator[None]:
+def scope(names: Sequence[str]) -> Generator[None]:
     """Names that lambdas traced inside may not reuse."""
     token = _names_in_scope.set(_names_in_scope.get() + tuple(names))
     try:
@@ -95,6 +95,8 @@ def scalar(name: str, *arguments: Any) -> Term:
         raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     terms = [as_term(a, common) for a in compared]
     for t in terms:
+        if not isinstance(t.type, Scalar):
+            raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")
         if t.type != common:
             raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
     match function.on:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from relift.semantics import binding, interpreter, language, printer, signatures, terms, types
+from relift.semantics import binding, language, printer, signatures, terms, types
 from relift.semantics.interpreter import Exact, World, evaluate
 from relift.semantics.parser import parse_term
 from relift.semantics.sizes import Size
@@ -30,8 +30,9 @@ def interpret(text: str, **inputs: Any) -> Any:
 @pytest.fixture(autouse=True)
 def doctest_names(doctest_namespace: dict[str, Any]) -> None:
     """The vocabulary of the language, and two helpers that read a printed term."""
-    for module in (types, terms, signatures, interpreter, binding, language, printer):
+    for module in (types, terms, signatures, binding, language, printer):
         public = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
         doctest_namespace.update({name: getattr(module, name) for name in public})
+    doctest_namespace.update({"Exact": Exact, "World": World, "evaluate": evaluate})
     doctest_namespace["interpret"] = interpret
     doctest_namespace["parse"] = lambda text, **names: parse_term(text, names)

@@ -17,6 +17,7 @@ This module and `cli` are the facade: they name what the parts define and hold n
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from relift.rewrites.rule import (
@@ -29,6 +30,7 @@ from relift.rewrites.rule import (
     rule,
     type_variables,
 )
+from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
 from relift.semantics.language import (
     Program,
@@ -99,7 +101,7 @@ if TYPE_CHECKING:
     from relift.compiler.devices import devices
     from relift.compiler.program import compile_program as compile
     from relift.egraph.checking import check
-    from relift.egraph.search import optimize
+    from relift.egraph.search import Optimized
 
 __version__ = "0.1.0"
 
@@ -108,8 +110,20 @@ _LATE = {
     "check": ("relift.egraph.checking", "check"),
     "compile": ("relift.compiler.program", "compile_program"),
     "devices": ("relift.compiler.devices", "devices"),
-    "optimize": ("relift.egraph.search", "optimize"),
 }
+
+
+def optimize(
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    target: str | DeviceDescription = "cpu",
+    **options: Any,
+) -> Optimized:
+    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`."""
+    from relift.compiler.program import runs
+    from relift.egraph.search import optimize as search
+
+    return search(program, sizes, target, accepts=runs, **options)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,8 +72,9 @@ def main() -> None:
     except ReliftError as error:
         _fail(str(error), 2)
     except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error of click's
-            _fail(error.format_message(), 2)
+        usage = getattr(error, "format_message", None)  # what click's usage errors have
+        if usage is not None:
+            _fail(usage(), 2)
         if os.environ.get("RELIFT_TRACEBACK"):
             raise
         _fail(
@@ -418,6 +419,7 @@ def _search(
     float_policy: str,
 ) -> Optimized:
     from relift.compiler.devices import describe, find_device
+    from relift.compiler.program import runs
     from relift.egraph.search import optimize as search
 
     if float_policy not in ("reassociate", "exact"):
@@ -431,6 +433,7 @@ def _search(
             device,
             budget=budget,
             top=top,
+            accepts=runs,
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
@@ -472,7 +475,7 @@ def _print_json(value: Any) -> None:
 
 
 @contextmanager
-def _progress(title: str) -> Iterator[Callable[[str], None]]:
+def _progress(title: str) -> Generator[Callable[[str], None]]:
     """A line on standard error that says what goes on, where a person is watching."""
     from rich.console import Console
 

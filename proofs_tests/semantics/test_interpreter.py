@@ -1,0 +1,210 @@
+"""The meaning of every pattern against a NumPy formulation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
+
+from proofs_tests.strategies import INPUTS, integers_of, programs
+from relift.semantics import language as rl
+from relift.semantics.errors import Undefined
+from relift.semantics.instantiation import at_sizes
+from relift.semantics.interpreter import (
+    Exact,
+    World,
+    evaluate,
+    fits,
+    from_numpy,
+    to_numpy,
+)
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.sizes import Size
+from relift.semantics.terms import Input, Pattern, Term, subterms
+from relift.semantics.types import Type, f32, i32, nat, tup
+
+V, M = i32[6], i32[4, 6]
+Build = Callable[..., Term]
+
+CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
+    ("map", (V,), lambda x: rl.map(lambda a: a * a + 1, x), lambda x: x * x + 1),
+    ("map", (M,), lambda x: rl.map(rl.reduce(rl.add, 0), x), lambda x: x.sum(axis=1)),
+    ("zip", (V, V), lambda x, y: rl.map(lambda p: p[0] - p[1], rl.zip(x, y)), np.subtract),
+    (
+        "zip",
+        (V, V, V),
+        lambda x, y, z: rl.map(lambda p: p[0] * p[1] + p[2], rl.zip(x, y, z)),
+        lambda x, y, z: x * y + z,
+    ),
+    ("reduce", (V,), lambda x: rl.reduce(rl.add, 5, x), lambda x: 5 + x.sum()),
+    (
+        "reduce_seq",
+        (V,),
+        lambda x: rl.reduce_seq(lambda acc, a: acc * 2 + a, 1, x),
+        lambda x: np.polyval(np.concatenate([[1], x]), 2),
+    ),
+    ("split", (V,), lambda x: rl.split(2, x), lambda x: x.reshape(3, 2)),
+    ("join", (M,), rl.join, np.ravel),
+    ("transpose", (M,), rl.transpose, np.transpose),
+    ("slide", (V,), lambda x: rl.slide(3, 1, x), lambda x: sliding_window_view(x, 3)),
+    ("slide", (V,), lambda x: rl.slide(2, 2, x), lambda x: sliding_window_view(x, 2)[::2]),
+    (
+        "pad_clamp",
+        (V,),
+        lambda x: rl.pad(2, 1, rl.clamp, x),
+        lambda x: np.pad(x, (2, 1), mode="edge"),
+    ),
+    (
+        "pad_constant",
+        (V,),
+        lambda x: rl.pad(1, 2, 9, x),
+        lambda x: np.pad(x, (1, 2), constant_values=9),
+    ),
+    ("take", (V,), lambda x: rl.take(4, x), lambda x: x[:4]),
+    ("drop", (V,), lambda x: rl.drop(4, x), lambda x: x[4:]),
+    ("at", (M,), lambda x: x[2], lambda x: x[2]),
+    ("repeat", (V,), lambda x: rl.repeat(3, x), lambda x: np.tile(x, (3, 1))),
+    ("map_seq", (V,), lambda x: rl.map_seq(lambda a: -a, x), np.negative),
+    ("map_glb", (V,), lambda x: rl.map_glb(0)(lambda a: -a, x), np.negative),
+    ("map_lcl", (M,), lambda x: rl.map_wrg(0)(rl.map_lcl(0)(lambda a: a + a), x), lambda x: 2 * x),
+    ("map_wrg", (M,), lambda x: rl.map_wrg(1)(lambda r: r[0], x), lambda x: x[:, 0]),
+    ("to_global", (V,), rl.to_global, lambda x: x),
+    ("to_local", (V,), rl.to_local, lambda x: x),
+    ("to_private", (V,), rl.to_private, lambda x: x),
+    (
+        "map_vec",
+        (V,),
+        lambda x: rl.as_scalar(rl.map(lambda v: rl.map_vec(lambda a: 3 * a, v), rl.as_vector(2, x))),
+        lambda x: 3 * x,
+    ),
+    (
+        "as_vector",
+        (V,),
+        lambda x: rl.as_scalar(
+            rl.repeat(1, rl.reduce(rl.vectorize(3, rl.add), rl.splat(3, 0), rl.as_vector(3, x)))
+        ),
+        lambda x: x.reshape(2, 3).sum(axis=0),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("inputs", "build", "reference"),
+    [case[1:] for case in CASES],
+    ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)],
+)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_pattern_means_what_numpy_computes(
+    inputs: tuple[Type, ...], build: Build, reference: Callable[..., Any], data: st.DataObject
+) -> None:
+    """On whole numbers, a pattern and its NumPy formulation give the same array."""
+    arrays = [np.array(data.draw(integers_of(t, {})), dtype=np.int32) for t in inputs]
+    parameters = [Input(f"x{i}", t) for i, t in enumerate(inputs)]
+    term = build(*parameters)
+    world = World(
+        inputs={p.name: from_numpy(a, p.type) for p, a in zip(parameters, arrays, strict=True)}
+    )
+
+    np.testing.assert_array_equal(to_numpy(evaluate(term, world), term.type), reference(*arrays))
+
+
+def test_every_pattern_is_compared() -> None:
+    """No pattern of the language lacks a case above."""
+    inputs = {case[0] for case in CASES}
+    for _, types, build, _ in CASES:
+        term = build(*(Input(f"x{i}", t) for i, t in enumerate(types)))
+        inputs |= {t.name for t, _ in subterms(term) if isinstance(t, Pattern)}
+
+    assert inputs == PATTERNS.keys()
+
+
+@settings(max_examples=100)
+@given(programs(), st.data())
+def test_values_have_the_shape_of_their_type(t: Term, data: st.DataObject) -> None:
+    """Typing tells the truth about lengths: the value of a random program fits its type."""
+    sizes = {"n": data.draw(st.integers(1, 3)), "m": data.draw(st.integers(1, 3))}
+    inputs = {name: data.draw(integers_of(of, sizes)) for name, of in INPUTS.items()}
+    world = World(sizes=sizes, inputs=inputs, domain=Exact())
+
+    assert fits(evaluate(t, world), t.type, world.size)
+
+
+@settings(max_examples=60)
+@given(programs(), st.data())
+def test_giving_sizes_first_or_last_is_the_same(t: Term, data: st.DataObject) -> None:
+    """`at_sizes` retypes a program; its value is that of the symbolic program in a world of these sizes."""
+    sizes = {"n": data.draw(st.integers(1, 3)), "m": data.draw(st.integers(1, 3))}
+    inputs = {name: data.draw(integers_of(of, sizes)) for name, of in INPUTS.items()}
+    concrete = at_sizes(t, {name: Size.of(value) for name, value in sizes.items()})
+    symbolic = World(sizes=sizes, inputs=inputs, domain=Exact())
+
+    assert evaluate(concrete, World(inputs=inputs, domain=Exact())) == evaluate(t, symbolic)
+
+
+def test_a_chunk_of_nothing_is_undefined() -> None:
+    """A symbolic chunk size that turns out to be 0 stops the interpreter."""
+    k, m = Size.atom("k"), Size.atom("m")
+    t = rl.split(m, Input("xs", i32[k * m]))
+
+    with pytest.raises(Undefined, match="split: m must be at least 1, but is 0"):
+        evaluate(t, World(sizes={"k": 2, "m": 0}, inputs={"xs": []}))
+
+
+def test_traced_user_functions_mean_their_body() -> None:
+    """A user function that calls functions of the language is interpreted by its traced body."""
+
+    @rl.userfun
+    def positive(x: f32) -> f32:  # type: ignore[valid-type]
+        return rl.maximum(x, 0.0)
+
+    xs = Input("xs", f32[2])
+    world = World(inputs={"xs": [np.float32(-1), np.float32(2)]})
+
+    assert evaluate(rl.map(positive, xs), world) == [0, 2]
+
+
+def test_opaque_user_functions_mean_their_twin() -> None:
+    """A user function in C is interpreted by the Python function beside it."""
+
+    @rl.userfun(c="return x * x;")
+    def square(x: i32) -> i32:  # type: ignore[valid-type]
+        return x * x
+
+    xs = Input("xs", i32[2])
+
+    assert evaluate(rl.map(square, xs), World(inputs={"xs": [3, 4]}, domain=Exact())) == [9, 16]
+
+
+n, m = nat("n"), nat("m")
+
+
+@rl.program
+def swap(pairs: tup(f32, i32)[n], offset: tup(f32, i32)):  # type: ignore[valid-type,no-untyped-def]
+    """The components of each pair, swapped, and one pair that is added."""
+    return rl.map(lambda p: (p[1] + offset[1], p[0] + offset[0]), pairs)
+
+
+def test_tuples_go_in_and_out_as_columns() -> None:
+    """An array of tuples is a tuple of NumPy arrays, on both sides of a program."""
+    result = swap((np.float32([1, 2]), np.int32([3, 4])), (np.float32(0.5), np.int32(10)))
+
+    assert isinstance(result, tuple)
+    np.testing.assert_array_equal(result[0], np.int32([13, 14]))
+    np.testing.assert_array_equal(result[1], np.float32([1.5, 2.5]))
+    assert [column.dtype for column in result] == [np.int32, np.float32]
+
+
+@pytest.mark.parametrize("t", [tup(f32, i32)[3, 2], tup(f32[2], i32)[3], tup(f32, i32[2])], ids=str)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_numpy_values_survive_the_way_there_and_back(t: Type, data: st.DataObject) -> None:
+    """Nested lists to NumPy and back are the same nested lists."""
+    value = data.draw(integers_of(t, {}))
+
+    assert from_numpy(to_numpy(value, t), t) == value

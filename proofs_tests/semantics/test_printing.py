@@ -1,0 +1,97 @@
+"""Printed terms read back as the same terms, in one line and broken over several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proofs_tests.strategies import INPUTS, programs, types
+from relift.rewrites.loading import load_program
+from relift.semantics import language as rl
+from relift.semantics.binding import alpha_equal
+from relift.semantics.errors import IllTyped
+from relift.semantics.parser import names_used, parse_term, parse_type
+from relift.semantics.printer import show
+from relift.semantics.sizes import nat
+from relift.semantics.terms import Input, Term
+from relift.semantics.types import Type, f32
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+SIZES = {name: nat(name) for name in ("n", "m", "k")}
+NAMES: dict[str, Any] = {**SIZES, **{name: Input(name, t) for name, t in INPUTS.items()}}
+n = nat("n")
+xs = Input("xs", f32[n])
+
+
+@pytest.mark.parametrize(
+    "file", [p for p in EXAMPLES if "@rl.program" in p.read_text()], ids=lambda p: p.stem
+)
+@pytest.mark.parametrize("width", [40, 100])
+def test_examples_read_back(file: Path, width: int) -> None:
+    """Every example program is read back from its text."""
+    program = load_program(str(file))
+    names = {**SIZES, **names_used(program.body), **{p.name: p for p in program.parameters}}
+
+    assert alpha_equal(parse_term(show(program.body, width=width), names), program.body)
+
+
+@settings(max_examples=150)
+@given(programs(), st.sampled_from([30, 100]))
+def test_random_programs_read_back(t: Term, width: int) -> None:
+    """The text of any well-typed term denotes that term, with its type."""
+    again = parse_term(show(t, width=width), NAMES)
+
+    assert alpha_equal(again, t)
+    assert again.type == t.type
+
+
+@given(types())
+def test_types_read_back(t: Type) -> None:
+    """The text of any type denotes that type."""
+    assert parse_type(str(t)) == t
+
+
+def test_pipeline_reads_from_left_to_right() -> None:
+    """The other style names the data first and each stage after it."""
+    t = rl.reduce(rl.add, 0.0, rl.map(lambda x: x * x, xs))
+
+    assert show(t, "pipeline") == "xs >> map(lambda x: x * x) >> reduce(add, 0.0)"
+
+
+def test_wide_terms_are_broken_within_the_width() -> None:
+    """A wide term is laid out on lines that fit, one argument to a line."""
+    text = show(rl.zip(rl.map(lambda x: x + 1.0, xs), rl.map(lambda x: x - 1.0, xs)), width=30)
+
+    assert text.splitlines() == [
+        "zip(",
+        "  map(lambda x: x + 1.0, xs),",
+        "  map(lambda x: x - 1.0, xs)",
+        ")",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("map(lambda x: x, zs)", "the name zs means nothing"),
+        ("xs +", "not a term"),
+        ("__import__('os')", "the name __import__ means nothing"),
+        ("[x for x in xs]", "ListComp is not allowed"),
+        ("xs.type", "Attribute is not allowed"),
+    ],
+)
+def test_other_text_is_refused(text: str, message: str) -> None:
+    """What is no term is refused before anything runs."""
+    with pytest.raises(IllTyped, match=message):
+        parse_term(text, {"xs": xs})
+
+
+@pytest.mark.parametrize("text", ["f32[", "f16", "f32[2.5]", "(f32,)"])
+def test_other_types_are_refused(text: str) -> None:
+    """What is no type is refused."""
+    with pytest.raises(IllTyped):
+        parse_type(text)

@@ -1,0 +1,113 @@
+"""Programs that are no examples: every kind of result, type and operator goes through the search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import relift as rl
+from relift.compiler.verification import check_derivation, check_run, random_inputs
+from relift.semantics.language import Program
+
+n, m = rl.nat("n"), rl.nat("m")
+larger = rl.operator(
+    rl.maximum, associative=True, commutative=True, neutral=float("-inf"), name="larger"
+)
+shifted = rl.operator(lambda x, y: x * 2 + y, name="shifted")  # no law at all
+
+
+def largest(x: rl.f32[n]):
+    return rl.reduce(larger, float("-inf"), x)
+
+
+def whole_sum(x: rl.i32[n]):
+    return rl.reduce(rl.add, 0, x)
+
+
+def double_dot(x: rl.f64[n], y: rl.f64[n]):
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+
+def pairs(x: rl.f32[n]):
+    return rl.map(lambda v: (v + 1.0, v * 2.0), x)
+
+
+def without_laws(x: rl.f32[n]):
+    return rl.reduce(shifted, 0.0, x)
+
+
+def scaled_rows(A: rl.f32[n, m]):
+    return rl.map(lambda row: rl.map(lambda v: v / rl.reduce(rl.add, 0.0, row), row), A)
+
+
+def normalised(x: rl.f32[n]):
+    length = rl.sqrt(rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, x)))
+    return rl.map(lambda v: v / length, x)
+
+
+def sum_of_row_maxima(A: rl.f32[n, m]):
+    return rl.reduce(rl.add, 0.0, rl.map(lambda row: rl.reduce(larger, float("-inf"), row), A))
+
+
+def nine_points(A: rl.f32[n, m]):
+    padded = rl.pad(1, 1, rl.clamp, rl.map(rl.pad(1, 1, rl.clamp), A))
+    windows = rl.map(rl.transpose, rl.slide(3, 1, rl.map(rl.slide(3, 1), padded)))
+    return rl.map(lambda row: rl.map(lambda w: rl.reduce(rl.add, 0.0, rl.join(w)), row), windows)
+
+
+def central_differences(x: rl.f32[n]):
+    return rl.map(lambda w: w[2] - w[0], rl.slide(3, 1, rl.pad(1, 1, 0.0, x)))
+
+
+def unfused(x: rl.f32[n]):
+    smooth = rl.map(lambda v: rl.exp(v), x)
+    return rl.map(lambda w: w[0] + w[1], rl.slide(2, 1, rl.pad(0, 1, rl.clamp, smooth)))
+
+
+def odd_product(A: rl.f32[n, m], B: rl.f32[m, n]):
+    return rl.map(
+        lambda row: rl.map(
+            lambda column: rl.reduce(
+                rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column))
+            ),
+            rl.transpose(B),
+        ),
+        A,
+    )
+
+
+def unchanged(x: rl.f32[n]):
+    return x
+
+
+def numbers(a: rl.f32, b: rl.f32):
+    return a * b
+
+
+def sum_and_product(x: rl.f32[n]):
+    return (rl.reduce(rl.add, 0.0, x), rl.reduce(rl.mul, 1.0, x))
+
+
+PROGRAMS: tuple[Callable[..., Any], ...] = (
+    largest, whole_sum, double_dot, pairs, without_laws, scaled_rows, normalised,
+    sum_of_row_maxima, nine_points, central_differences, unfused, odd_product, unchanged, numbers,
+    sum_and_product,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("size", [64, 100])
+def test_found_kernel_agrees(function: Callable[..., Any], size: int) -> None:
+    """The kernel that the search finds agrees with the interpreter at this and at small sizes."""
+    program: Program = rl.program(function)
+    sizes = {name: size if name == "n" else 32 for name in program.sizes}
+    best = rl.optimize(program, sizes)
+    arrays = random_inputs(program.at(sizes), seed=0)
+    result = rl.compile(best.term)(*arrays)
+    checks = check_run(program, arrays, result, program.at(sizes))
+    checks.append(check_derivation(best.derivation, "cpu"))
+
+    assert len(checks) == 2
+    assert all(check.ok for check in checks), "\n".join(check.text() for check in checks)
