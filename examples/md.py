@@ -19,17 +19,26 @@ plus = rl.operator(
 )
 
 
+@rl.userfun
+def strength(near: rl.f32, lj1: rl.f32, lj2: rl.f32) -> rl.f32:
+    """The Lennard-Jones force over the distance, from one over the squared distance."""
+    return near * near * near * near * (lj1 * (near * near * near) - lj2)
+
+
+@rl.userfun
+def within(squared: rl.f32, cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32) -> rl.f32:
+    """The same from the squared distance; 0 beyond the cutoff and for atoms at one place."""
+    acts = (squared < cutoff) & (squared > 0.0)
+    return rl.select(acts, strength(1.0 / rl.select(acts, squared, 1.0), lj1, lj2), 0.0)
+
+
 @rl.program
 def md(atoms: place[n], neighbours: place[n, k], cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32):
-    """Forces of the neighbours nearer than the square root of `cutoff`; atoms at one place do not act."""
+    """The sum of the forces of the neighbours whose squared distance is less than `cutoff`."""
 
     def force(p, q):
         x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
-        squared = x * x + y * y + z * z
-        acts = (squared < cutoff) & (squared > 0.0)
-        near = 1.0 / rl.select(acts, squared, 1.0)
-        sixth = near * near * near
-        s = rl.select(acts, near * sixth * (lj1 * sixth - lj2), 0.0)
+        s = within(x * x + y * y + z * z, cutoff, lj1, lj2)
         return (x * s, y * s, z * s)
 
     def total(a):
@@ -40,9 +49,9 @@ def md(atoms: place[n], neighbours: place[n, k], cutoff: rl.f32, lj1: rl.f32, lj
 
 @md.gold
 def with_numpy(atoms, neighbours, cutoff, lj1, lj2):
-    gaps = np.stack(atoms)[:, :, None].astype(np.float64) - np.stack(neighbours)
+    gaps = np.stack(atoms)[:, :, None] - np.stack(neighbours)
     squared = (gaps**2).sum(axis=0)
     acts = (squared < cutoff) & (squared > 0)
-    near = 1 / np.where(acts, squared, 1)
+    near = 1 / np.where(acts, squared, 1).astype(np.float64)
     s = np.where(acts, near**4 * (lj1 * near**3 - lj2), 0)
     return tuple((gaps * s).sum(axis=2))

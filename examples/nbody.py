@@ -21,14 +21,19 @@ plus = rl.operator(
 )
 
 
+@rl.userfun
+def cube(x: rl.f32) -> rl.f32:
+    """The third power."""
+    return x * x * x
+
+
 @rl.program
 def nbody(bodies: body[n], velocities: vector[n], softening: rl.f32, dt: rl.f32):
     """New bodies and new velocities; `softening` is added to squared distances."""
 
     def pull(p, q):
         x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-        near = 1.0 / rl.sqrt(x * x + y * y + z * z + softening)
-        s = q[3] * (near * near * near)
+        s = q[3] * cube(1.0 / rl.sqrt(x * x + y * y + z * z + softening))
         return (x * s, y * s, z * s)
 
     def acceleration(p):

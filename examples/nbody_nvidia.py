@@ -18,6 +18,12 @@ plus = rl.operator(
 )
 
 
+@rl.userfun
+def cube(x: rl.f32) -> rl.f32:
+    """The third power."""
+    return x * x * x
+
+
 @rl.program
 def nbody_nvidia(
     bodies: body[n], velocities: vector[n], softening: rl.f32, dt: rl.f32, damping: rl.f32
@@ -26,16 +32,19 @@ def nbody_nvidia(
 
     def pull(p, q):
         x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-        near = rl.rsqrt(x * x + y * y + z * z + softening)
-        s = q[3] * (near * near * near)
+        s = q[3] * cube(rl.rsqrt(x * x + y * y + z * z + softening))
         return (x * s, y * s, z * s)
 
-    def moved(p, v):
-        a = rl.reduce(plus, (0.0, 0.0, 0.0), rl.map(lambda q: pull(p, q), bodies))
+    def acceleration(p):
+        return rl.reduce(plus, (0.0, 0.0, 0.0), rl.map(lambda q: pull(p, q), bodies))
+
+    def moved(p, v, a):
         u = tuple((v[i] + a[i] * dt) * damping for i in range(3))
         return ((*(p[i] + u[i] * dt for i in range(3)), p[3]), u)
 
-    return rl.map(lambda b: moved(b[0], b[1]), rl.zip(bodies, velocities))
+    return rl.map(
+        lambda b: moved(b[0], b[1], b[2]), rl.zip(bodies, velocities, rl.map(acceleration, bodies))
+    )
 
 
 @nbody_nvidia.gold

@@ -296,11 +296,7 @@ def from_numpy(array: Any, t: Type) -> Value:
             return tuple(from_numpy(x, part) for x, part in zip(array, parts, strict=True))
         case Array(element, _) | Vector(element, _):
             if isinstance(array, tuple):
-                columns = [
-                    from_numpy(x, Array(part, t.length if isinstance(t, Array) else t.width))
-                    for x, part in zip(array, _tuple_parts(element), strict=True)
-                ]
-                return list(zip(*columns, strict=True))
+                return [from_numpy(_row(array, i), element) for i in range(_rows(array))]
             if isinstance(element, Scalar):
                 return list(np.asarray(array, DTYPES[element.name]))
             return [from_numpy(x, element) for x in array]
@@ -311,33 +307,67 @@ def from_numpy(array: Any, t: Type) -> Value:
 
 
 def to_numpy(value: Value, t: Type) -> Any:
-    """The inverse of `from_numpy`: arrays of scalars become NumPy arrays, arrays of tuples tuples of arrays."""
+    """The inverse of `from_numpy`: arrays of scalars become NumPy arrays, arrays of tuples tuples of arrays.
+
+    An empty array of rows keeps the length of its rows when the type says it as a number.
+    """
     match t:
         case Tuple(parts):
             return tuple(to_numpy(x, part) for x, part in zip(value, parts, strict=True))
         case Scalar(name):
             return DTYPES[name].type(value)
-        case Array(Tuple(parts), n):
-            return tuple(
-                to_numpy([x[i] for x in value], Array(part, n)) for i, part in enumerate(parts)
-            )
         case Array(element, _) | Vector(element, _):
-            if isinstance(element, Scalar):
-                return np.array(value, dtype=DTYPES[element.name])
-            rows = [to_numpy(x, element) for x in value]
-            if rows and isinstance(rows[0], tuple):
-                return tuple(np.stack(column) for column in zip(*rows, strict=True))
-            return np.array(rows, dtype=DTYPES[str(_scalar_below(element))])
+            if (width := _tuple_width(element)) is not None:
+                return tuple(
+                    to_numpy(_component(value, t, i), _component_type(t, i)) for i in range(width)
+                )
+            cells = np.array(value, dtype=DTYPES[str(_scalar_below(element))])
+            shape = _shape(t)
+            return cells if None in shape else cells.reshape(shape)
         case _:
             raise AssertionError(f"cannot happen: a value of type {t}")
 
 
-def _tuple_parts(t: Type) -> tuple[Type, ...]:
-    if isinstance(t, Tuple):
-        return t.parts
-    if isinstance(t, Array):
-        return tuple(Array(part, t.length) for part in _tuple_parts(t.element))
-    raise AssertionError(f"cannot happen: {t} holds no tuple")
+def _rows(array: Any) -> int:
+    return _rows(array[0]) if isinstance(array, tuple) else len(array)
+
+
+def _row(array: Any, i: int) -> Any:
+    """Row i of an array, or of each array of a tuple."""
+    return tuple(_row(x, i) for x in array) if isinstance(array, tuple) else array[i]
+
+
+def _tuple_width(t: Type) -> int | None:
+    """How many components the tuples below nested arrays have; None when there are no tuples."""
+    while isinstance(t, Array | Vector):
+        t = t.element
+    return len(t.parts) if isinstance(t, Tuple) else None
+
+
+def _component(value: Value, t: Type, i: int) -> Value:
+    """Component i of all tuples below nested arrays."""
+    if isinstance(t, Array | Vector):
+        return [_component(x, t.element, i) for x in value]
+    return value[i]
+
+
+def _component_type(t: Type, i: int) -> Type:
+    match t:
+        case Array(element, n):
+            return Array(_component_type(element, i), n)
+        case Vector(element, n):
+            return Vector(_component_type(element, i), n)
+        case Tuple(parts):
+            return parts[i]
+        case _:
+            raise AssertionError(f"cannot happen: {t} holds no tuple")
+
+
+def _shape(t: Type) -> list[int | None]:
+    if isinstance(t, Array | Vector):
+        length = t.length if isinstance(t, Array) else t.width
+        return [length.constant, *_shape(t.element)]
+    return []
 
 
 def _scalar_below(t: Type) -> Scalar:

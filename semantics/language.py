@@ -257,7 +257,8 @@ class Program:
             p.name: from_numpy(a, p.type)
             for p, a in builtins.zip(self.parameters, arguments, strict=True)
         }
-        return to_numpy(evaluate(self.body, World(sizes=sizes, inputs=values)), self.body.type)
+        result = evaluate(self.body, World(sizes=sizes, inputs=values))
+        return to_numpy(result, _schema(self.body.type, {n: Size.of(k) for n, k in sizes.items()}))
 
     def solve_sizes(self, arguments: tuple[Any, ...]) -> dict[str, int]:
         """The sizes that the shapes of the arguments determine; raises `IllTyped` when they clash."""

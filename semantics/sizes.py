@@ -45,6 +45,10 @@ class Name(str):
         return name
 
 
+class Combined:
+    """What has arithmetic of its own that takes sizes in: the index expressions of `written`."""
+
+
 class Size:
     """An immutable polynomial over naturals.
 
@@ -78,6 +82,8 @@ class Size:
         return Size({((atom, 1),): 1})
 
     def __add__(self, other: SizeLike) -> Size:
+        if isinstance(other, Combined):
+            return NotImplemented
         terms = dict(self.terms)
         for monomial, c in Size.of(other).terms.items():
             terms[monomial] = terms.get(monomial, 0) + c
@@ -89,12 +95,16 @@ class Size:
         return Size({monomial: -c for monomial, c in self.terms.items()})
 
     def __sub__(self, other: SizeLike) -> Size:
+        if isinstance(other, Combined):
+            return NotImplemented
         return self + -Size.of(other)
 
     def __rsub__(self, other: SizeLike) -> Size:
         return Size.of(other) - self
 
     def __mul__(self, other: SizeLike) -> Size:
+        if isinstance(other, Combined):
+            return NotImplemented
         terms: dict[Monomial, int] = {}
         for left, c in self.terms.items():
             for right, d in Size.of(other).terms.items():
@@ -291,7 +301,9 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise IllTyped(f"a size is named like a Python variable, not {name!r}")
     if not isinstance(least, int) or isinstance(least, bool) or least < 0:
-        raise IllTyped(f"the least value of size {name} is a whole number, 0 or more, not {least!r}")
+        raise IllTyped(
+            f"the least value of size {name} is a whole number, 0 or more, not {least!r}"
+        )
     if multiple_of is None:
         return Size.atom(Name(name, least))
     factor = Size.of(multiple_of)

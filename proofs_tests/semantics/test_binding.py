@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from proofs_tests.strategies import programs
 from relift.semantics import language as rl
 from relift.semantics.binding import alpha_equal, positions, replace_at, substitute, term_at, tidy
 from relift.semantics.instantiation import Filling
@@ -21,6 +20,7 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import FixedLambda
 from relift.semantics.types import f32
+from relift.testing import terms
 
 x, y, z = (Var(name, f32) for name in "xyz")
 xs, ys = Input("xs", f32[4]), Input("ys", f32[4])
@@ -102,7 +102,7 @@ def test_different_terms_are_not_equal(t: Term, u: Term) -> None:
 
 
 @settings(max_examples=60)
-@given(programs())
+@given(terms())
 def test_tidying_changes_only_names(t: Term) -> None:
     """Tidy terms are equal up to names, closed, and bind no name twice along a path."""
     tidied = tidy(t)
@@ -115,7 +115,7 @@ def test_tidying_changes_only_names(t: Term) -> None:
 
 
 @settings(max_examples=60)
-@given(programs(patterns=4))
+@given(terms(patterns=4))
 def test_positions_lead_to_their_subterms(t: Term) -> None:
     """Each position names its subterm, and putting that back changes nothing."""
     for position, subterm in positions(t):
@@ -124,7 +124,7 @@ def test_positions_lead_to_their_subterms(t: Term) -> None:
 
 
 @settings(max_examples=60)
-@given(programs())
+@given(terms())
 def test_rebuilding_keeps_types(t: Term) -> None:
     """Every node keeps its type when it goes through its typed constructor again."""
     again = Filling().term(t)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
-from proofs_tests.strategies import INPUTS, integers_of, programs
 from relift.semantics import language as rl
 from relift.semantics.errors import Undefined
 from relift.semantics.instantiation import at_sizes
@@ -27,6 +26,7 @@ from relift.semantics.patterns import PATTERNS
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Input, Pattern, Term, subterms
 from relift.semantics.types import Type, f32, i32, nat, tup
+from relift.testing import INPUTS, terms, values
 
 V, M = i32[6], i32[4, 6]
 Build = Callable[..., Term]
@@ -104,7 +104,7 @@ def test_pattern_means_what_numpy_computes(
     inputs: tuple[Type, ...], build: Build, reference: Callable[..., Any], data: st.DataObject
 ) -> None:
     """On whole numbers, a pattern and its NumPy formulation give the same array."""
-    arrays = [np.array(data.draw(integers_of(t, {})), dtype=np.int32) for t in inputs]
+    arrays = [np.array(data.draw(values(t, {})), dtype=np.int32) for t in inputs]
     parameters = [Input(f"x{i}", t) for i, t in enumerate(inputs)]
     term = build(*parameters)
     world = World(
@@ -125,22 +125,22 @@ def test_every_pattern_is_compared() -> None:
 
 
 @settings(max_examples=100)
-@given(programs(), st.data())
+@given(terms(), st.data())
 def test_values_have_the_shape_of_their_type(t: Term, data: st.DataObject) -> None:
     """Typing tells the truth about lengths: the value of a random program fits its type."""
     sizes = {"n": data.draw(st.integers(1, 3)), "m": data.draw(st.integers(1, 3))}
-    inputs = {name: data.draw(integers_of(of, sizes)) for name, of in INPUTS.items()}
+    inputs = {name: data.draw(values(of, sizes)) for name, of in INPUTS.items()}
     world = World(sizes=sizes, inputs=inputs, domain=Exact())
 
     assert fits(evaluate(t, world), t.type, world.size)
 
 
 @settings(max_examples=60)
-@given(programs(), st.data())
+@given(terms(), st.data())
 def test_giving_sizes_first_or_last_is_the_same(t: Term, data: st.DataObject) -> None:
     """`at_sizes` retypes a program; its value is that of the symbolic program in a world of these sizes."""
     sizes = {"n": data.draw(st.integers(1, 3)), "m": data.draw(st.integers(1, 3))}
-    inputs = {name: data.draw(integers_of(of, sizes)) for name, of in INPUTS.items()}
+    inputs = {name: data.draw(values(of, sizes)) for name, of in INPUTS.items()}
     concrete = at_sizes(t, {name: Size.of(value) for name, value in sizes.items()})
     symbolic = World(sizes=sizes, inputs=inputs, domain=Exact())
 
@@ -205,6 +205,6 @@ def test_tuples_go_in_and_out_as_columns() -> None:
 @given(data=st.data())
 def test_numpy_values_survive_the_way_there_and_back(t: Type, data: st.DataObject) -> None:
     """Nested lists to NumPy and back are the same nested lists."""
-    value = data.draw(integers_of(t, {}))
+    value = data.draw(values(t, {}))
 
     assert from_numpy(to_numpy(value, t), t) == value

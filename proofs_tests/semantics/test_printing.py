@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofs_tests.strategies import INPUTS, programs, types
+from proofs_tests.strategies import types
 from relift.rewrites.loading import load_program
 from relift.semantics import language as rl
 from relift.semantics.binding import alpha_equal
@@ -19,6 +19,7 @@ from relift.semantics.printer import show
 from relift.semantics.sizes import nat
 from relift.semantics.terms import Input, Term
 from relift.semantics.types import Type, f32
+from relift.testing import INPUTS, terms
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 SIZES = {name: nat(name) for name in ("n", "m", "k")}
@@ -34,13 +35,14 @@ xs = Input("xs", f32[n])
 def test_examples_read_back(file: Path, width: int) -> None:
     """Every example program is read back from its text."""
     program = load_program(str(file))
-    names = {**SIZES, **names_used(program.body), **{p.name: p for p in program.parameters}}
+    sizes = {name: nat(name) for name in program.sizes}
+    names = {**sizes, **names_used(program.body), **{p.name: p for p in program.parameters}}
 
     assert alpha_equal(parse_term(show(program.body, width=width), names), program.body)
 
 
 @settings(max_examples=150)
-@given(programs(), st.sampled_from([30, 100]))
+@given(terms(), st.sampled_from([30, 100]))
 def test_random_programs_read_back(t: Term, width: int) -> None:
     """The text of any well-typed term denotes that term, with its type."""
     again = parse_term(show(t, width=width), NAMES)

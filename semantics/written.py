@@ -1,0 +1,372 @@
+"""Parameters of patterns that are written out and hold no term: index functions, and rows of numbers.
+
+An index function maps the indices of an array to indices of the same array.  It is no scalar function:
+layouts are made of it, so it is known while a program is compiled.
+
+    e ::= i | size | e + e | e - e | e * e | e // size | e % size
+
+>>> n = nat("n")
+>>> f = index_function(lambda i: n - 1 - i, n)
+>>> f, [f.at(j, {"n": 5}) for j in range(5)]
+(lambda i: n - 1 - i, [4, 3, 2, 1, 0])
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from relift.semantics import indices
+from relift.semantics.errors import IllTyped, Undefined
+from relift.semantics.sizes import Combined, Size, SizeLike, nat
+from relift.semantics.types import SCALARS, Scalar, boolean, f32, i32
+
+Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
+Number: TypeAlias = int | float | bool
+
+
+class Written(ABC):
+    """A parameter without terms inside; its text reads back."""
+
+    @abstractmethod
+    def substitute(self, sizes: Mapping[str, Size]) -> Written:
+        """The same at other sizes."""
+
+    @abstractmethod
+    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
+        """What a pattern's `meaning` is given, where `literal` makes numbers of the domain."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> frozenset[Size]:
+        """The sizes that are written in it."""
+
+
+class IndexNotation(Combined):
+    """Python's arithmetic on index expressions."""
+
+    def __add__(self, other: Any) -> IndexExpression:
+        return _combined("+", self, other)
+
+    def __radd__(self, other: Any) -> IndexExpression:
+        return _combined("+", other, self)
+
+    def __sub__(self, other: Any) -> IndexExpression:
+        return _combined("-", self, other)
+
+    def __rsub__(self, other: Any) -> IndexExpression:
+        return _combined("-", other, self)
+
+    def __mul__(self, other: Any) -> IndexExpression:
+        return _combined("*", self, other)
+
+    def __rmul__(self, other: Any) -> IndexExpression:
+        return _combined("*", other, self)
+
+    def __floordiv__(self, other: Any) -> IndexExpression:
+        return _combined("//", self, other)
+
+    def __mod__(self, other: Any) -> IndexExpression:
+        return _combined("%", self, other)
+
+
+@dataclass(frozen=True)
+class TheIndex(IndexNotation):
+    """The index i itself."""
+
+
+@dataclass(frozen=True)
+class SizeIndex(IndexNotation):
+    """A size as an index."""
+
+    value: Size
+
+
+@dataclass(frozen=True)
+class IndexOperation(IndexNotation):
+    """Two index expressions combined; what divides is a size."""
+
+    symbol: Symbol
+    left: IndexExpression
+    right: IndexExpression
+
+
+IndexExpression: TypeAlias = TheIndex | SizeIndex | IndexOperation
+
+
+def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
+    x, y = _expression(left), _expression(right)
+    if symbol in ("//", "%") and not isinstance(y, SizeIndex):
+        raise IllTyped(f"an index is divided by sizes only, not by {_text(y, 'i')}")
+    if isinstance(y, SizeIndex) and symbol in ("//", "%") and y.value == 0:
+        raise IllTyped("an index is divided by 0")
+    match symbol, x, y:
+        case "+", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n + m)
+        case "-", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n - m)
+        case "*", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n * m)
+        case _:
+            return IndexOperation(symbol, x, y)
+
+
+def _expression(value: Any) -> IndexExpression:
+    match value:
+        case TheIndex() | SizeIndex() | IndexOperation():
+            return value
+        case Size() | int() if not isinstance(value, bool):
+            return SizeIndex(Size.of(value))
+        case _:
+            raise IllTyped(f"an index function computes with the index and sizes, not with {value!r}")
+
+
+_STRENGTH: dict[str, int] = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+
+
+def _text(e: IndexExpression, i: str, strength: int = 0) -> str:
+    """Python text, with brackets where what is around binds more strongly."""
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            text = str(n)
+            own = 1 if " " in text or text[0] == "-" else 2 if "*" in text else 3
+        case IndexOperation(symbol, left, right):
+            own = _STRENGTH[symbol]
+            text = f"{_text(left, i, own)} {symbol} {_text(right, i, own + 1)}"
+    return f"({text})" if own < strength else text
+
+
+@dataclass(frozen=True)
+class IndexFunction(Written):
+    """A function on the indices of an array."""
+
+    body: IndexExpression
+
+    def at(self, i: Any, sizes: Mapping[str, int]) -> Any:
+        """Its value at the index i, which may be a NumPy array of indices."""
+        return _evaluated(self.body, i, lambda n: n.evaluate(sizes))
+
+    def of(self, i: indices.Index) -> indices.Index:
+        """Its value at a symbolic index, simplified.
+
+        >>> n, s = nat("n"), nat("s")
+        >>> index_function(reorder_stride(s), n * s).of(indices.variable("i", n * s))
+        n*(i % s) + (i / s)
+        """
+        return _symbolic(self.body, i)
+
+    def __call__(self, i: Any) -> IndexExpression:
+        """The function in an index expression, so that functions compose in Python."""
+        return _replaced(self.body, lambda e: _expression(i) if isinstance(e, TheIndex) else e)
+
+    def substitute(self, sizes: Mapping[str, Size]) -> IndexFunction:
+        def at_sizes(e: TheIndex | SizeIndex) -> IndexExpression:
+            return SizeIndex(e.value.substitute(sizes)) if isinstance(e, SizeIndex) else e
+
+        return IndexFunction(_replaced(self.body, at_sizes))
+
+    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
+        return lambda i: _evaluated(self.body, i, size)
+
+    @property
+    def sizes(self) -> frozenset[Size]:
+        found: set[Size] = set()
+
+        def note(e: TheIndex | SizeIndex) -> IndexExpression:
+            if isinstance(e, SizeIndex):
+                found.add(e.value)
+            return e
+
+        _replaced(self.body, note)
+        return frozenset(found)
+
+    def __repr__(self) -> str:
+        taken = {name for n in self.sizes for name in n.names()}
+        i = next(name for name in ("i", "j", "index", "index_") if name not in taken)
+        return f"lambda {i}: {_text(self.body, i)}"
+
+
+def _replaced(
+    e: IndexExpression, leaf: Callable[[TheIndex | SizeIndex], IndexExpression]
+) -> IndexExpression:
+    match e:
+        case IndexOperation(symbol, left, right):
+            return _combined(symbol, _replaced(left, leaf), _replaced(right, leaf))
+        case _:
+            return leaf(e)
+
+
+def _evaluated(e: IndexExpression, i: Any, size: Callable[[Size], int]) -> Any:
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            return size(n)
+        case IndexOperation(symbol, left, right):
+            x, y = _evaluated(left, i, size), _evaluated(right, i, size)
+            if symbol in ("//", "%") and y == 0:
+                raise Undefined(f"an index is divided by {_text(right, 'i')}, which is 0")
+            match symbol:
+                case "+":
+                    return x + y
+                case "-":
+                    return x - y
+                case "*":
+                    return x * y
+                case "//":
+                    return x // y
+                case "%":
+                    return x % y
+
+
+def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            return n
+        case IndexOperation(symbol, left, right):
+            x, y = _symbolic(left, i), _symbolic(right, i)
+            match symbol:
+                case "+":
+                    return indices.recombined(x + y)
+                case "-":
+                    return x - y
+                case "*":
+                    return x * y
+                case "//":
+                    return indices.divide(x, y)
+                case "%":
+                    return indices.modulo(x, y)
+
+
+def index_function(function: Any, length: Size) -> IndexFunction:
+    """The index function that Python code computes: of the index, or of the index and the length."""
+    if isinstance(function, IndexFunction):
+        return function
+    if not callable(function):
+        raise IllTyped(f"a function on indices is needed, such as lambda i: ..., not {function!r}")
+    count = len(inspect.signature(function).parameters)
+    if count not in (1, 2):
+        raise IllTyped(f"an index function takes the index, or the index and the length, not {count}")
+    arguments = (TheIndex(), length)[:count]
+    return IndexFunction(_expression(function(*arguments)))
+
+
+def reverse(i: Any, n: SizeLike) -> Any:
+    """The last index first: `n - 1 - i`."""
+    return n - 1 - i
+
+
+def reorder_stride(s: SizeLike) -> Callable[[Any, Size], Any]:
+    """Index i counts in strides of s, which divides the length: `i // (n/s) + s * (i % (n/s))`.
+
+    Source: LIFT's reorderStride.
+    """
+
+    def reordered(i: Any, n: Size) -> Any:
+        rows = Size.of(n) // Size.of(s)
+        return i // rows + s * (i % rows)
+
+    return reordered
+
+
+def shift(k: SizeLike) -> Callable[[Any, Size], Any]:
+    """Index i, k further and round the end: `(i + k) % n`.
+
+    LIFT's Shift is no permutation for k of 2 or more (it leaves the array); this one always is.
+    """
+    return lambda i, n: (i + k) % n
+
+
+@dataclass(frozen=True)
+class Numbers(Written):
+    """A row of constants of one scalar type."""
+
+    values: tuple[Number, ...]
+    type: Scalar
+
+    def substitute(self, sizes: Mapping[str, Size]) -> Numbers:
+        return self
+
+    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
+        return [literal(value, self.type) for value in self.values]
+
+    @property
+    def sizes(self) -> frozenset[Size]:
+        return frozenset()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers written alike: 0.0 and -0.0 differ, NaN is NaN."""
+        return isinstance(other, Numbers) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        shown = "".join(f"{_number(value)}, " for value in self.values)
+        return f"({shown if len(self.values) == 1 else shown[:-2]}), {self.type}".replace(",)", ",)")
+
+
+def _number(value: Number) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return repr(value)
+
+
+def numbers(values: Sequence[Any], of: Scalar | None = None) -> Numbers:
+    """Constants of one type: of the given one, else `f32`, `i32` or `boolean`.
+
+    >>> numbers([1, 2.5]), numbers([1])
+    ((1.0, 2.5), f32, (1,), i32)
+    """
+    from relift.semantics.tracing import literal
+
+    if isinstance(values, Numbers):
+        return values
+    if of is None:
+        kinds = {type(value) for value in values}
+        of = boolean if kinds == {bool} else f32 if float in kinds else i32
+    return Numbers(tuple(literal(value, of).value for value in values), of)
+
+
+def read_written(text: str) -> Written:
+    """What a text denotes; its free names are sizes.
+
+    >>> read_written("lambda i: (i + 1) % n"), read_written("(1.0, 2.0), f32")
+    (lambda i: (i + 1) % n, (1.0, 2.0), f32)
+    """
+    tree = ast.parse(text, mode="eval").body
+    if isinstance(tree, ast.Lambda):
+        return IndexFunction(_read(tree.body, tree.args.args[0].arg))
+    assert isinstance(tree, ast.Tuple), f"cannot happen: {text!r} is not written by Relift"
+    values, of = tree.elts
+    environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan}
+    row = eval(compile(ast.Expression(values), "<numbers>", "eval"), environment)
+    return Numbers(row, SCALARS[ast.unparse(of)])
+
+
+_SYMBOLS: dict[type[ast.operator], Symbol] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+
+
+def _read(node: ast.expr, i: str) -> IndexExpression:
+    match node:
+        case ast.Name(name):
+            return TheIndex() if name == i else SizeIndex(nat(name))
+        case ast.Constant(int(value)):
+            return SizeIndex(Size.of(value))
+        case ast.UnaryOp(ast.USub(), operand):
+            return _combined("-", 0, _read(operand, i))
+        case ast.BinOp(left, operator, right) if type(operator) in _SYMBOLS:
+            return _combined(_SYMBOLS[type(operator)], _read(left, i), _read(right, i))
+        case _:
+            raise IllTyped(f"not an index expression: {ast.unparse(node)}")
