@@ -8,7 +8,7 @@ integer vector with lanes 0 or -1, as OpenCL compares.
 >>> apply("mul", [x, v]).text
 '(x * v)'
 >>> apply("select", [apply("lt", [x, v]), x, v]).text
-'select(v, (float4)(x), (x < v))'
+'((x < v) ? (float4)(x) : v)'
 """
 
 from __future__ import annotations

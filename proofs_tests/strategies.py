@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from relift.semantics import language as rl
 from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import Input, Term
-from relift.semantics.tracing import scalar
+from relift.semantics.tracing import literal, scalar
 from relift.semantics.types import (
     Array,
     Scalar,
@@ -135,7 +135,7 @@ class _Growing:
             lambda x: rl.add(x, x),
             lambda x: rl.map(lambda y: y, rl.repeat(3, x)),
         ]
-        return steps + [lambda x: x / 2, rl.sqrt] if t.is_float else steps
+        return [*steps, lambda x: x / 2, rl.sqrt] if t.is_float else steps
 
     def array_steps(self, element: Type, n: Size) -> list[Callable[[Term], Term]]:
         steps: list[Callable[[Term], Term]] = [
@@ -148,10 +148,10 @@ class _Growing:
             rl.to_global,
             lambda xs: rl.to_local(rl.map(lambda x: x, xs)),
             lambda xs: rl.repeat(2, xs),
-            lambda xs: rl.take(0, xs),
         ]
         if (n - 2).surely_at_least(0):
             steps += [
+                lambda xs: rl.take(1, xs),
                 lambda xs: rl.drop(1, xs),
                 lambda xs: rl.slide(2, 1, xs),
                 lambda xs: xs[1],
@@ -167,7 +167,7 @@ class _Growing:
             steps += [
                 lambda xs: rl.reduce(rl.add, 0, xs),
                 lambda xs: rl.pad(0, 1, 7, xs),
-                lambda xs: rl.reduce_seq(lambda acc, x: acc * 2 + x, 1, xs),
+                lambda xs: rl.reduce_seq(lambda acc, x: acc * 2 + x, literal(1, element), xs),
             ]
             if n.divided_by(Size.of(2)) is not None:
                 steps += [lambda xs: rl.as_vector(2, xs)]

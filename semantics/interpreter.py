@@ -248,12 +248,20 @@ def from_numpy(array: Any, t: Type) -> Value:
                     from_numpy(x, Array(part, t.length if isinstance(t, Array) else t.width))
                     for x, part in zip(array, _tuple_parts(element), strict=True)
                 ]
-                return list(zip(*columns, strict=True))
+                return _zipped(columns, element)
             return [from_numpy(x, element) for x in array]
         case Scalar(name):
             return DTYPES[name].type(array)
         case _:
             raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def _zipped(columns: list[Value], element: Type) -> Value:
+    """Arrays of components as one array of tuples, however deep the tuples lie."""
+    rows = zip(*columns, strict=True)
+    if isinstance(element, Array | Vector):
+        return [_zipped(list(row), element.element) for row in rows]
+    return list(rows)
 
 
 def to_numpy(value: Value, t: Type) -> Any:
