@@ -7,7 +7,7 @@ import importlib.util
 import itertools
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -99,7 +99,7 @@ def _choose(module: ModuleType, where: str, name: str) -> Program:
 
 
 @contextmanager
-def _first_on_path(folder: Path) -> Iterator[None]:
+def _first_on_path(folder: Path) -> Generator[None]:
     """The user's folder is searched first for what the file imports, as when Python runs the file."""
     entry = str(folder.resolve())
     sys.path.insert(0, entry)
@@ -110,7 +110,7 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _one_line(what: str, file: Path | None) -> Iterator[None]:
+def _one_line(what: str, file: Path | None) -> Generator[None]:
     """Turn whatever the user's code raises into one line with the line number, where there is one."""
     try:
         yield

@@ -198,9 +198,13 @@ def equal(left: Value, right: Value) -> bool:
     """Equality of values: exact, but up to rounding for floats, whose NaN equals itself."""
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, float) or isinstance(right, float):
-        return bool(np.isclose(float(left), float(right), 1e-9, 1e-9, equal_nan=True))
+    if any(isinstance(value, float) for value in (left, right)):
+        return _close(left, right)
     return bool(left == right)
+
+
+def _close(x: Any, y: Any) -> bool:
+    return bool(np.isclose(float(x), float(y), rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
 def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
@@ -219,8 +223,10 @@ def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
                 draw.function(name, result)
             case OperatorKind() | NatKind():
                 pass
-            case _ if name not in draw.metavariables:
-                draw.metavariables[name] = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
+            case _:
+                if name not in draw.metavariables:  # a neutral element is there already
+                    data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
+                    draw.metavariables[name] = data
     world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic())
     return Model(rule, sizes, types, world, draw.operations, draw.calls)
 

@@ -21,6 +21,10 @@ class _Differs(Exception):
     """The sides differ; Hypothesis shrinks whatever raises it."""
 
 
+class _OutOfTime(BaseException):
+    """Stops Hypothesis at once, for it is no `Exception` to shrink."""
+
+
 def check_random(rule: Rule, *, examples: int = 60, budget: float = 5.0) -> TierResult:
     """Compare both sides in up to `examples` models within `budget` seconds; a failing one is shrunk."""
     start = time.monotonic()
@@ -51,10 +55,10 @@ class _Search:
         self.smallest: Counterexample | None = None
 
     def visit(self, model: Model) -> None:
-        """Compare the sides in one model; raises when they differ.  Past the end nothing is done."""
-        if time.monotonic() > self.end:
+        """Compare the sides in one model; raises when they differ, or when the time is over."""
+        if time.monotonic() > self.end and self.tried:
             self.late = True
-            return
+            raise _OutOfTime
         try:
             difference = model.difference()
         except NoModel:
@@ -74,7 +78,7 @@ def _weight(found: Counterexample) -> tuple[int, int]:
 def _run(rule: Rule, visit: Callable[[Model], None], examples: int) -> None:
     import hypothesis
     from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
-    from hypothesis.errors import Flaky, Unsatisfiable
+    from hypothesis.errors import Unsatisfiable
 
     from relift.rewrites.strategies import models
 
@@ -86,7 +90,11 @@ def _run(rule: Rule, visit: Callable[[Model], None], examples: int) -> None:
         report_multiple_bugs=False,
         print_blob=False,
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=(
+            hypothesis.HealthCheck.data_too_large,
+            hypothesis.HealthCheck.filter_too_much,
+            hypothesis.HealthCheck.too_slow,
+        ),
     )
     run = settings(hypothesis.given(models(rule))(visit))
     before = storage_directory(intent_to_write=False).home_directory
@@ -94,7 +102,7 @@ def _run(rule: Rule, visit: Callable[[Model], None], examples: int) -> None:
         set_hypothesis_home_dir(folder)
         try:
             run()
-        except (_Differs, Flaky, Unsatisfiable):
-            pass  # flaky: the time ran out while it was shrinking
+        except (_Differs, _OutOfTime, Unsatisfiable):
+            pass  # the search remembers what it saw
         finally:
             set_hypothesis_home_dir(before)

@@ -29,7 +29,7 @@ from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
 from relift.semantics.printer import show
 from relift.semantics.scalars import SCALAR_FUNCTIONS
 from relift.semantics.signatures import Matching
-from relift.semantics.sizes import Size, SizeLike
+from relift.semantics.sizes import Name, Size, SizeLike
 from relift.semantics.terms import (
     BinaryOperator,
     Input,
@@ -272,7 +272,18 @@ class Program:
             matching.match(_schema(p.type, schema), actual_type(argument, p.type, p.name), p.name)
         matching.solve(final=True)
         found = {name.removeprefix("?"): size.constant for name, size in matching.sizes.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        sizes = {name: value for name, value in found.items() if value is not None}
+        self._require_least(sizes)
+        return sizes
+
+    def _require_least(self, sizes: Mapping[str, int]) -> None:
+        for t in [*(p.type for p in self.parameters), self.body.type]:
+            for atom in (a for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)):
+                if sizes.get(atom, atom.least) < atom.least:
+                    raise IllTyped(
+                        f"{self.name}: size {atom} is {sizes[atom]}, but it is at least {atom.least}; "
+                        f'rl.nat("{atom}", least={sizes[atom]}) allows {sizes[atom]}'
+                    )
 
     def at(self, sizes: Mapping[str, int]) -> Program:
         """The program at concrete sizes."""
@@ -286,6 +297,7 @@ class Program:
             raise IllTyped(f"{self.name} has no size {extra[0]}; its sizes are: {known}")
         from relift.semantics.instantiation import at_sizes
 
+        self._require_least(sizes)
         values = {name: Size.of(value) for name, value in sizes.items()}
         parameters = tuple(Input(p.name, substituted(p.type, values)) for p in self.parameters)
         body = at_sizes(self.body, values)

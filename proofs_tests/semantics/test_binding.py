@@ -28,7 +28,8 @@ xs, ys = Input("xs", f32[4]), Input("ys", f32[4])
 
 def mapped(binder: Var, body: Term, data: Term = xs) -> Term:
     """A map whose binder has a given name."""
-    return rl.map(FixedLambda((binder,), body), data)
+    term: Term = rl.map(FixedLambda((binder,), body), data)
+    return term
 
 
 def test_a_binder_that_would_capture_is_renamed() -> None:

@@ -24,7 +24,7 @@ from relift.semantics.interpreter import (
 )
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.sizes import Size
-from relift.semantics.terms import Input, Pattern, Term, subterms
+from relift.semantics.terms import Input, Pattern, Term, UserFunction, subterms
 from relift.semantics.types import Type, f32, i32, nat, tup
 from relift.testing import INPUTS, terms, values
 
@@ -156,13 +156,18 @@ def test_a_chunk_of_nothing_is_undefined() -> None:
         evaluate(t, World(sizes={"k": 2, "m": 0}, inputs={"xs": []}))
 
 
+def typed(function: Callable[[Any], Any], t: Type, c: str | None = None) -> UserFunction:
+    """A user function from one value of type t to another."""
+    function.__annotations__ = {"x": t, "return": t}
+    made = rl.userfun(function, c=c)
+    assert isinstance(made, UserFunction)
+    return made
+
+
 def test_traced_user_functions_mean_their_body() -> None:
     """A user function that calls functions of the language is interpreted by its traced body."""
 
-    @rl.userfun
-    def positive(x: f32) -> f32:  # type: ignore[valid-type]
-        return rl.maximum(x, 0.0)
-
+    positive = typed(lambda x: rl.maximum(x, 0.0), f32)
     xs = Input("xs", f32[2])
     world = World(inputs={"xs": [np.float32(-1), np.float32(2)]})
 
@@ -172,10 +177,7 @@ def test_traced_user_functions_mean_their_body() -> None:
 def test_opaque_user_functions_mean_their_twin() -> None:
     """A user function in C is interpreted by the Python function beside it."""
 
-    @rl.userfun(c="return x * x;")
-    def square(x: i32) -> i32:  # type: ignore[valid-type]
-        return x * x
-
+    square = typed(lambda x: x * x, i32, c="return x * x;")
     xs = Input("xs", i32[2])
 
     assert evaluate(rl.map(square, xs), World(inputs={"xs": [3, 4]}, domain=Exact())) == [9, 16]
@@ -192,11 +194,13 @@ def swap(pairs: tup(f32, i32)[n], offset: tup(f32, i32)):  # type: ignore[valid-
 
 def test_tuples_go_in_and_out_as_columns() -> None:
     """An array of tuples is a tuple of NumPy arrays, on both sides of a program."""
-    result = swap((np.float32([1, 2]), np.int32([3, 4])), (np.float32(0.5), np.int32(10)))
+    result = swap(
+        (np.array([1, 2], np.float32), np.array([3, 4], np.int32)), (np.float32(0.5), np.int32(10))
+    )
 
     assert isinstance(result, tuple)
-    np.testing.assert_array_equal(result[0], np.int32([13, 14]))
-    np.testing.assert_array_equal(result[1], np.float32([1.5, 2.5]))
+    np.testing.assert_array_equal(result[0], np.array([13, 14], np.int32))
+    np.testing.assert_array_equal(result[1], np.array([1.5, 2.5], np.float32))
     assert [column.dtype for column in result] == [np.int32, np.float32]
 
 

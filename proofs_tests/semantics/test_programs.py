@@ -38,7 +38,7 @@ def test_wrong_number_of_dimensions_is_refused() -> None:
 def test_an_instance_has_no_sizes_left() -> None:
     """A program at given sizes has concrete types throughout and means the same."""
     at = row_sums.at({"n": 2, "m": 1})
-    rows = np.float32([[1, 2], [3, 4]])
+    rows = np.array([[1, 2], [3, 4]], np.float32)
 
     assert at.sizes == ()
     assert str(at.parameters[0].type) == "f32[2, 2]"
@@ -69,4 +69,4 @@ def test_points_free_and_pointful_programs_are_the_same() -> None:
     def total(x: f32[2 * n]):  # type: ignore[valid-type,no-untyped-def]
         return chunks(x)
 
-    assert total(np.float32([1, 2, 3, 4])) == 10
+    assert total(np.array([1, 2, 3, 4], np.float32)) == 10

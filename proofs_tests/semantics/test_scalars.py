@@ -24,7 +24,7 @@ ORACLES: dict[str, Callable[..., Any]] = {
     "minimum": lambda x, y: min(x, y),
     "maximum": lambda x, y: max(x, y),
     "absolute": lambda x: x if x >= 0 else -x,
-    "sqrt": lambda x: math.sqrt(x),
+    "sqrt": math.sqrt,
     "exp": math.exp,
     "log": math.log,
     "sin": math.sin,
