@@ -44,7 +44,9 @@ def test_operations_obey_exactly_their_laws(leaf: Leaf, o: Operation) -> None:
 
 
 @pytest.mark.parametrize(
-    "laws", [set(s) for i in range(4) for s in itertools.combinations(LAWS, i)], ids=str
+    "laws",
+    [set(s) for i in range(4) for s in itertools.combinations(LAWS, i)],
+    ids=lambda laws: "-".join(sorted(laws)) or "none",
 )
 def test_every_set_of_laws_has_an_operation_with_few_others(laws: set[str]) -> None:
     """Numbers and texts together have, for any laws and any one other, an operation without the other."""
