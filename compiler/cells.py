@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relift.compiler.expressions import (
+    LARGEST_ARGUMENT,
     CExpression,
     as_mask,
     bare,
     c_type,
+    converted,
     lane_of,
     memory_type,
     spread,
@@ -30,7 +32,7 @@ from relift.semantics.indices import (
 )
 from relift.semantics.sizes import Size
 from relift.semantics.types import boolean, i32
-from relift.semantics.views import Cell, Condition, Guarded, Leaf, Value, guarded
+from relift.semantics.views import Cell, Condition, Guarded, Leaf, Memory, Value, guarded
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,23 @@ class Addressing:
         memory = leaf.memory
         if _aligned(leaf, base, width):
             return "*" + self._pointer(leaf, base, width, "const ")
+        return self._unaligned_load(memory, base, width)
+
+    def _unaligned_load(self, memory: Memory, base: Index, width: int) -> str:
+        if _too_wide(memory, width):
+            half = width // 2
+            low, high = (self._unaligned_load(memory, base + i, half) for i in (0, half))
+            return f"({memory_type(memory.scalar)}{width})({low}, {high})"
         return f"vload{width}(0, {_sum(memory.name, self.text(base))})"
+
+    def _unaligned_store(self, memory: Memory, base: Index, width: int, text: str) -> list[str]:
+        if _too_wide(memory, width):
+            half = width // 2
+            parts = (f"{text}.lo", base), (f"{text}.hi", base + half)
+            return [
+                line for part, at in parts for line in self._unaligned_store(memory, at, half, part)
+            ]
+        return [f"vstore{width}({text}, 0, {_sum(memory.name, self.text(base))});"]
 
     def _pointer(self, leaf: Cell, base: Index, width: int, qualifier: str) -> str:
         memory = leaf.memory
@@ -141,8 +159,9 @@ class Addressing:
                 text = _to_memory(spread(value, lane.width))
                 if _aligned(leaf, base, lane.width):
                     return [f"*{self._pointer(leaf, base, lane.width, '')} = {bare(text)};"]
-                target = _sum(memory.name, self.text(base))
-                return [f"vstore{lane.width}({text}, 0, {target});"]
+                if _too_wide(memory, lane.width) and not text.isidentifier():
+                    text = f"({text})"
+                return self._unaligned_store(memory, base, lane.width, text)
 
 
 def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
@@ -166,6 +185,11 @@ def _contiguous(offset: Index, lane: Lane | None) -> Index | None:
 def _aligned(leaf: Cell, base: Index, width: int) -> bool:
     """Whether a vector at `base` is aligned; buffers and local arrays themselves are."""
     return leaf.memory.space != "private" and width != 3 and modulo(base, width) == 0
+
+
+def _too_wide(memory: Memory, width: int) -> bool:
+    """Whether `vload` and `vstore` take a vector half by half: they are functions of the library."""
+    return memory.scalar.bytes * width > LARGEST_ARGUMENT
 
 
 def _depends(leaf: Leaf, v: Index) -> bool:
@@ -200,14 +224,15 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
 def _from_memory(text: str, leaf: Cell, width: int) -> CExpression:
     """A vector read from memory; truth values become masks."""
     if leaf.memory.scalar == boolean:
-        text = f"(convert_{c_type(i32, width)}({text}) != 0)"
+        text = f"({converted(text, c_type(i32), width, i32.bytes)} != 0)"
     return CExpression(text, leaf.memory.scalar, width)
 
 
 def _to_memory(value: CExpression) -> str:
     """A vector as it is written to memory."""
     if value.scalar == boolean and value.width is not None:
-        return f"convert_{memory_type(boolean)}{value.width}(-{as_mask(value, i32).text})"
+        mask = f"(-{as_mask(value, i32).text})"
+        return converted(mask, memory_type(boolean), value.width, i32.bytes)
     return value.text
 
 

@@ -194,8 +194,9 @@ def _convert(e: CExpression, to: Scalar) -> CExpression:
         return CExpression(f"{own.name}({e.text})", to, e.width)
     if e.width is None:
         return CExpression(f"({c_type(to)})({e.text})", to)
-    text = f"-({e.text})" if e.scalar == boolean else e.text
-    return CExpression(f"convert_{c_type(to, e.width)}({text})", to, e.width)
+    text = f"(-{as_mask(e, i32).text})" if e.scalar == boolean else e.text
+    size = max(to.bytes, 4)
+    return CExpression(converted(text, c_type(to), e.width, size), to, e.width)
 
 
 def _select(
@@ -215,7 +216,7 @@ def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
     """A vector of truth values with lanes of the integer type `mask`; scalars stay as they are."""
     if condition.width is None or condition.mask == mask:
         return condition
-    text = f"convert_{c_type(mask, condition.width)}({condition.text})"
+    text = converted(condition.text, c_type(mask), condition.width, i64.bytes)
     return CExpression(text, boolean, condition.width, mask)
 
 
@@ -239,8 +240,8 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Definition |
     """
     lines: list[str]
     match function:
-        case _ if width == WIDEST and needs_halves(function, scalar):
-            lines = [_halves(function, scalar)]
+        case _ if width is not None and needs_halves(function, scalar, width):
+            lines = [_halves(function, scalar, width)]
         case "minimum" | "maximum" if scalar.is_float:
             lines = _extreme(_EXTREMES[function][0], width)  # fmin and fmax drop NaN
         case "rsqrt":
@@ -261,28 +262,46 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Definition |
     return Definition(name, f"{c_type(result, width)} {name}({parameters}) {{\n{body}\n}}")
 
 
-WIDEST = 16
-"""The widest vectors of OpenCL."""
+LARGEST_ARGUMENT = 32
+"""Bytes of the largest vectors that functions of OpenCL's library are given."""
 
 
-def needs_halves(function: str, scalar: Scalar) -> bool:
-    """Whether a function is called on each half of the widest vectors.
+def needs_halves(function: str, scalar: Scalar, width: int) -> bool:
+    """Whether a function is called on each half of vectors of this width.
 
-    PoCL 3.0 aborts in its library on vectors of 16 where it takes the processor for one without AVX-512.
-    What is an operator of C, not of its library, is not concerned.
+    PoCL 3.0 aborts in its library, or computes nonsense, on vectors of 64 bytes where it takes the processor
+    for one without AVX-512.  What is an operator of C, not of its library, is not concerned.
     """
     form = SCALAR_FUNCTIONS[function].c
     is_operator = form is not None and form.startswith("(")
-    return scalar != boolean and not is_operator and function != "select"
+    result = SCALARS[function] if function in CONVERSIONS else scalar
+    widest = max(scalar.bytes, result.bytes) * width
+    return (
+        widest > LARGEST_ARGUMENT and scalar != boolean and not is_operator and function != "select"
+    )
 
 
-def _halves(function: str, scalar: Scalar) -> str:
+def _halves(function: str, scalar: Scalar, width: int) -> str:
     names = "xyz"[: SCALAR_FUNCTIONS[function].arity]
     low, high = (
-        apply(function, [CExpression(f"{x}.{half}", scalar, WIDEST // 2) for x in names])
+        apply(function, [CExpression(f"{x}.{half}", scalar, width // 2) for x in names])
         for half in ("lo", "hi")
     )
-    return f"return ({c_type(low.scalar, WIDEST)})({low.text}, {high.text});"
+    return f"return ({c_type(low.scalar, width)})({low.text}, {high.text});"
+
+
+def converted(text: str, after: str, width: int, size: int) -> str:
+    """A vector as one of C type `after`; `size` is the number of bytes of the larger scalar.
+
+    >>> converted("m", "long", 4, 8)
+    'convert_long4(m)'
+    >>> converted("m", "long", 8, 8)
+    '(long8)(convert_long4((m).lo), convert_long4((m).hi))'
+    """
+    if width * size <= LARGEST_ARGUMENT:
+        return f"convert_{after}{width}({text})"
+    low, high = (converted(f"({text}).{half}", after, width // 2, size) for half in ("lo", "hi"))
+    return f"({after}{width})({low}, {high})"
 
 
 def _one(scalar: Scalar, width: int | None) -> str:

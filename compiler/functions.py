@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from relift.compiler.emitter import c_name
 from relift.compiler.expressions import (
-    WIDEST,
     CExpression,
     apply,
     c_type,
     definition,
     lane_of,
+    needs_halves,
 )
 from relift.semantics.terms import UserFunction
 from relift.semantics.types import Scalar, Type
@@ -34,11 +34,14 @@ class Functions:
     def apply(self, function: str, arguments: Sequence[CExpression]) -> CExpression:
         """A function of the table, applied."""
         result = apply(function, arguments)
-        widths = (WIDEST // 2, WIDEST) if result.width == WIDEST else (result.width,)
-        for width in widths:  # the widest calls the next for its halves
-            if (own := definition(function, arguments[-1].scalar, width)) is not None:
-                self.define(own.name, own.text)
+        self._bring(function, arguments[-1].scalar, result.width)
         return result
+
+    def _bring(self, function: str, scalar: Scalar, width: int | None) -> None:
+        if width is not None and needs_halves(function, scalar, width):
+            self._bring(function, scalar, width // 2)  # the whole calls it for its halves
+        if (own := definition(function, scalar, width)) is not None:
+            self.define(own.name, own.text)
 
     def call_opaque(
         self, function: UserFunction, arguments: Sequence[CExpression], width: int | None

@@ -39,12 +39,19 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, depends_on, variable
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (
+    Concat,
+    Iterate,
+    Let,
     MapGlb,
     MapLcl,
     MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
     MapVec,
     MapWrg,
     ReduceSeq,
+    ReduceSeqUnroll,
+    ScanSeq,
     Splat,
     ToGlobal,
     ToLocal,
@@ -152,15 +159,23 @@ class Generator:
             self.copy(self.view(t, scope), target, scope)
             return
         match t:
-            case MapSeq(f, xs):
-                data = array(self.view(xs, scope))
+            case MapSeq(f) | MapSeqUnroll(f) | MapSeqSlide(_, _, f):
+                data = self.elements(t, scope)
                 places = array(target)
 
                 def element(i: Index, inner: Scope) -> None:
                     self.write(f.body, places.at(i), self.applied(f, inner, data.at(i)))
 
                 with self.around_loop(f.body):
-                    self.loop(data, scope, element)
+                    self.loop(data, scope, element, unroll=isinstance(t, MapSeqUnroll))
+            case ScanSeq():
+                self.scan(t, array(target), scope)
+            case Let(f, x):
+                self.write(f.body, target, scope.bind(f, self.view(x, scope)))
+            case Concat(xs, ys):
+                cells, n = array(target), t.solved["n"]
+                self.write(xs, ArrayView(n, cells.at), scope)
+                self.write(ys, ArrayView(t.solved["m"], lambda i: cells.at(i + n)), scope)
             case MapGlb() | MapWrg() | MapLcl():
                 self.parallel(t, target, scope)
             case ToGlobal(xs):
@@ -221,12 +236,29 @@ class Generator:
                 ):
                     element(variable(i, n))
 
-    def loop(self, data: ArrayView, scope: Scope, body: Callable[[Index, Scope], None]) -> None:
+    def elements(self, t: MapSeq | MapSeqUnroll | MapSeqSlide, scope: Scope) -> ArrayView:
+        """The view of what a sequential map works on."""
+        data = array(self.view(t.xs, scope))
+        if not isinstance(t, MapSeqSlide):
+            return data
+        size, step = t.size, t.step
+        return ArrayView(
+            t.solved["k"] + 1, lambda i: ArrayView(size, lambda j: data.at(step * i + j))
+        )
+
+    def loop(
+        self,
+        data: ArrayView,
+        scope: Scope,
+        body: Callable[[Index, Scope], None],
+        *,
+        unroll: bool = False,
+    ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
         if n == 1:
             body(Size.of(0), scope.block())
-        elif _over_lanes(data):
+        elif unroll or _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
@@ -299,8 +331,10 @@ class Generator:
 
     def _produce(self, t: Term, scope: Scope) -> View:
         match t:
-            case ReduceSeq():
+            case ReduceSeq() | ReduceSeqUnroll():
                 return self.reduce(t, scope)
+            case Iterate():
+                return self.iterate(t, scope)
             case ToLocal(xs):
                 return self.into_memory(xs, "local", scope)
             case ToPrivate(xs) if isinstance(xs.type, Array):
@@ -323,7 +357,7 @@ class Generator:
         self.write(t, where, scope)
         return where
 
-    def reduce(self, t: ReduceSeq, scope: Scope) -> View:
+    def reduce(self, t: ReduceSeq | ReduceSeqUnroll, scope: Scope) -> View:
         """Emit a loop that folds into registers."""
         f = t.f
         hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
@@ -337,8 +371,36 @@ class Generator:
             self.assign(accumulator, widened(value, width), inner)
 
         with self.around_loop(f.body):
-            self.loop(data, scope, step)
+            self.loop(data, scope, step, unroll=isinstance(t, ReduceSeqUnroll))
         return accumulator
+
+    def scan(self, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
+        """Emit a loop that folds into registers and writes each result."""
+        f = t.f
+        data = array(self.view(t.xs, scope))
+        start = self.evaluate(t.init, scope)
+        accumulator = self.hold(start, t.init.type, f.parameters[0].name, scope, fixed=False)
+
+        def step(i: Index, inner: Scope) -> None:
+            value = self.evaluate(f.body, self.applied(f, inner, accumulator, data.at(i)))
+            self.assign(accumulator, value, inner)
+            self.copy(accumulator, places.at(i), inner)
+
+        with self.around_loop(f.body):
+            self.loop(data, scope, step)
+
+    def iterate(self, t: Iterate, scope: Scope) -> View:
+        """Emit a loop that applies f to registers."""
+        f = t.f
+        start = self.evaluate(t.x, scope)
+        state = self.hold(start, t.x.type, f.parameters[0].name, scope, fixed=False)
+
+        def step(_: Index, inner: Scope) -> None:
+            self.assign(state, self.evaluate(f.body, self.applied(f, inner, state)), inner)
+
+        with self.around_loop(f.body):
+            self.loop(ArrayView(t.m, lambda _: state), scope, step)
+        return state
 
     def assign(self, registers: View, value: Tree, scope: Scope) -> None:
         """Emit the assignment of all registers at once: no component sees another's new value."""

@@ -13,19 +13,46 @@ from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+import numpy as np
+
 from relift.compiler.expressions import WIDTHS
 from relift.compiler.threads import describe, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
+    AtRuntime,
+    AtRuntimeUnsafe,
+    BinarySearch,
+    CircularBuffer,
+    Concat,
+    FilterSeq,
+    Gather,
+    GatherIndices,
+    Generate,
+    InsertionSortSeq,
+    Iterate,
+    IterateStream,
+    Let,
+    LinearSearch,
     Map,
     MapGlb,
+    MapLane,
     MapLcl,
     MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
+    MapStream,
     MapVec,
+    MapWarp,
     MapWrg,
+    PartialReduce,
     Reduce,
     ReduceSeq,
+    ReduceSeqUnroll,
+    ReduceWhile,
+    ScanSeq,
+    Scatter,
+    ScatterIndices,
     ToGlobal,
     ToLocal,
     ToPrivate,
@@ -45,6 +72,32 @@ from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, me
 
 PRIVATE_LIMIT = 16 * 1024
 """Bytes of private arrays: beyond, they leave the registers of a GPU and break the stack on a CPU."""
+
+UNROLL_LIMIT = 256
+"""Elements of a loop that is written out."""
+
+INDEX_LIMIT = 1 << 24
+"""Elements of an array whose index function is checked one by one."""
+
+NOT_COMPILED: dict[type[Pattern], str] = {
+    PartialReduce: "write map_seq(lambda c: reduce_seq(op, init, c), split(m, xs))",
+    Generate: "pass the indices, generate(n, lambda i: i), as an input",
+    ReduceWhile: "fold everything with reduce_seq, and select in the function",
+    FilterSeq: "its result has a length that is known when the program runs only",
+    InsertionSortSeq: "the interpreter runs it",
+    LinearSearch: "fold with reduce_seq, and select in the function",
+    BinarySearch: "the interpreter runs it",
+    AtRuntime: "cells are addressed by index functions only; see gather",
+    AtRuntimeUnsafe: "cells are addressed by index functions only; see gather",
+    GatherIndices: "cells are addressed by index functions only; see gather",
+    ScatterIndices: "cells are addressed by index functions only; see scatter",
+    CircularBuffer: "use map_seq_slide, or slide of an array in private memory",
+    MapWarp: "OpenCL has no warps; use map_lcl",
+    MapLane: "OpenCL has no warps; use map_lcl",
+    MapStream: "use map_seq",
+    IterateStream: "use map_seq",
+}
+"""The patterns that no kernel contains, each with what to do instead."""
 
 Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
 Map_: TypeAlias = OneOf["map_glb", "map_wrg", "map_lcl"]
@@ -85,6 +138,8 @@ def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
     """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
     for u, _ in subterms(t):
         _check_type(u.type, name_of(u))
+        if isinstance(u, Pattern):
+            _check_pattern(u)
     names = {name for name, _ in used}
     if "map_glb" in names and len(names) > 1:
         raise Unsupported(
@@ -138,9 +193,21 @@ def _write(t: Term, place: Place) -> None:
         _read(t, place)
         return
     match t:
-        case MapSeq(f, xs):
+        case MapSeq(f, xs) | MapSeqUnroll(f, xs) | MapSeqSlide(_, _, f, xs):
             _read(xs, place)
             _write(f.body, replace(place, sequential=True))
+        case ScanSeq(f, init, xs):
+            _check_owner(t, place)
+            _check_registers(t, init.type)
+            _read(init, place)
+            _read(xs, place)
+            _read(f.body, replace(place, sequential=True))
+        case Let(f, x):
+            _read(x, place)
+            _write(f.body, place)
+        case Concat(xs, ys):
+            _write(xs, place)
+            _write(ys, place)
         case MapGlb() | MapWrg() | MapLcl():
             _read(t.xs, place)
             _write(t.f.body, _under(t, place))
@@ -218,7 +285,7 @@ def _read(t: Term, place: Place) -> None:
             raise Unsupported("reduce has no order yet; lower it to reduce_seq")
         case Map() if not is_layout(t.f.body):
             raise _plain_map(t)
-        case MapSeq() | MapGlb() | MapWrg() | MapLcl():
+        case MapSeq() | MapSeqUnroll() | MapSeqSlide() | ScanSeq() | MapGlb() | MapWrg() | MapLcl():
             raise Unsupported(
                 f"{t.name} computes an array where none can be stored; put it under to_global, "
                 "to_local or to_private"
@@ -228,12 +295,17 @@ def _read(t: Term, place: Place) -> None:
             if _has_array(t.type) and not is_layout(f.body):
                 raise Unsupported(f"map_vec computes {t.type}; a lane computes scalars or tuples")
             _read(f.body, replace(place, lanes=True, sequential=True))
-        case ReduceSeq(f, init, xs):
-            if _has_array(t.type):
-                raise Unsupported(
-                    f"reduce_seq with an accumulator of type {t.type}; accumulators are scalars, "
-                    "vectors and tuples of them"
-                )
+        case Scatter():
+            raise Unsupported(
+                "scatter is written through, never read; put it under to_global, to_local or "
+                "to_private, or gather with the inverse"
+            )
+        case Iterate(_, f, x):
+            _check_registers(t, t.type)
+            _read(x, place)
+            _read(f.body, replace(place, sequential=True))
+        case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+            _check_registers(t, t.type)
             _read(init, place)
             _read(xs, place)
             _read(f.body, replace(place, sequential=True))
@@ -260,6 +332,38 @@ def _read(t: Term, place: Place) -> None:
         case _:
             for _, child in children(t):
                 _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _check_registers(t: Pattern, state: Type) -> None:
+    if _has_array(state):
+        raise Unsupported(
+            f"{t.name} with an accumulator of type {state}; accumulators are scalars, "
+            "vectors and tuples of them"
+        )
+
+
+def _check_pattern(t: Pattern) -> None:
+    """Refuse what is not compiled, and index functions that leave their array."""
+    if type(t) in NOT_COMPILED:
+        raise Unsupported(f"{t.name} is not compiled yet; {NOT_COMPILED[type(t)]}")
+    match t:
+        case MapSeqUnroll() | ReduceSeqUnroll() if number(t.solved["n"]) > UNROLL_LIMIT:
+            raise Unsupported(
+                f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
+            )
+        case Gather(idx) | Scatter(idx):
+            length = number(t.solved["n"])
+            if length > INDEX_LIMIT:
+                raise Unsupported(
+                    f"{t.name} of {length} elements; index functions are checked up to {INDEX_LIMIT}"
+                )
+            found = np.asarray(idx.at(np.arange(length), {})) + np.zeros(length, np.int64)
+            if length and (found.min() < 0 or found.max() >= length):
+                raise IllTyped(f"{t.name}: {idx} leaves an array of {length} elements")
+            if isinstance(t, Scatter) and len(np.unique(found)) < length:
+                raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
+        case _:
+            pass
 
 
 def _check_local(place: Place) -> None:

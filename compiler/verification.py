@@ -284,14 +284,20 @@ def _compared(against: str, result: Any, expected: Any, tolerance: float) -> Agr
         parts = [_compared(against, r, e, tolerance) for r, e in zip(result, expected, strict=True)]
         worst = next((p for p in parts if not p.ok), parts[0])
         return Agreement(against, worst.ok, worst.detail)
-    got, wanted = np.asarray(result, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    got, wanted = (np.asarray(value, dtype=np.float64) for value in (result, expected))
     if got.shape != wanted.shape:
         return Agreement(against, False, f"shape {got.shape} instead of {wanted.shape}")
     if got.size == 0:
         return Agreement(against, True, "both are empty")
     # A cancelling sum is judged against the scale of the whole result, not against its own small value.
-    scale = max(float(np.max(np.abs(wanted))), float(np.finfo(np.float32).tiny))
-    error = float(np.max(np.abs(got - wanted))) / scale
+    finite = np.abs(wanted[np.isfinite(wanted)])
+    scale = max(float(np.max(finite, initial=0.0)), float(np.finfo(np.float32).tiny))
+    with np.errstate(invalid="ignore"):
+        gap = np.atleast_1d(np.abs(got - wanted))
+    gap[np.atleast_1d((got == wanted) | (np.isnan(got) & np.isnan(wanted)))] = (
+        0.0  # infinities, and NaN for NaN
+    )
+    error = float(np.max(gap)) / scale
     ok = bool(error <= tolerance)
     return Agreement(
         against, ok, f"largest error {error:.1e} of the largest value, {tolerance:.1e} allowed"

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import Any, TypeAlias
 from typing import Literal as Choice
-from typing import TypeAlias
 
 from relift.rewrites.matching import FloatPolicy
 from relift.semantics.errors import Unsupported
 from relift.semantics.patterns import PATTERNS
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -46,6 +46,7 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.written import Numbers, Written
 
 Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
 Kind: TypeAlias = Choice[
@@ -127,6 +128,11 @@ def _slots(pattern: type[Pattern]) -> Iterator[Slot]:
                 yield Slot("i64", place)
             case OperatorKind():
                 yield Slot("O", place)
+            case IndexKind():
+                yield Slot("String", place)
+            case NumbersKind():
+                yield Slot("String", place)
+                yield Slot("T", place + ".type")
             case FunctionKind(arguments):
                 for i in range(len(arguments)):
                     yield Slot("N", f"{place}.{i}")
@@ -150,6 +156,26 @@ def arity_of(terms: Iterable[Term]) -> int:
                 case _:
                     pass
     return most
+
+
+NOT_SEARCHED: frozenset[str] = frozenset((
+    "unzip", "partial_reduce", "iterate", "let", "generate", "scan_seq", "reduce_while", "filter_seq",
+    "insertion_sort_seq", "linear_search", "binary_search", "at_runtime", "at_runtime_unsafe",
+    "gather_indices", "scatter_indices", "scatter", "map_seq_unroll", "map_warp", "map_lane",
+    "map_stream", "iterate_stream", "reduce_seq_unroll", "map_seq_slide", "circular_buffer",
+    "rotate_values", "as_vector_aligned",
+))  # fmt: skip
+"""Patterns that the e-graph holds and rules may rewrite, but that no search result can contain yet."""
+
+
+def require_searchable(t: Term) -> None:
+    """Raise `Unsupported` when a program has a pattern that no search result can contain."""
+    for u, _ in subterms(t):
+        if isinstance(u, Pattern) and u.name in NOT_SEARCHED:
+            raise Unsupported(
+                f"optimize does not lower {u.name} yet; compile the program as it is written, or "
+                f"write it without {u.name}"
+            )
 
 
 # ---- text of closed terms
@@ -246,8 +272,25 @@ def _field(value: object) -> str:
             return " ".join([*names, term_text(body)])
         case BinaryOperator() | OperatorMetavariable() | Vectorized():
             return operator_text(value)
+        case Written():
+            return written_text(value)
         case _:
             return term_text(value)  # type: ignore[arg-type]  # all that is left is a term
+
+
+def written_data(value: Written) -> list[Any]:
+    """What the slots of a written parameter hold: its text, which of numbers leaves their type open."""
+    if isinstance(value, Numbers):
+        return [str(value), value.type[len(value.values)]]
+    return [str(value)]
+
+
+def written_text(value: Written) -> str:
+    """An index function or a row of numbers, as terms of the sorts of its slots."""
+    if any(n.constant is None for n in value.sizes):
+        raise Unsupported(f"search works at concrete sizes, but {value} leaves some open")
+    text, *types = written_data(value)
+    return " ".join([quoted(text), *map(type_text, types)])
 
 
 # ---- sizes and types that are known only when a rule matches
@@ -532,8 +575,11 @@ def _pattern_typing(c: Constructor) -> str:
         match kind:
             case NatKind():
                 sizes.define("?" + name, Size.atom(f"$v{i}"))
-            case OperatorKind():
+            case OperatorKind() | IndexKind():
                 pass
+            case NumbersKind(element, length):
+                i, _ = next(slots)
+                data.append(f"(= v{i} {sizes.type_pattern(element[length])})")
             case FunctionKind(arguments, result):
                 for t in arguments:
                     binders.append((f"v{i}", t))

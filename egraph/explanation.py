@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
-from relift.egraph.encoding import Constructor, literal_text
+from relift.egraph.encoding import Constructor, literal_text, written_data
 from relift.egraph.rule_encoding import EncodedRule
 from relift.egraph.saturation import Saturation
 from relift.egraph.snapshot import head
@@ -51,6 +51,7 @@ from relift.semantics.terms import (
     children,
 )
 from relift.semantics.types import Type
+from relift.semantics.written import Written
 
 
 class Unexplained(ReliftError):
@@ -225,6 +226,9 @@ class _Sides:
                     data += [*names, None]
                     inner = dict(zip((x.name for x in parameters), names, strict=True))
                     children.append(self._term(body, {**scope, **inner}))
+                case Written() as constant:
+                    sizes = {name: Size.of(value) for name, value in self.sizes.items()}
+                    data += written_data(constant.substitute(sizes))
                 case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
                     data.append(self.filling.operator(operator))
                 case part:
@@ -625,6 +629,8 @@ class Explainer:
                             data += [*numbers, None]
                             own = dict(zip((x.name for x in parameters), numbers, strict=True))
                             parts_.append(self._intern(body, names, {**scope, **own}))
+                        case Written() as constant:
+                            data += written_data(constant)
                         case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
                             data.append(operator)
                         case part:

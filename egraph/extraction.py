@@ -114,7 +114,8 @@ _LAYOUT, _LAUNCH, _BUFFER_CELL = 0.05, 20_000.0, 2.0
 _VIEWS: tuple[type[Pattern], ...] = (
     patterns.Zip, patterns.Split, patterns.Join, patterns.Transpose, patterns.Slide,
     patterns.PadClamp, patterns.Take, patterns.Drop, patterns.At, patterns.AsVector,
-    patterns.AsScalar,
+    patterns.AsScalar, patterns.Concat, patterns.Gather, patterns.Head, patterns.PadMirror,
+    patterns.PadWrap, patterns.Tail,
 )  # fmt: skip
 _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
@@ -189,7 +190,7 @@ class Extractor:
         value = [State(c, Want.VALUE, state.place) for c in node.children]
         computes = state.want is Want.VIEW
         pattern = node.head.pattern
-        if node.head.kind in ("var", "input", "literal"):
+        if node.head.kind in ("var", "input", "literal") or pattern is patterns.LiteralArray:
             yield self._option(node, (), 0.01)
         elif node.head.kind in ("get", "tuple"):
             yield self._option(node, below, _LAYOUT)

@@ -28,6 +28,7 @@ from relift.egraph.encoding import (
     quoted,
     rule_text,
     type_variable,
+    written_text,
 )
 from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.rule import Direction, Rule, is_miller, named_sizes
@@ -53,6 +54,7 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Type, Vector, type_names
+from relift.semantics.written import Written
 
 _ROOT = '(V "" (Sc "f32"))'
 
@@ -271,6 +273,8 @@ class _Encoder:
                     self._require_distinct(x.variable, y.variable)
                 self.binders += new
                 return " ".join([*(b.variable for b in new), self._match(body, scope + new)])
+            case Written():
+                return _constant(value)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self._match_operator(value)
             case _:
@@ -409,6 +413,8 @@ class _Encoder:
                     inner[x.name] = variable
                 self.built += new
                 return " ".join([*new, self._build(body, inner)])
+            case Written():
+                return _constant(value)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self._build_operator(value)
             case _:
@@ -532,6 +538,12 @@ class _Encoder:
 
 def _innermost(scope: tuple[_Binder, ...], name: str) -> _Binder:
     return next(b for b in reversed(scope) if b.name == name)
+
+
+def _constant(value: Written) -> str:
+    if any(n.constant is None for n in value.sizes):
+        raise NotSearchable(f"{value} depends on the sizes of the rule")
+    return written_text(value)
 
 
 def _plain(t: Term, inside: Callable[[Term], str], type_text: Callable[[Type], str]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from relift.egraph.cost import Cost, estimate
+from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor
 from relift.egraph.saturation import Budget, Request, Stage, saturate
@@ -112,6 +113,7 @@ def optimize(
     started = time.monotonic()
     device = preset(target) if isinstance(target, str) else target
     source = program.at(sizes or {})
+    require_searchable(source.body)
     prepared = _prepare(source)
     start = Program(source.name, source.parameters, prepared[-1][1] if prepared else source.body)
     request = Request(

@@ -16,7 +16,7 @@ from typing import Any
 
 from relift.egraph.encoding import Constructor, Kind, Sort, constructors, literal_text
 from relift.semantics.errors import ReliftError
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -41,6 +41,7 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean
+from relift.semantics.written import Written, read_written
 
 
 class UnsoundRules(ReliftError):
@@ -79,6 +80,7 @@ class Head:
     value: Number | None = None
     index: int | None = None
     function: UserFunction | None = None
+    written: str = ""
 
     def term(self, parts: Sequence[Term]) -> Term:
         """The node with these children, typed again by its constructor."""
@@ -124,6 +126,8 @@ class Head:
                     arguments.append(next(naturals))
                 case OperatorKind():
                     arguments.append(self.operator)
+                case IndexKind() | NumbersKind():
+                    arguments.append(read_written(self.written))
                 case FunctionKind(types):
                     parameters = tuple(next(binders) for _ in types)
                     arguments.append(FixedLambda(parameters, next(terms)))
@@ -163,6 +167,9 @@ def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, UserFuncti
                 tuple(Size.of(data[i]) for i, s in enumerate(c.slots) if s.sort == "i64"),
                 operators[0] if operators else None,
                 tuple(data[i] for i in c.names),
+                written="".join(
+                    v for s, v in zip(c.slots, data, strict=True) if s.sort == "String"
+                ),
             )
 
 
@@ -462,6 +469,8 @@ def _matches(head: Head, t: Term, names: Mapping[str, Var]) -> dict[str, Var] | 
                         for x in parameters:
                             inner[x.name] = y = next(binders)
                             same &= x.type == y.type
+                    case Written() as constant:
+                        same &= head.written == str(constant)
                     case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
                         same &= head.operator == operator
                     case _:

@@ -14,7 +14,7 @@ n, k, d = rl.nat("n"), rl.nat("k"), rl.nat("d")
 
 @rl.program
 def kmeans(points: rl.f32[n, d], centres: rl.f32[k, d]):
-    """The number of the centre that every point belongs to; -1 when there are no centres."""
+    """The number of the centre that every point belongs to."""
 
     def squared_distance(point, centre):
         gaps = rl.map(lambda p: p[0] - p[1], rl.zip(point, centre))
@@ -27,7 +27,7 @@ def kmeans(points: rl.f32[n, d], centres: rl.f32[k, d]):
 
     def assigned(point):
         distances = rl.map(lambda centre: squared_distance(point, centre), centres)
-        return rl.reduce_seq(closer, (float("inf"), -1, 0), distances)[1]
+        return rl.reduce_seq(closer, (float("inf"), 0, 0), distances)[1]
 
     return rl.map(assigned, points)
 

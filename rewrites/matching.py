@@ -14,6 +14,7 @@ from relift.rewrites.rule import Condition, Direction, Rule, is_miller
 from relift.semantics.binding import Position, alpha_equal, replace_at, substitute, term_at
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
+from relift.semantics.interpreter import operand_type
 from relift.semantics.signatures import Matching
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -44,6 +45,7 @@ from relift.semantics.types import (
     Vector,
     substitute_type,
 )
+from relift.semantics.written import Written
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
@@ -203,8 +205,10 @@ class _Matcher:
                         self.sizes.match(self.schema(x.type), y.type, y.name)
                         inner[x.name] = y
                     self.match(body, theirs.body, inner)
+                case Written():
+                    pass  # compared when all sizes are known, by `apply_filled`
                 case BinaryOperator() | OperatorMetavariable() | Vectorized():
-                    self._operator(mine, theirs, t.type)
+                    self._operator(mine, theirs, operand_type(t))
                 case _:
                     self.match(mine, theirs, names)
 

@@ -138,6 +138,8 @@ class _Growing:
             lambda x: rl.add(x, x),
             lambda x: make_tuple(x, x + 1),
             lambda x: rl.repeat(3, x),
+            lambda x: rl.let(lambda y: y * y, x),
+            lambda x: rl.iterate(2, lambda y: y + 1, x),
         ]
         if t.is_float:
             steps += [lambda x: x / 2, rl.sqrt]
@@ -156,34 +158,48 @@ class _Growing:
             lambda xs: rl.to_local(rl.map(lambda x: x, xs)),
             lambda xs: rl.repeat(2, xs),
             lambda xs: rl.take(0, xs),
+            lambda xs: rl.concat(xs, xs),
         ]
         if n.surely_at_least(1):
             steps += [
                 lambda xs: rl.slide(1, 1, xs),
                 lambda xs: rl.pad(1, 2, rl.clamp, xs),
+                lambda xs: rl.pad(1, 1, rl.wrap, xs),
+                lambda xs: rl.pad(1, 1, rl.mirror, xs),
                 lambda xs: rl.take(1, xs),
+                rl.head,
+                rl.tail,
             ]
         if n.surely_at_least(2):
             steps += [
                 lambda xs: rl.drop(1, xs),
                 lambda xs: rl.slide(2, 1, xs),
                 lambda xs: xs[1],
+                lambda xs: rl.map_seq_slide(2, 1, self.grow, xs),
                 lambda xs: rl.reduce_seq(lambda acc, x: x, xs[0], xs),
             ]
         if n.divided_by(Size.of(2)) is not None:
             steps += [lambda xs: rl.split(2, xs)]
         if isinstance(element, Array):
             steps += [rl.join, rl.transpose]
+        if isinstance(element, Tuple) and len(element.parts) == 2:
+            steps += [rl.unzip]
         if isinstance(element, Vector):
             steps += [rl.as_scalar]
         if isinstance(element, Scalar) and element != boolean:
             steps += [
                 lambda xs: rl.reduce(rl.add, 0, xs),
                 lambda xs: rl.pad(0, 1, 7, xs),
+                lambda xs: rl.scan_seq(lambda acc, x: acc + x, literal(0, element), xs),
+                lambda xs: rl.filter_seq(lambda x: x < 3, literal(0, element), xs),
+                lambda xs: rl.insertion_sort_seq(lambda x, y: x < y, xs),
                 lambda xs: rl.reduce_seq(lambda acc, x: acc * 2 + x, literal(1, element), xs),
             ]
             if n.divided_by(Size.of(2)) is not None:
-                steps += [lambda xs: rl.as_vector(2, xs)]
+                steps += [
+                    lambda xs: rl.as_vector(2, xs),
+                    lambda xs: rl.partial_reduce(rl.add, 0, 2, xs),
+                ]
         return steps
 
 

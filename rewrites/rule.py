@@ -42,6 +42,7 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import as_term, scope
 from relift.semantics.types import TypeVariable, type_names, type_sizes
+from relift.semantics.written import Written
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral"]
 Direction: TypeAlias = Literal["forward", "backward"]
@@ -281,6 +282,7 @@ def named_sizes(t: Term) -> list[Size]:
     match t:
         case Pattern():
             found = [v for v in _fields(t) if isinstance(v, Size)]
+            found += [n for v in _fields(t) if isinstance(v, Written) for n in v.sizes]
             for value in _fields(t):
                 if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
                     found += operator_widths(value)

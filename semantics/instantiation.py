@@ -31,6 +31,7 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
+from relift.semantics.written import Written
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Filling:
 
     def _field(self, value: Any, bound: frozenset[str]) -> Any:
         match value:
-            case Size():
+            case Size() | Written():
                 return value.substitute(self.sizes)
             case Lambda(parameters, body):
                 return self._lambda(parameters, body, bound)

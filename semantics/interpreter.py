@@ -4,6 +4,15 @@ It is one piece of code over three domains: NumPy scalars, exact integers and ra
 (see `rewrites.free`).  A domain says only what literals, scalar functions and declared operators are; all
 patterns come from their own `meaning`.  A term is first turned into a Python function of its environment,
 and then run: slow beside compiled code, and obviously the definition.
+
+Every value is defined, unless this raises `Undefined`:
+
+NaN, infinities, signed zeros, integer overflow, division by zero    as the table in `scalars` says; nothing
+    is flushed, reordered or guarded.
+an empty array      a pattern's definition at length 0: `reduce` is its initial value, `transpose` of no rows
+    is empty columns, an empty result keeps the shape of its type.  What needs an element, such as the
+    border of `pad` with `clamp`, is refused when the length is known and `Undefined` when it turns out 0.
+a size below the least value that it states (1, unless `least=0`)    refused when a program is called.
 """
 
 from __future__ import annotations
@@ -42,7 +51,8 @@ from relift.semantics.terms import (
     Vectorized,
 )
 from relift.semantics.tracing import trace
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.written import Written
 
 Value: TypeAlias = Any
 """An element of the domain, a list of values (array or vector), or a tuple of values."""
@@ -195,19 +205,26 @@ def _applied(function: Callable[..., Value], arguments: list[Meaning]) -> Meanin
 
 
 def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
-    """The pattern's own `meaning`; only the terms among its arguments depend on variables."""
+    """The pattern's own `meaning`; only the terms among its arguments depend on variables.
+
+    A meaning that has a parameter `number` is given what makes whole numbers of the domain.
+    """
     known: dict[str, Value] = {}
     terms: dict[str, Meaning] = {}
     for name in _parameters(t.meaning):
         field_value = getattr(t, name, None)
-        if field_value is None:
+        if name == "number":
+            known[name] = partial(world.domain.literal, t=i32)
+        elif field_value is None:
             known[name] = world.size(t.solved[name])
+        elif isinstance(field_value, Written):
+            known[name] = field_value.meaning(world.size, world.domain.literal)
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
         elif isinstance(field_value, Lambda):
             known[name] = _function(field_value, world, scope)
         elif isinstance(field_value, BinaryOperator | OperatorMetavariable | Vectorized):
-            known[name] = denote_operator(field_value, t.type, world)
+            known[name] = denote_operator(field_value, operand_type(t), world)
         else:
             terms[name] = denote(field_value, world, scope)
     for size in t.signature.positive:
@@ -265,6 +282,12 @@ def denote_operator(
             return lambda x, y: [op(p, q) for p, q in zip(x, y, strict=True)]
         case BinaryOperator():
             return _function(operator_lambda(operator, element), world, {})
+
+
+def operand_type(t: Pattern) -> Type:
+    """What the operator of a reduction works on: its `init` is one of them."""
+    init: Term = getattr(t, "init")  # noqa: B009
+    return init.type
 
 
 def operator_lambda(operator: BinaryOperator, element: Type) -> Lambda:

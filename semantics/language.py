@@ -43,6 +43,7 @@ from relift.semantics.terms import (
 from relift.semantics.tracing import (
     Unapplied,
     as_term,
+    build,
     is_term,
     make_tuple,
     scalar,
@@ -50,6 +51,7 @@ from relift.semantics.tracing import (
     trace,
 )
 from relift.semantics.types import (
+    SCALARS,
     Array,
     Scalar,
     Tuple,
@@ -58,6 +60,7 @@ from relift.semantics.types import (
     Vector,
     type_sizes,
 )
+from relift.semantics.written import numbers
 
 map: Final = Unapplied(patterns.Map)
 reduce: Final = Unapplied(patterns.Reduce)
@@ -80,6 +83,36 @@ as_vector: Final = Unapplied(patterns.AsVector)
 as_scalar: Final = Unapplied(patterns.AsScalar)
 map_vec: Final = Unapplied(patterns.MapVec)
 splat: Final = Unapplied(patterns.Splat)
+unzip: Final = Unapplied(patterns.Unzip)
+partial_reduce: Final = Unapplied(patterns.PartialReduce)
+iterate: Final = Unapplied(patterns.Iterate)
+let: Final = Unapplied(patterns.Let)
+generate: Final = Unapplied(patterns.Generate)
+scan_seq: Final = Unapplied(patterns.ScanSeq)
+reduce_while: Final = Unapplied(patterns.ReduceWhile)
+filter_seq: Final = Unapplied(patterns.FilterSeq)
+insertion_sort_seq: Final = Unapplied(patterns.InsertionSortSeq)
+linear_search: Final = Unapplied(patterns.LinearSearch)
+binary_search: Final = Unapplied(patterns.BinarySearch)
+at_runtime: Final = Unapplied(patterns.AtRuntime)
+at_runtime_unsafe: Final = Unapplied(patterns.AtRuntimeUnsafe)
+gather_indices: Final = Unapplied(patterns.GatherIndices)
+scatter_indices: Final = Unapplied(patterns.ScatterIndices)
+head: Final = Unapplied(patterns.Head)
+tail: Final = Unapplied(patterns.Tail)
+concat: Final = Unapplied(patterns.Concat)
+gather: Final = Unapplied(patterns.Gather)
+scatter: Final = Unapplied(patterns.Scatter)
+map_seq_unroll: Final = Unapplied(patterns.MapSeqUnroll)
+map_warp: Final = Unapplied(patterns.MapWarp)
+map_lane: Final = Unapplied(patterns.MapLane)
+map_stream: Final = Unapplied(patterns.MapStream)
+iterate_stream: Final = Unapplied(patterns.IterateStream)
+reduce_seq_unroll: Final = Unapplied(patterns.ReduceSeqUnroll)
+map_seq_slide: Final = Unapplied(patterns.MapSeqSlide)
+circular_buffer: Final = Unapplied(patterns.CircularBuffer)
+rotate_values: Final = Unapplied(patterns.RotateValues)
+as_vector_aligned: Final = Unapplied(patterns.AsVectorAligned)
 
 _zip = Unapplied(patterns.Zip)
 
@@ -95,6 +128,9 @@ class Boundary:
 
 
 clamp: Final = Boundary("clamp")
+mirror: Final = Boundary("mirror")
+wrap: Final = Boundary("wrap")
+_PADS = {"clamp": patterns.PadClamp, "mirror": patterns.PadMirror, "wrap": patterns.PadWrap}
 
 
 def zip(*arrays: Any) -> Any:
@@ -110,14 +146,51 @@ def zip(*arrays: Any) -> Any:
 
 
 def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
-    """`left` and `right` more elements at the ends: the border repeated (`clamp`), or a constant.
+    """`left` and `right` more elements at the ends: by `clamp`, `mirror` or `wrap`, or a constant.
 
     >>> pad(1, 1, clamp, Input("xs", f32[4])).type
     f32[6]
     """
+    if isinstance(boundary, str):
+        raise IllTyped(f"pad: the boundary is rl.clamp or a constant, not {boundary!r}")
     if isinstance(boundary, Boundary):
-        return Unapplied(patterns.PadClamp)(left, right, *xs)
+        return Unapplied(_PADS[boundary.name])(left, right, *xs)
     return Unapplied(patterns.PadConstant)(left, right, boundary, *xs)
+
+
+def literal_array(values: Any, of: Scalar | None = None) -> Term:
+    """An array of constants, of type `of`, else `f32`, `i32` or `boolean`.
+
+    >>> literal_array([0.25, 0.5, 0.25]).type
+    f32[3]
+    """
+    return build(patterns.LiteralArray, (numbers(values, of),))
+
+
+def make_array(*elements: Any) -> Term:
+    """An array of the given elements, as `concat` of arrays of one.
+
+    >>> x = Input("x", f32)
+    >>> make_array(x, 1.0).type
+    f32[2]
+    """
+    if not elements:
+        raise IllTyped("make_array needs an element; an empty array is repeat(0, x)")
+    t = next((x.type for x in elements if is_term(x)), None)
+    *rest, array = (build(patterns.Repeat, (1, as_term(x, t))) for x in elements)
+    for x in reversed(rest):
+        array = build(patterns.Concat, (x, array))
+    return array
+
+
+def map_fst(f: Callable[[Any], Any], pair: Any) -> Term:
+    """f on the first component of a pair."""
+    return make_tuple(f(pair[0]), pair[1])
+
+
+def map_snd(f: Callable[[Any], Any], pair: Any) -> Term:
+    """f on the second component of a pair."""
+    return make_tuple(pair[0], f(pair[1]))
 
 
 def vectorize(width: SizeLike, f: Any) -> Any:
@@ -168,7 +241,7 @@ def select(condition: Any, x: Any, y: Any) -> Term:
     >>> select(p[0] < 0, p, (0, 1)).type
     (f32, i32)
     """
-    of = next((b.type for b in (x, y) if is_term(b)), None)
+    of = next((as_term(b).type for b in (x, y) if is_term(b) or isinstance(b, tuple)), None)
     if not isinstance(of, Tuple):
         return scalar("select", condition, x, y)
     left, right = as_term(x, of), as_term(y, of)
@@ -193,6 +266,14 @@ def operator(
     chosen = name or function.__name__
     if not chosen.isidentifier():
         raise IllTyped("an operator made from a lambda needs name=...")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        raise IllTyped(
+            f"operator {chosen} combines two values, but its function does not take two arguments"
+        ) from None
+    except ValueError:
+        pass  # a function of C that does not say what it takes
     return BinaryOperator(chosen, Laws(associative, commutative, neutral), function)
 
 
@@ -279,6 +360,8 @@ class Program:
     def _require_least(self, sizes: Mapping[str, int]) -> None:
         for t in [*(p.type for p in self.parameters), self.body.type]:
             for atom in (a for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)):
+                if sizes.get(atom, 0) < 0:
+                    raise IllTyped(f"{self.name}: size {atom} is {sizes[atom]}, but not negative")
                 if sizes.get(atom, atom.least) < atom.least:
                     raise IllTyped(
                         f"{self.name}: size {atom} is {sizes[atom]}, but it is at least {atom.least}; "
@@ -392,11 +475,26 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
                 raise IllTyped(
                     f"{name}: {element} has {depth} dimensions, the argument has shape {shape}"
                 )
+            _require_kind(value, inner, name)
             return inner[shape]
         case _:
             if np.shape(value) != ():
                 raise IllTyped(f"{name}: one {expected} is needed, not shape {np.shape(value)}")
+            _require_kind(value, expected, name)
             return expected
+
+
+def _require_kind(value: Any, expected: Type, name: str) -> None:
+    """No float becomes a whole number, and no text a number, without being asked to."""
+    if isinstance(expected, Tuple) and isinstance(value, tuple):
+        for v, part in builtins.zip(value, expected.parts, strict=True):
+            _require_kind(v, part, name)
+    elif isinstance(expected, Scalar):
+        dtype = np.asarray(value).dtype
+        if dtype.kind not in ("biuf" if expected.is_float else "biu"):
+            raise IllTyped(
+                f"{name}: {expected} is needed, the argument holds {dtype}; convert it with astype"
+            )
 
 
 VOCABULARY: dict[str, Any] = {
@@ -404,7 +502,11 @@ VOCABULARY: dict[str, Any] = {
     **{name: partial(scalar, name) for name, f in SCALAR_FUNCTIONS.items() if f.is_call},
     "zip": zip,
     "pad": pad,
+    **SCALARS,
+    "literal_array": literal_array,
     "clamp": clamp,
+    "mirror": mirror,
+    "wrap": wrap,
     "vectorize": vectorize,
     "add": add,
     "mul": mul,

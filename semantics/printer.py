@@ -30,6 +30,7 @@ from relift.semantics.terms import (
     Vectorized,
 )
 from relift.semantics.tracing import operator_name
+from relift.semantics.written import Written
 
 Style: TypeAlias = Choice["nested", "pipeline"]
 _OPERATORS = (BinaryOperator, OperatorMetavariable, Vectorized)
@@ -99,28 +100,35 @@ def _node(t: Term | Lambda, style: Style) -> _Node:
         case MakeTuple(parts):
             return _call("", [_node(u, style) for u in parts])
         case Get(index, of):
-            return f"{_flat(_node(of, style))}[{index}]"
+            return f"{_subject(of, style)}[{index}]"
         case Metavariable(name, arguments):
             return _call(name, [_node(u, style) for u in arguments]) if arguments else name
         case Pattern():
             return _pattern(t, style)
 
 
+def _subject(t: Term, style: Style) -> str:
+    """What is indexed; a pipeline in brackets."""
+    node = _node(t, style)
+    is_pipeline = isinstance(node, _Broken) and node.separator == " >> "
+    return f"({_flat(node)})" if is_pipeline else _flat(node)
+
+
 def _pattern(t: Pattern, style: Style) -> _Node:
     fields = list(t.signature.parameters)
     if t.name == "at":
-        subject = _flat(_node(getattr(t, "xs"), style))  # noqa: B009
+        subject = _subject(getattr(t, "xs"), style)  # noqa: B009
         return f"{subject}[{getattr(t, 'index')}]"  # noqa: B009
     head = t.name
     if fields[0] == "dim":
         head += f"({getattr(t, 'dim')})"  # noqa: B009
         fields = fields[1:]
     items = [_field(getattr(t, name), style) for name in fields]
-    if t.name == "pad_clamp":
-        head, items = "pad", [*items[:2], "clamp", *items[2:]]
+    if t.name in ("pad_clamp", "pad_mirror", "pad_wrap"):
+        head, items = "pad", [*items[:2], t.name.removeprefix("pad_"), *items[2:]]
     if t.name == "pad_constant":
         head = "pad"
-    if style == "pipeline" and t.name != "zip":
+    if style == "pipeline" and _is_stage(t):
         data, rest = items[-1], items[:-1]
         stage = _call(head, rest) if rest else head
         if isinstance(data, _Broken) and data.separator == " >> ":
@@ -129,8 +137,14 @@ def _pattern(t: Pattern, style: Style) -> _Node:
     return _call(head, items)
 
 
+def _is_stage(t: Pattern) -> bool:
+    """Whether the last parameter is the only data, so that a pipeline can name it first."""
+    parameters = t.signature.parameters
+    return t.name != "zip" and list(parameters)[-1] in t.signature.term_fields
+
+
 def _field(value: object, style: Style) -> _Node:
-    if isinstance(value, Size):
+    if isinstance(value, Size | Written):
         return str(value)
     if isinstance(value, _OPERATORS):
         return operator_name(value)

@@ -113,6 +113,11 @@ def _reciprocal_root(x: Any) -> Any:
     return type(x)(1) / np.sqrt(x)
 
 
+def _power(x: Any, y: Any) -> Any:
+    """IEEE's pow; NumPy takes the root where y is 0.5, which differs at minus infinity and at -0.0."""
+    return np.power(np.abs(x) if y == 0.5 and (x == 0 or np.isinf(x)) else x, y)
+
+
 def _whole(exact: Callable[[Any], int], rounded: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: Fraction(exact(x)) if _is_exact(x) else rounded(x)
 
@@ -137,10 +142,10 @@ def _rounded(value: Fraction, dtype: Callable[[float], Any]) -> Any:
     try:
         near = float(value)
     except OverflowError:
-        return dtype(math.copysign(math.inf, value))
+        return dtype(math.inf if value > 0 else -math.inf)
     error = value - Fraction(near)
     if dtype is np.float32 and error and not np.float64(near).view(np.int64) & 1:
-        near = math.nextafter(near, math.copysign(math.inf, error))
+        near = math.nextafter(near, math.inf if error > 0 else -math.inf)
     return dtype(near)
 
 
@@ -167,7 +172,7 @@ def _to_integer(dtype: type[np.signedinteger[Any]]) -> Callable[[Any], Any]:
             return x.astype(dtype)
         if _is_nan(x):
             return dtype(0)
-        return dtype(least if x <= least else greatest if x >= greatest else math.trunc(x))
+        return dtype(least if x <= least else greatest if x >= greatest else int(x))
 
     return meaning
 
@@ -248,7 +253,7 @@ _TABLE = (
     _called("cos", 1, "cos", "The cosine, in radians.", _real(np.cos), "floats", ulps=6),
     _called("tan", 1, "tan", "The tangent, in radians.", _real(np.tan), "floats", ulps=8),
     _called("tanh", 1, "tanh", "The hyperbolic tangent.", _real(np.tanh), "floats", ulps=8),
-    _called("power", 2, "pow", "x to the power y.", _real(np.power), "floats", ulps=20),
+    _called("power", 2, "pow", "x to the power y.", _real(_power), "floats", ulps=20),
     _called("hypot", 2, "hypot", "sqrt(x*x + y*y), without overflow on the way.", _real(np.hypot), "floats", ulps=6),
     _comparison("lt", "<", "x is less than y.", lambda x, y: x < y),
     _comparison("le", "<=", "x is at most y.", lambda x, y: x <= y),

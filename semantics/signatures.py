@@ -20,6 +20,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
 from relift.semantics.types import (
     Array,
+    Scalar,
     Tuple,
     Type,
     TypeVariable,
@@ -56,6 +57,30 @@ class OperatorKind:
         return f"Op[{self.element}]"
 
 
+@dataclass(frozen=True)
+class IndexKind:
+    """A function on the indices of an array of this length (see `written`)."""
+
+    length: Size
+
+    def __repr__(self) -> str:
+        return f"Index[{self.length}]"
+
+
+@dataclass(frozen=True)
+class NumbersKind:
+    """Constants written in the program; they determine the type and the length of their array."""
+
+    element: Type
+    length: Size
+
+    def __repr__(self) -> str:
+        return f"numbers {self.element[self.length]}"
+
+
+WrittenKind: TypeAlias = IndexKind | NumbersKind
+"""What only a pattern can have: parameters that hold no term (see `written`)."""
+
 Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | Type
 """What a parameter of a pattern or of a rule can be; a type stands for data of that type."""
 
@@ -83,7 +108,7 @@ Fun, Op = _Fun(), _Op()
 class Signature:
     """Parameters in the order they are written, the type of the result, and sizes that must be positive."""
 
-    parameters: Mapping[str, Kind]
+    parameters: Mapping[str, Kind | WrittenKind]
     result: Type
     positive: tuple[Size, ...] = ()
 
@@ -93,7 +118,7 @@ class Signature:
         return tuple(
             name
             for name, kind in self.parameters.items()
-            if not isinstance(kind, NatKind | OperatorKind)
+            if not isinstance(kind, NatKind | OperatorKind | IndexKind | NumbersKind)
         )
 
     def __repr__(self) -> str:
@@ -128,6 +153,9 @@ class Matching:
 
     def match(self, schema: Type, actual: Type, what: str) -> None:
         """Make `schema` equal `actual`, the type of argument `what`; raises `IllTyped`."""
+        self._match(schema, actual, what, (schema, actual))
+
+    def _match(self, schema: Type, actual: Type, what: str, whole: tuple[Type, Type]) -> None:
         match schema, actual:
             case TypeVariable(name), _ if name.startswith("?"):
                 known = self.types.setdefault(name, actual)
@@ -135,15 +163,17 @@ class Matching:
                     self._fail(f"{what} has type {actual}, but {known} is needed here")
             case (Array(element, n), Array(other, m)) | (Vector(element, n), Vector(other, m)):
                 self._equations.append((n, m))
-                self.match(element, other, what)
+                self._match(element, other, what, whole)
             case Tuple(parts), Tuple(others) if len(parts) == len(others):
                 for part, other in zip(parts, others, strict=True):
-                    self.match(part, other, what)
+                    self._match(part, other, what, whole)
             case _:
                 if schema == actual:
                     return
-                wanted = str(self.apply(schema)).replace("?", "")
-                self._fail(f"{what} must be of the form {wanted}, but has type {actual}")
+                outer, given = whole
+                wanted = str(self.apply(outer)).replace("?", "")
+                mend = _mend(schema, actual, outer, given)
+                self._fail(f"{what} must be of the form {wanted}, but has type {given}{mend}")
 
     def equate(self, schema: Size, actual: Size) -> None:
         """Make the size `schema` equal `actual`; decided by `solve`."""
@@ -158,7 +188,10 @@ class Matching:
                 unknown = [name for name in size.names() if name.startswith("?")]
                 if not unknown:
                     if size != actual:
-                        self._fail(f"length {size} is needed, but the argument has length {actual}")
+                        self._fail(
+                            f"length {size} is needed, but the argument has length {actual}; "
+                            "write both with one size, or take or pad"
+                        )
                 elif len(unknown) == 1 and (linear := size.linear_in(unknown[0])) is not None:
                     self._solve_one(unknown[0], *linear, actual)
                 else:
@@ -182,7 +215,11 @@ class Matching:
             self._fail(f"{factor} does not divide {rest}{always}{after}; {mend}")
             return
         if not value.surely_at_least(0):
-            self._fail(f"length {actual} is too short: {offset} elements are needed at least")
+            least = "" if actual.constant is not None else ", or state a size with least=..."
+            mend = f"pad the array{least}"
+            self._fail(
+                f"length {actual} is too short: {offset} elements are needed at least; {mend}"
+            )
         self.sizes[name] = value
 
     def apply(self, schema: Type) -> Type:
@@ -195,3 +232,18 @@ class Matching:
 
     def _fail(self, message: str) -> None:
         raise IllTyped(f"{self.pattern}: {message}")
+
+
+def _mend(schema: Type, actual: Type, outer: Type, given: Type) -> str:
+    """How an argument of type `given` might be made to fit `outer`, which it does not at `schema`."""
+    match schema, actual:
+        case Array(), Vector():
+            return "; map_vec works on a vector"
+        case Array(), _ if outer is not schema and isinstance(given, Array):
+            return "; split(m, xs) makes rows of an array"
+        case Array(), Scalar():
+            return f"; repeat(m, x) makes an array of one {actual}"
+        case Vector(), _:
+            return "; as_vector makes vectors of an array"
+        case _:
+            return ""

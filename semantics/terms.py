@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
-from relift.semantics.types import Tuple, Type
+from relift.semantics.types import Array, Tuple, Type
 
 if TYPE_CHECKING:
     from relift.semantics.signatures import Signature
@@ -107,7 +107,25 @@ class Expression:
         return _scalar("ge", self, other)
 
     def __bool__(self) -> bool:
-        raise IllTyped("a term has no truth value while it is traced; use select(condition, a, b)")
+        raise IllTyped(
+            "a term has no truth value while it is traced; use select(condition, a, b), "
+            "minimum or maximum"
+        )
+
+    __array_ufunc__ = None  # so that NumPy leaves `np.float32(2) * x` to the methods here
+
+    def __float__(self) -> float:
+        raise IllTyped(
+            "a term has no number while it is traced; use the functions of relift, such as rl.sqrt"
+        )
+
+    __int__ = __index__ = __float__
+
+    def __len__(self) -> int:
+        if isinstance(self.type, Tuple):
+            return len(self.type.parts)
+        length = f"is {self.type.length}" if isinstance(self.type, Array) else "does not exist"
+        raise IllTyped(f"the length of a {self.type} {length}; use the size that its type names")
 
     def __getitem__(self, index: int) -> Term:
         from relift.semantics.tracing import component

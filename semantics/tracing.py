@@ -13,9 +13,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
 
+import numpy as np
+
 from relift.semantics.errors import IllTyped
 from relift.semantics.scalars import SCALAR_FUNCTIONS
-from relift.semantics.signatures import FunctionKind, Matching, NatKind, OperatorKind, Signature
+from relift.semantics.signatures import (
+    FunctionKind,
+    IndexKind,
+    Matching,
+    NatKind,
+    NumbersKind,
+    OperatorKind,
+    Signature,
+)
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -33,8 +43,10 @@ from relift.semantics.terms import (
     UserFunction,
     Var,
     Vectorized,
+    free_variables,
 )
 from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
+from relift.semantics.written import index_function, numbers
 
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
 
@@ -67,7 +79,23 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
         return literal(value, expected)
     if isinstance(value, Unapplied):
         raise IllTyped(f"{value.pattern.name} still lacks arguments: {', '.join(value.missing)}")
-    raise IllTyped(f"{value!r} is not a term; a program computes with its parameters and numbers")
+    raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
+
+
+def _not_a_term(value: object) -> str:
+    """What `value` is instead of a term, and the nearest thing that is one."""
+    if value is None:
+        return "None is not a term: a function that is traced returns its result"
+    if isinstance(value, Size):
+        return f"the size {value} is not a term: sizes are known to types and patterns only"
+    if isinstance(value, list):
+        return "a list is not a term: a tuple is written (x, y), and patterns make arrays"
+    if isinstance(value, np.ndarray | np.generic):
+        return f"a NumPy value of shape {np.shape(value)} is not a term: make it a parameter"
+    if callable(value):
+        name = getattr(value, "__name__", repr(value))
+        return f"the function {name} is not a term: call it, or give it to map"
+    return f"{value!r} is not a term"
 
 
 def literal(value: float, expected: Type | None = None) -> Literal:
@@ -85,9 +113,11 @@ def scalar(name: str, *arguments: Any) -> Term:
     """A scalar function of the table, applied; all arguments have one scalar type."""
     function = SCALAR_FUNCTIONS[name]
     if len(arguments) != function.arity:
-        raise IllTyped(f"{name} takes {function.arity} arguments, {len(arguments)} are given")
+        count = f"{function.arity} argument{'s' * (function.arity != 1)}"
+        raise IllTyped(f"{name} takes {count}, {len(arguments)} are given")
     if any(not is_term(a) and not isinstance(a, bool | int | float) for a in arguments):
-        raise IllTyped(f"{name} works on scalars, not on {arguments!r}")
+        odd = next(a for a in arguments if not is_term(a) and not isinstance(a, bool | int | float))
+        raise IllTyped(f"{name} works on scalars: {_not_a_term(odd)}")
     compared = arguments[1:] if name == "select" else arguments
     known = [a.type for a in compared if is_term(a)]
     common = known[0] if known else SCALARS.get(name, f32)
@@ -111,9 +141,16 @@ def scalar(name: str, *arguments: Any) -> Term:
         case _:
             pass
     if name == "select":
+        if isinstance(arguments[0], bool):
+            raise IllTyped(
+                f"select: the condition is {arguments[0]}, whatever the data; "
+                "terms are compared with <, <=, equal or not_equal, as == compares programs"
+            )
         condition = as_term(arguments[0])
         if condition.type != boolean:
-            raise IllTyped(f"select: the condition has type {condition.type}, not boolean")
+            raise IllTyped(
+                f"select: the condition has type {condition.type}, not boolean; compare it first"
+            )
         terms.insert(0, condition)
     return Apply(name, tuple(terms), SCALARS.get(function.result, common))
 
@@ -128,7 +165,10 @@ def component(of: Any, index: Any) -> Term:
     """`of[index]`: a component of a tuple, or the element of an array at a constant index."""
     if isinstance(of.type, Tuple):
         if not isinstance(index, int) or not 0 <= index < len(of.type.parts):
-            raise IllTyped(f"a tuple of type {of.type} has no component {index!r}")
+            raise IllTyped(
+                f"a tuple of type {of.type} has no component {index!r}; "
+                f"its components are 0 to {len(of.type.parts) - 1}"
+            )
         if isinstance(of, MakeTuple):
             return of.parts[index]
         return Get(index, of, of.type.parts[index])
@@ -136,7 +176,14 @@ def component(of: Any, index: Any) -> Term:
         from relift.semantics.patterns import At
 
         return build(At, (index, of))
-    raise IllTyped(f"a value of type {of.type} has no components")
+    raise IllTyped(
+        f"a value of type {of.type} has no components"
+        + (
+            "; as_scalar makes an array of vectors one of scalars"
+            if isinstance(of.type, Vector)
+            else ""
+        )
+    )
 
 
 def combine(operator: Operator, left: Any, right: Any) -> Term:
@@ -155,10 +202,16 @@ def combine(operator: Operator, left: Any, right: Any) -> Term:
     ):
         raise IllTyped(f"{operator_name(operator)}: a vector is needed, not {expected}")
     if isinstance(operator, BinaryOperator):
-        result = as_term(operator.function(x, y), expected).type
+        body = as_term(operator.function(x, y), expected)
+        result = body.type
         if result != expected:
             raise IllTyped(
                 f"{operator.name} maps two {expected} to {result}; it must stay in {expected}"
+            )
+        if captured := free_variables(body) - free_variables(x) - free_variables(y):
+            raise IllTyped(
+                f"operator {operator.name} uses the variable {min(captured)} of the program around it; "
+                "its value depends on its two arguments only, so use reduce_seq"
             )
     return Combine(operator, x, y, expected)
 
@@ -176,7 +229,8 @@ def call(function: UserFunction, arguments: Sequence[Any]) -> Term:
     """A user function applied."""
     if len(arguments) != len(function.types):
         raise IllTyped(
-            f"{function.name} takes {len(function.types)} arguments, {len(arguments)} are given"
+            f"{function.name} takes {len(function.types)} argument{'s' * (len(function.types) != 1)}, "
+            f"{len(arguments)} are given"
         )
     terms = tuple(as_term(a, t) for a, t in zip(arguments, function.types, strict=True))
     for name, term, t in zip(function.parameters, terms, function.types, strict=True):
@@ -200,7 +254,9 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
             raise IllTyped(f"binder {shown} is used where {list(types)} are needed")
         return Lambda(function.parameters, function.body)
     if not callable(function):
-        raise IllTyped(f"a function of {len(types)} arguments is needed, not {function!r}")
+        count = f"{len(types)} argument{'s' * (len(types) != 1)}"
+        given = f"a term of type {function.type}" if is_term(function) else repr(function)
+        raise IllTyped(f"a function of {count} is needed, not {given}; write lambda x: ...")
     names = _parameter_names(function, len(types))
     used = list(_names_in_scope.get())
     variables: list[Var] = []
@@ -242,8 +298,14 @@ class Unapplied:
         given = (*self.arguments, *arguments)
         count = len(self.pattern.signature.parameters)
         if len(given) > count:
-            raise IllTyped(f"{self.pattern.name} takes {count} arguments, {len(given)} are given")
+            raise IllTyped(
+                f"{self.pattern.name} takes {count} argument{'s' * (count != 1)}, "
+                f"{len(given)} are given: {', '.join(self.pattern.signature.parameters)}"
+            )
         if len(given) < count:
+            for (name, kind), value in zip(self.pattern.signature.parameters.items(), given):  # noqa: B905
+                if isinstance(kind, NatKind):
+                    _natural(self.pattern.name, name, kind.role, value)
             return Unapplied(self.pattern, given)
         return build(self.pattern, given)
 
@@ -288,7 +350,10 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
                 values[name] = _operator(pattern.name, value)
                 if (known := _operand_type(value)) is not None:
                     matching.match(element, known, name)
-            case FunctionKind():
+            case NumbersKind(element, length):
+                values[name] = row = numbers(value)
+                matching.match(element[length], row.type[len(row.values)], name)
+            case FunctionKind() | IndexKind():
                 pass
             case _ if is_term(value):
                 values[name] = value
@@ -308,8 +373,14 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
             values[name] = function
             matching.match(kind.result, function.body.type, f"the result of {name}")
             matching.solve()
+        elif isinstance(kind, IndexKind):
+            values[name] = index_function(value, kind.length.substitute(matching.sizes))
     matching.solve(final=True)
     _require_positive(signature, matching)
+    for _, kind, value in items:
+        if isinstance(kind, OperatorKind):
+            element = matching.apply(kind.element)
+            combine(value, Var("%left", element), Var("%right", element))  # or raises
     solved = {name.removeprefix("?"): size for name, size in matching.sizes.items()}
     return pattern(**values, type=matching.apply(signature.result), solved=solved)
 
@@ -322,6 +393,16 @@ def _require_positive(signature: Signature, matching: Matching) -> None:
 
 def _natural(pattern: str, name: str, role: str, value: Any) -> Size:
     if not isinstance(value, int | Size) or isinstance(value, bool):
+        if is_term(value):
+            term: Any = value
+            raise IllTyped(
+                f"{pattern}: {name} is a size, not a term of type {term.type}; "
+                "it cannot depend on data"
+            )
+        if role == "dimension":
+            raise IllTyped(
+                f"{pattern}: write {pattern}(0)(f, xs), with a dimension 0, 1 or 2 first"
+            )
         raise IllTyped(f"{pattern}: {name} is a size, not {value!r}")
     size = Size.of(value)
     if size.constant is not None and size.constant < 0:

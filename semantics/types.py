@@ -36,7 +36,10 @@ class _Subscriptable:
         dims = lengths if isinstance(lengths, tuple) else (lengths,)
         array: Type = self
         for length in reversed(dims):
-            array = Array(array, Size.of(length))
+            n = Size.of(length)
+            if n.constant is not None and n.constant < 0:
+                raise IllTyped(f"{self}[{n}]: a length is not negative")
+            array = Array(array, n)
         assert isinstance(array, Array), "cannot happen: t[()] has no length"
         return array
 
@@ -126,11 +129,21 @@ def tup(*parts: Type) -> Tuple:
     """The type of tuples with these component types."""
     if len(parts) < 2:
         raise IllTyped("a tuple type has two components or more")
+    _require_types(parts)
     return Tuple(parts)
+
+
+def _require_types(values: tuple[object, ...]) -> None:
+    for value in values:
+        if not isinstance(value, Scalar | Array | Tuple | Vector | TypeVariable):
+            raise IllTyped(
+                f"{value!r} is not a type; types are f32, i32, f32[n], tup(t, u), vec(t, w)"
+            )
 
 
 def vec(element: Type, width: SizeLike) -> Vector:
     """The type of vectors of `width` lanes."""
+    _require_types((element,))
     return Vector(element, Size.of(width))
 
 

@@ -18,7 +18,7 @@ i + 8*j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal as Choice_of
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from relift.semantics.indices import (
     Index,
     clamp,
     divide,
+    minimum,
     modulo,
     recombined,
     surely_at_most,
@@ -37,19 +38,31 @@ from relift.semantics.indices import (
 from relift.semantics.patterns import (
     AsScalar,
     AsVector,
+    AsVectorAligned,
     At,
+    Concat,
     Drop,
+    Gather,
+    Head,
     Join,
+    Let,
+    LiteralArray,
     Map,
     MapVec,
     PadClamp,
     PadConstant,
+    PadMirror,
+    PadWrap,
     Repeat,
+    RotateValues,
+    Scatter,
     Slide,
     Splat,
     Split,
+    Tail,
     Take,
     Transpose,
+    Unzip,
     Zip,
 )
 from relift.semantics.sizes import Size
@@ -69,10 +82,11 @@ from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 Space: TypeAlias = Choice_of["global", "local", "private"]
 
 LAYOUT: tuple[type[Pattern], ...] = (
-    AsScalar, AsVector, At, Drop, Join, PadClamp, PadConstant, Repeat, Slide, Splat, Split, Take,
-    Transpose, Zip,
+    AsScalar, AsVector, AsVectorAligned, At, Concat, Drop, Gather, Head, Join, LiteralArray, PadClamp,
+    PadConstant, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
+    Unzip, Zip,
 )  # fmt: skip
-"""The patterns that only move data; `map` and `map_vec` join them when their function does."""
+"""The patterns that only move data; `map`, `map_vec` and `let` join them when their function does."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +236,7 @@ def is_layout(t: Term) -> bool:
     >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
     [True, False]
     """
-    if not isinstance(t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Map, MapVec)):
+    if not isinstance(t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Map, MapVec, Let)):
         return False
     return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
 
@@ -265,6 +279,18 @@ def view(t: Term, environment: Environment, produced: Producer = no_producer) ->
         case Zip(xs, ys):
             left, right = array(sub(xs)), array(sub(ys))
             return ArrayView(left.length, lambda i: TupleView((left.at(i), right.at(i))))
+        case Let(f, x):
+            return view(f.body, environment.bind(f, sub(x)), produced)
+        case Concat(xs, ys):
+            first, second = array(sub(xs)), array(sub(ys))
+            n = first.length
+            return ArrayView(
+                n + second.length,
+                lambda i: guarded(Condition(i, n), first.at(i), second.at(i - n)),
+            )
+        case LiteralArray(row):
+            constants = [sub(Literal(value, row.type)) for value in row.values]
+            return ArrayView(Size.of(len(constants)), lambda i: _chosen(i, constants))
         case PadConstant(left_count, right_count, value, xs):
             data, outside = array(sub(xs)), sub(value)
             return _padded(left_count, right_count, data, outside)
@@ -296,18 +322,51 @@ def _layout(t: Pattern, data: ArrayView) -> View:
         case PadClamp(left, right):
             n = data.length
             return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
+        case PadMirror(left, right):
+            n = data.length
+            return ArrayView(left + n + right, lambda i: data.at(_mirrored(i - left, n)))
+        case PadWrap(left, right):
+            n = data.length
+            return ArrayView(left + n + right, lambda i: data.at(modulo(i - left, n)))
+        case Gather(idx):
+            return ArrayView(data.length, lambda i: data.at(idx.of(i)))
+        case RotateValues(size):
+            count = t.solved["k"] + 1
+            return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(i + j)))
+        case Unzip():
+            return TupleView((component_view(data, 0), component_view(data, 1)))
+        case Head():
+            return data.at(Size.of(0))
+        case Tail():
+            return ArrayView(data.length - 1, lambda i: data.at(i + 1))
         case Take(m):
             return ArrayView(m, data.at)
         case Drop(m):
             return ArrayView(data.length - m, lambda i: data.at(i + m))
         case At(index):
             return data.at(index)
-        case AsVector(width):
+        case AsVector(width) | AsVectorAligned(width):
             return as_vector_view(data, width)
         case AsScalar():
             return as_scalar_view(data, t.solved["width"])
         case _:
             raise AssertionError(f"cannot happen: {t.name} is no layout of one array")
+
+
+def _mirrored(i: Index, n: Size) -> Index:
+    """The index that i shows where an array of n elements is reflected at its ends."""
+    j = modulo(i, 2 * n)
+    return minimum(j, 2 * n - 1 - j)
+
+
+def _chosen(i: Index, constants: Sequence[View]) -> View:
+    """Constant number i."""
+    if i.constant is not None:
+        return constants[i.constant]
+    found = constants[-1]
+    for k in reversed(range(len(constants) - 1)):
+        found = guarded(Condition(i, Size.of(k + 1)), constants[k], found)
+    return found
 
 
 def split_view(data: ArrayView, m: Size) -> ArrayView:
@@ -410,8 +469,14 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
             return xs, join_view(array(target), m)
         case Transpose(xss):
             return xss, transpose_view(array(target), t.solved["n"])
-        case AsVector(width, xs):
+        case AsVector(width, xs) | AsVectorAligned(width, xs):
             return xs, as_scalar_view(array(target), width)
+        case Scatter(idx, xs):
+            cells = array(target)
+            return xs, ArrayView(cells.length, lambda i: cells.at(idx.of(i)))
+        case Unzip(ps):
+            first, second = (array(part) for part in tuple_view(target).parts)
+            return ps, ArrayView(first.length, lambda i: TupleView((first.at(i), second.at(i))))
         case AsScalar(vs):
             return vs, as_vector_view(array(target), t.solved["width"])
         case Map(f, xs) if _invertible(f):
@@ -425,6 +490,8 @@ def invertible_data(t: Term) -> Term | None:
     """The data of t when t is a layout pattern that `peel` inverts, else None."""
     match t:
         case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
+            return data
+        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data):
             return data
         case Map(f, data) if _invertible(f):
             return data

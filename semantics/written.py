@@ -123,7 +123,9 @@ def _expression(value: Any) -> IndexExpression:
         case Size() | int() if not isinstance(value, bool):
             return SizeIndex(Size.of(value))
         case _:
-            raise IllTyped(f"an index function computes with the index and sizes, not with {value!r}")
+            raise IllTyped(
+                f"an index function computes with the index and sizes, not with {value!r}"
+            )
 
 
 _STRENGTH: dict[str, int] = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
@@ -158,7 +160,7 @@ class IndexFunction(Written):
 
         >>> n, s = nat("n"), nat("s")
         >>> index_function(reorder_stride(s), n * s).of(indices.variable("i", n * s))
-        n*(i % s) + (i / s)
+        ((i) % (n))*s + ((i) / (n))
         """
         return _symbolic(self.body, i)
 
@@ -255,7 +257,9 @@ def index_function(function: Any, length: Size) -> IndexFunction:
         raise IllTyped(f"a function on indices is needed, such as lambda i: ..., not {function!r}")
     count = len(inspect.signature(function).parameters)
     if count not in (1, 2):
-        raise IllTyped(f"an index function takes the index, or the index and the length, not {count}")
+        raise IllTyped(
+            f"an index function takes the index, or the index and the length, not {count}"
+        )
     arguments = (TheIndex(), length)[:count]
     return IndexFunction(_expression(function(*arguments)))
 
@@ -311,8 +315,8 @@ class Numbers(Written):
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        shown = "".join(f"{_number(value)}, " for value in self.values)
-        return f"({shown if len(self.values) == 1 else shown[:-2]}), {self.type}".replace(",)", ",)")
+        shown = ", ".join(map(_number, self.values)) + "," * (len(self.values) == 1)
+        return f"({shown}), {self.type}"
 
 
 def _number(value: Number) -> str:

@@ -7,24 +7,9 @@ from typing import Any
 import pytest
 
 from relift.semantics import binding, language, printer, signatures, terms, types
+from relift.semantics.catalogue import interpret
 from relift.semantics.interpreter import Exact, World, evaluate
 from relift.semantics.parser import parse_term
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Input
-from relift.semantics.types import Array, Type, i32
-
-
-def type_of(value: Any) -> Type:
-    """The type of nested lists of whole numbers."""
-    if isinstance(value, list):
-        return Array(type_of(value[0]), Size.of(len(value)))
-    return i32
-
-
-def interpret(text: str, **inputs: Any) -> Any:
-    """The meaning of a printed term on nested lists of whole numbers."""
-    names = {name: Input(name, type_of(value)) for name, value in inputs.items()}
-    return evaluate(parse_term(text, names), World(inputs=inputs, domain=Exact()))
 
 
 @pytest.fixture(autouse=True)

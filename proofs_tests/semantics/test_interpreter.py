@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.lib.stride_tricks import sliding_window_view
 
 from relift.semantics import language as rl
 from relift.semantics.errors import Undefined
@@ -22,106 +21,10 @@ from relift.semantics.interpreter import (
     from_numpy,
     to_numpy,
 )
-from relift.semantics.patterns import PATTERNS
 from relift.semantics.sizes import Size
-from relift.semantics.terms import Input, Pattern, Term, UserFunction, subterms
+from relift.semantics.terms import Input, Term, UserFunction
 from relift.semantics.types import Type, f32, i32, nat, tup
 from relift.testing import INPUTS, terms, values
-
-V, M = i32[6], i32[4, 6]
-Build = Callable[..., Term]
-
-CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
-    ("map", (V,), lambda x: rl.map(lambda a: a * a + 1, x), lambda x: x * x + 1),
-    ("map", (M,), lambda x: rl.map(rl.reduce(rl.add, 0), x), lambda x: x.sum(axis=1)),
-    ("zip", (V, V), lambda x, y: rl.map(lambda p: p[0] - p[1], rl.zip(x, y)), np.subtract),
-    (
-        "zip",
-        (V, V, V),
-        lambda x, y, z: rl.map(lambda p: p[0] * p[1] + p[2], rl.zip(x, y, z)),
-        lambda x, y, z: x * y + z,
-    ),
-    ("reduce", (V,), lambda x: rl.reduce(rl.add, 5, x), lambda x: 5 + x.sum()),
-    (
-        "reduce_seq",
-        (V,),
-        lambda x: rl.reduce_seq(lambda acc, a: acc * 2 + a, 1, x),
-        lambda x: np.polyval(np.concatenate([[1], x]), 2),
-    ),
-    ("split", (V,), lambda x: rl.split(2, x), lambda x: x.reshape(3, 2)),
-    ("join", (M,), rl.join, np.ravel),
-    ("transpose", (M,), rl.transpose, np.transpose),
-    ("slide", (V,), lambda x: rl.slide(3, 1, x), lambda x: sliding_window_view(x, 3)),
-    ("slide", (V,), lambda x: rl.slide(2, 2, x), lambda x: sliding_window_view(x, 2)[::2]),
-    (
-        "pad_clamp",
-        (V,),
-        lambda x: rl.pad(2, 1, rl.clamp, x),
-        lambda x: np.pad(x, (2, 1), mode="edge"),
-    ),
-    (
-        "pad_constant",
-        (V,),
-        lambda x: rl.pad(1, 2, 9, x),
-        lambda x: np.pad(x, (1, 2), constant_values=9),
-    ),
-    ("take", (V,), lambda x: rl.take(4, x), lambda x: x[:4]),
-    ("drop", (V,), lambda x: rl.drop(4, x), lambda x: x[4:]),
-    ("at", (M,), lambda x: x[2], lambda x: x[2]),
-    ("repeat", (V,), lambda x: rl.repeat(3, x), lambda x: np.tile(x, (3, 1))),
-    ("map_seq", (V,), lambda x: rl.map_seq(lambda a: -a, x), np.negative),
-    ("map_glb", (V,), lambda x: rl.map_glb(0)(lambda a: -a, x), np.negative),
-    ("map_lcl", (M,), lambda x: rl.map_wrg(0)(rl.map_lcl(0)(lambda a: a + a), x), lambda x: 2 * x),
-    ("map_wrg", (M,), lambda x: rl.map_wrg(1)(lambda r: r[0], x), lambda x: x[:, 0]),
-    ("to_global", (V,), rl.to_global, lambda x: x),
-    ("to_local", (V,), rl.to_local, lambda x: x),
-    ("to_private", (V,), rl.to_private, lambda x: x),
-    (
-        "map_vec",
-        (V,),
-        lambda x: rl.as_scalar(rl.map(lambda v: rl.map_vec(lambda a: 3 * a, v), rl.as_vector(2, x))),
-        lambda x: 3 * x,
-    ),
-    (
-        "as_vector",
-        (V,),
-        lambda x: rl.as_scalar(
-            rl.repeat(1, rl.reduce(rl.vectorize(3, rl.add), rl.splat(3, 0), rl.as_vector(3, x)))
-        ),
-        lambda x: x.reshape(2, 3).sum(axis=0),
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("inputs", "build", "reference"),
-    [case[1:] for case in CASES],
-    ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)],
-)
-@settings(max_examples=10)
-@given(data=st.data())
-def test_pattern_means_what_numpy_computes(
-    inputs: tuple[Type, ...], build: Build, reference: Callable[..., Any], data: st.DataObject
-) -> None:
-    """On whole numbers, a pattern and its NumPy formulation give the same array."""
-    arrays = [np.array(data.draw(values(t, {})), dtype=np.int32) for t in inputs]
-    parameters = [Input(f"x{i}", t) for i, t in enumerate(inputs)]
-    term = build(*parameters)
-    world = World(
-        inputs={p.name: from_numpy(a, p.type) for p, a in zip(parameters, arrays, strict=True)}
-    )
-
-    np.testing.assert_array_equal(to_numpy(evaluate(term, world), term.type), reference(*arrays))
-
-
-def test_every_pattern_is_compared() -> None:
-    """No pattern of the language lacks a case above."""
-    inputs = {case[0] for case in CASES}
-    for _, types, build, _ in CASES:
-        term = build(*(Input(f"x{i}", t) for i, t in enumerate(types)))
-        inputs |= {t.name for t, _ in subterms(term) if isinstance(t, Pattern)}
-
-    assert inputs == PATTERNS.keys()
 
 
 @settings(max_examples=100)

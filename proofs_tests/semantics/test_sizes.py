@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import sympy
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from proofs_tests.strategies import NAMES, assignments, polynomials
 from relift.semantics.errors import IllTyped
@@ -122,3 +127,108 @@ def test_missing_value_is_named() -> None:
     """A size without a value says which, and how to give it."""
     with pytest.raises(IllTyped, match=r"size m has no value; give it with --size m="):
         (nat("n") * nat("m")).evaluate({"n": 3})
+
+
+@given(polynomials(), polynomials(), polynomials())
+def test_sizes_are_a_commutative_ring(p: Size, q: Size, r: Size) -> None:
+    """The laws of the ring, as equalities of canonical forms."""
+    assert p + q == q + p
+    assert p * q == q * p
+    assert (p + q) + r == p + (q + r)
+    assert (p * q) * r == p * (q * r)
+    assert p * (q + r) == p * q + p * r
+    assert p + 0 == p == p * 1
+    assert p - p == 0 == p * 0
+
+
+@given(polynomials(), st.integers(0, 3))
+def test_powers_are_products(p: Size, power: int) -> None:
+    """A power is what sympy expands it to."""
+    assert sympy.expand(as_sympy(p**power) - as_sympy(p) ** power) == 0
+
+
+@given(polynomials(), polynomials())
+def test_linear_equations_are_solved(a: Size, b: Size) -> None:
+    """The one unknown of `a*x + b = c` is found by exact division, as typing does it."""
+    assume(a != 0)
+    x = nat("x")
+    c = a * (nat("n") + 2) + b
+    linear = (a * x + b).linear_in("x")
+
+    assert linear == (a, b)
+    assert (c - b).divided_by(a) == nat("n") + 2
+
+
+@given(polynomials(), st.integers(0, 4), assignments())
+def test_least_values_are_used_and_not_overstated(
+    p: Size, least: int, values: dict[str, int]
+) -> None:
+    """With every name at least `least`, a bound that holds surely holds at each such value."""
+    names = {name: nat(name, least) for name in NAMES}
+    stated = p.substitute(names)
+    if p.names() and stated.surely_at_least(1):
+        assert p.evaluate({name: least + value for name, value in values.items()}) >= 1
+
+
+@pytest.mark.parametrize(
+    ("written", "printed", "quotient"),
+    [
+        (nat("n", multiple_of=4), "4*n_by_4", "n_by_4"),
+        (nat("n", multiple_of=nat("m")), "m*n_by_m", "n_by_m"),
+        (nat("n", multiple_of=2 * nat("m")), "2*m*n_by_2_m", "n_by_2_m"),
+        (nat("k") * nat("m"), "k*m", "k"),
+    ],
+)
+def test_stated_divisibility_is_decided(written: Size, printed: str, quotient: str) -> None:
+    """A multiple divides exactly and by its factors, and prints as a product."""
+    factor = written // nat(quotient)
+
+    assert str(written) == printed
+    assert str(written // factor) == quotient
+    assert (written + 1).divided_by(factor) is None
+
+
+def test_a_multiple_keeps_its_least_value() -> None:
+    """At least 6 and a multiple of 4 is at least 8."""
+    n = nat("n", least=6, multiple_of=4)
+
+    assert (n - 8).surely_at_least(0)
+    assert not (n - 9).surely_at_least(0)
+
+
+ORDER = """
+from relift.semantics.sizes import nat
+from relift.semantics.types import f32
+names = [nat(name) for name in ("zeta", "n", "m", "k10", "k9", "a")]
+p = sum(names) + 7
+print(p * p - names[2] * names[4], list(p.atoms() & {"n"}), f32[p, names[0] * names[5]])
+print([str(q) for q, _ in ((p * p).divided_by(p) * p).ordered()])
+"""
+
+
+def test_printed_order_never_changes_between_runs() -> None:
+    """The text of sizes does not depend on the seed of Python's hashes."""
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", ORDER],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in (0, 1, 2, 3)
+    }
+
+    assert len(texts) == 1
+
+
+@settings(max_examples=50)
+@given(st.permutations(["a*b", "b*a*2", "c", "a", "7", "c*c"]))
+def test_printed_order_does_not_depend_on_how_a_size_is_built(summands: list[str]) -> None:
+    """Equal sizes have equal texts."""
+    names = {name: nat(name) for name in "abc"}
+    total = Size.of(0)
+    for text in summands:
+        total = total + eval(text, dict(names))
+
+    assert str(total) == "3*a*b + c*c + a + c + 7"

@@ -11,7 +11,7 @@ import pytest
 
 from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Undefined
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.interpreter import DTYPES, Exact, World, evaluate
 from relift.semantics.sizes import nat
 from relift.semantics.terms import Input, Term
 from relift.semantics.types import Scalar, Type, f32, f64, i32, i64
@@ -33,14 +33,8 @@ def no_warnings() -> Iterator[None]:
 def run(f: Callable[..., Any], t: Scalar, *values: Any) -> Any:
     """What f gives on scalars of type t; only the interpreter's own arithmetic is at work."""
     parameters = tuple(Input(f"x{i}", t) for i in range(len(values)))
-    with np.errstate(all="ignore"):
-        inputs = (
-            [np.dtype(t.name).type(v) if t.is_float else np.int64(v) for v in values]
-            if t in (f64, i64)
-            else [np.float32(v) if t == f32 else np.int32(v) for v in values]
-        )
-    world = World(inputs={p.name: v for p, v in zip(parameters, inputs, strict=True)})
-    return evaluate(f(*parameters), world)
+    inputs = {p.name: DTYPES[t.name].type(v) for p, v in zip(parameters, values, strict=True)}
+    return evaluate(f(*parameters), World(inputs=inputs))
 
 
 def same(x: Any, y: float) -> bool:
@@ -80,8 +74,6 @@ def test_floats_are_ieee(
     f: Callable[..., Any], arguments: tuple[float, ...], expected: float, t: Scalar
 ) -> None:
     """Each edge case has the value of the standard, in the precision of its type."""
-    if t == f64 and f.__code__.co_consts != (None,):
-        pass  # a literal takes the type of the other side
     result = run(f, t, *arguments)
 
     assert same(result, expected)
@@ -91,7 +83,7 @@ def test_single_precision_overflows_to_infinity() -> None:
     """f32 overflows where f64 does not, and both keep the sign."""
     assert same(run(lambda x: x * x, f32, -1e30), INF)
     assert same(run(lambda x, y: x * y, f32, -1e30, 1e30), -INF)
-    assert same(run(lambda x: x * x, f64, 1e30), 1e60)
+    assert run(lambda x: x * x, f64, 1e30) == np.float64(1e30) ** 2 < INF
     assert same(run(lambda x: rl.exp(x), f32, 100), INF)
 
 
@@ -140,9 +132,9 @@ def test_nan_goes_through_a_reduction() -> None:
     """One NaN makes a sum NaN, and infinities of both signs do."""
     total = rl.program(_total)
 
-    assert np.isnan(total(np.float32([1, NAN, 2])))
-    assert np.isnan(total(np.float32([INF, 1, -INF])))
-    assert same(total(np.float32([INF, 1])), INF)
+    assert np.isnan(total(np.array([1, NAN, 2], np.float32)))
+    assert np.isnan(total(np.array([INF, 1, -INF], np.float32)))
+    assert same(total(np.array([INF, 1], np.float32)), INF)
 
 
 def _total(x: f32[n]):  # type: ignore[valid-type,no-untyped-def]
@@ -151,7 +143,7 @@ def _total(x: f32[n]):  # type: ignore[valid-type,no-untyped-def]
 
 def test_a_sum_of_negative_zeros_starts_from_zero() -> None:
     """The initial value takes part: 0.0 + -0.0 is 0.0."""
-    assert same(rl.program(_total)(np.float32([-0.0, -0.0])), 0.0)
+    assert same(rl.program(_total)(np.array([-0.0, -0.0], np.float32)), 0.0)
 
 
 EMPTY: list[tuple[str, Term, dict[str, Any], Any]] = [
@@ -194,11 +186,11 @@ def test_the_border_of_an_empty_array_is_undefined() -> None:
 def test_an_empty_result_keeps_its_shape(t: Type) -> None:
     """No rows of 3 are an array of shape (0, 3)."""
 
-    def first_rows(a: t[n, 3]):  # type: ignore[valid-type,no-untyped-def,misc]
+    def first_rows(a: t[n, 3]):  # type: ignore[valid-type,no-untyped-def]
         return rl.take(0, a)
 
     first_rows.__annotations__ = {"a": t[n, 3]}
-    result = rl.program(first_rows)(np.ones((2, 3)))
+    result = rl.program(first_rows)(np.ones((2, 3), np.int32))
 
     assert result.shape == (0, 3)
 
@@ -212,7 +204,7 @@ def test_a_size_is_at_least_one_unless_it_says_so() -> None:
     program = rl.program(tail)
     message = r'tail: size k is 0, but it is at least 1; rl.nat\("k", least=0\) allows 0'
     with pytest.raises(IllTyped, match=message):
-        program(np.float32([]))
+        program(np.array([], np.float32))
     with pytest.raises(IllTyped, match=message):
         program.at({"k": 0})
-    assert rl.program(_total)(np.float32([])) == 0
+    assert rl.program(_total)(np.array([], np.float32)) == 0

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from relift.rewrites.free import Algebra, Symbolic
 from relift.semantics import language as rl
+from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.terms import Pattern, subterms
 from relift.semantics.types import f32, nat
@@ -97,5 +98,10 @@ def test_free_symbols_take_less_than_50_ms() -> None:
 def test_random_programs_on_free_symbols_take_less_than_50_ms(program: rl.Program) -> None:
     """Random programs of up to ten patterns, at size 4."""
     sizes = dict.fromkeys(program.sizes, 4)
+    try:
+        taken = seconds(lambda: on_free_symbols(program, sizes))
+    except Unsupported:  # what comes out depends on a comparison of symbols
+        assume(False)
+        raise
 
-    assert seconds(lambda: on_free_symbols(program, sizes)) < 0.05
+    assert taken < 0.05

@@ -102,7 +102,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.map(rl.map, rows),
         "map still lacks arguments: xs",
     ),
-    "too many arguments": (lambda: rl.join(rows, 1), "join takes 1 arguments, 2 are given"),
+    "too many arguments": (lambda: rl.join(rows, 1), "join takes 1 argument, 2 are given"),
     "dimension": (
         lambda: rl.map_glb(3)(lambda x: x, xs),
         "map_glb: OpenCL has dimensions 0, 1 and 2, not 3",
