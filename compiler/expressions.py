@@ -136,8 +136,9 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
         form = f"as_{c_type(scalar, width)}(abs({{0}}))"  # abs of an int is unsigned
     if not form.startswith("("):  # a function: all its arguments need one type
         arguments = [spread(e, width) for e in arguments]
-        if needs_halves(function, width):
-            form = f"{halves_name(function, scalar)}({', '.join(f'{{{i}}}' for i in range(len(arguments)))})"
+        if width is not None and needs_halves(function, scalar, width):
+            texts = ", ".join(e.text for e in arguments)
+            return CExpression(f"{halves_name(function, scalar, width)}({texts})", scalar, width)
     return CExpression(form.format(*(e.text for e in arguments)), scalar, width)
 
 
@@ -182,41 +183,40 @@ def extreme_definition(function: str, scalar: Scalar, width: int | None) -> str:
     return f"{t} {extreme_name(function, scalar, width)}({t} x, {t} y) {{\n  return {body};\n}}"
 
 
-WIDEST = 16
+LIBRARY_BYTES = 32
+"""The largest vectors on which OpenCL's library is called."""
 
 
-def needs_halves(function: str, width: int | None) -> bool:
-    """Whether a function of OpenCL's library is called on each half of its vectors.
+def needs_halves(function: str, scalar: Scalar, width: int | None) -> bool:
+    """Whether a function is called on each half of its vectors.
 
-    PoCL 3.0 aborts in its library on vectors of 16 where it takes the processor for one without AVX-512.
+    PoCL 3.0 aborts in its library on vectors of 64 bytes where it takes the processor for one without AVX-512.
+    What is an operator of C, not of its library, is not concerned.
     """
-    return width == WIDEST and not (
-        function in _EXTREMES or SCALAR_FUNCTIONS[function].c.startswith("(")
-    )
+    is_operator = function in _EXTREMES or SCALAR_FUNCTIONS[function].c.startswith("(")
+    return width is not None and width * scalar.bytes > LIBRARY_BYTES and not is_operator
 
 
-def halves_name(function: str, scalar: Scalar) -> str:
-    """The C name of a library function on the widest vectors, half by half."""
-    return f"{function}_{scalar}x{WIDEST}"
+def halves_name(function: str, scalar: Scalar, width: int) -> str:
+    """The C name of a library function on wide vectors, half by half."""
+    return f"{function}_{scalar}x{width}"
 
 
-def halves_definition(function: str, scalar: Scalar, arity: int) -> str:
-    """The C definition of `halves_name`.
+def halves_definition(function: str, scalar: Scalar, width: int, arity: int) -> str:
+    """The C definition of `halves_name`; a half that is still too wide has a definition of its own.
 
-    >>> print(halves_definition("sqrt", f32, 1))
+    >>> print(halves_definition("sqrt", f32, 16, 1))
     float16 sqrt_f32x16(float16 x0) {
       return (float16)(sqrt(x0.lo), sqrt(x0.hi));
     }
     """
-    t = c_type(scalar, WIDEST)
+    t = c_type(scalar, width)
     halves = [
-        apply(
-            function, [CExpression(f"x{i}.{half}", scalar, WIDEST // 2) for i in range(arity)]
-        ).text
+        apply(function, [CExpression(f"x{i}.{half}", scalar, width // 2) for i in range(arity)])
         for half in ("lo", "hi")
     ]
     parameters = ", ".join(f"{t} x{i}" for i in range(arity))
     return (
-        f"{t} {halves_name(function, scalar)}({parameters}) {{\n"
-        f"  return ({t})({', '.join(halves)});\n}}"
+        f"{t} {halves_name(function, scalar, width)}({parameters}) {{\n"
+        f"  return ({t})({', '.join(half.text for half in halves)});\n}}"
     )

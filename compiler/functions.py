@@ -41,10 +41,14 @@ class Functions:
         if uses_extreme(function, result.scalar):
             name = extreme_name(function, result.scalar, result.width)
             self.define(name, extreme_definition(function, result.scalar, result.width))
-        if needs_halves(function, result.width):
-            definition = halves_definition(function, result.scalar, len(arguments))
-            self.define(halves_name(function, result.scalar), definition)
+        self._define_halves(function, result.scalar, result.width, len(arguments))
         return result
+
+    def _define_halves(self, function: str, scalar: Scalar, width: int | None, arity: int) -> None:
+        if width is not None and needs_halves(function, scalar, width):
+            self._define_halves(function, scalar, width // 2, arity)
+            text = halves_definition(function, scalar, width, arity)
+            self.define(halves_name(function, scalar, width), text)
 
     def call_opaque(
         self, function: UserFunction, arguments: Sequence[CExpression], width: int | None
