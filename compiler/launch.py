@@ -5,13 +5,13 @@ Types are written as Relift prints them, and read back.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.types import SCALARS, Scalar, Tuple, Type, vec
+from relift.semantics.parser import parse_type
+from relift.semantics.types import SCALARS, Scalar, Type
 
 VERSION = 1
 """The version of the format; a reader refuses others."""
@@ -116,40 +116,4 @@ def _parameter_json(p: Parameter) -> dict[str, Any]:
 
 
 def _parameter_from(data: Mapping[str, Any]) -> Parameter:
-    return Parameter(data["name"], read_type(data["type"]), tuple(data["buffers"]))
-
-
-def read_type(text: str) -> Type:
-    """The type that is printed so.
-
-    >>> [read_type(s) for s in ("f32", "(f32, i32[2])[3, 4]", "vec(f32, 4)[8]")]
-    [f32, (f32, i32[2])[3, 4], vec(f32, 4)[8]]
-    """
-    try:
-        return _type(ast.parse(text, mode="eval").body)
-    except (SyntaxError, KeyError, ValueError) as error:
-        raise IllTyped(f"{text!r} is not a type: {error}") from None
-
-
-def _type(node: ast.expr) -> Type:
-    match node:
-        case ast.Name(name):
-            return SCALARS[name]
-        case ast.Tuple(parts):
-            return Tuple(tuple(_type(part) for part in parts))
-        case ast.Call(ast.Name("vec"), [element, ast.Constant(int(width))]):
-            return vec(_type(element), width)
-        case ast.Subscript(element, ast.Tuple(lengths)):
-            return _type(element)[tuple(_number(n) for n in lengths)]
-        case ast.Subscript(element, length):
-            return _type(element)[_number(length)]
-        case _:
-            raise ValueError(ast.unparse(node))
-
-
-def _number(node: ast.expr) -> int:
-    match node:
-        case ast.Constant(int(n)):
-            return n
-        case _:
-            raise ValueError(ast.unparse(node))
+    return Parameter(data["name"], parse_type(data["type"]), tuple(data["buffers"]))

@@ -97,6 +97,19 @@ PROGRAMS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 
 
+def test_two_operators_of_one_name_are_refused() -> None:
+    """The e-graph knows operators by name, so one name may not stand for two."""
+    one = rl.operator(lambda x, y: x + y, associative=True, name="same")
+    other = rl.operator(lambda x, y: x * y, associative=True, name="same")
+
+    @rl.program
+    def both(x: rl.f32[n]):
+        return rl.reduce(one, 0.0, x) - rl.reduce(other, 1.0, x)
+
+    with pytest.raises(rl.IllTyped, match="called same; rename one"):
+        rl.optimize(both, {"n": 8})
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("size", [64, 100])
 def test_found_kernel_agrees(function: Callable[..., Any], size: int) -> None:

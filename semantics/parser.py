@@ -120,10 +120,16 @@ def names_used(t: Term) -> dict[str, BinaryOperator | UserFunction]:
     """The operators and user functions of a term, by name; what its text needs besides its inputs."""
     found: dict[str, BinaryOperator | UserFunction] = {}
 
+    def keep(name: str, value: BinaryOperator | UserFunction) -> None:
+        if found.setdefault(name, value) != value:
+            raise IllTyped(
+                f"two different operators or user functions are called {name}; rename one"
+            )
+
     def add(operator: Operator) -> None:
         match operator:
             case BinaryOperator(name):
-                found[name] = operator
+                keep(name, operator)
             case Vectorized(_, inner):
                 add(inner)
             case _:
@@ -132,7 +138,7 @@ def names_used(t: Term) -> dict[str, BinaryOperator | UserFunction]:
     for u, _ in subterms(t):
         match u:
             case Call(function):
-                found[function.name] = function
+                keep(function.name, function)
             case Combine(operator):
                 add(operator)
             case Pattern() if (op := getattr(u, "op", None)) is not None:

@@ -265,7 +265,9 @@ class BinaryOperator:
 
     name: str
     laws: Laws
-    function: Callable[[Any, Any], Any] = field(compare=False, repr=False)
+    function: Callable[[Any, Any], Any] = field(
+        repr=False
+    )  # compared: a name alone may be taken twice
 
     def __call__(self, left: Any, right: Any) -> Term:
         from relift.semantics.tracing import combine
