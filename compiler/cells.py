@@ -64,6 +64,10 @@ class Addressing:
         ['*(global const float4*)(x + 4*i)', '(float4)(x[0], x[8], x[16], x[24])', 'x[4*i]']
         """
         match leaf:
+            case Value(index=index) if index is not None:
+                if lane is not None and depends_on(index, lane.index):
+                    return self._gather(leaf, lane)
+                return CExpression(f"((int)({self.text(index)}))", leaf.scalar)
             case Value():
                 return _load_value(leaf, lane)
             case Guarded(condition, inside, outside):
@@ -196,8 +200,8 @@ def _depends(leaf: Leaf, v: Index) -> bool:
     match leaf:
         case Cell(_, offset):
             return depends_on(offset, v)
-        case Value(_, _, lane):
-            return lane is not None and depends_on(lane, v)
+        case Value(_, _, lane, index):
+            return any(e is not None and depends_on(e, v) for e in (lane, index))
         case Guarded(condition, inside, outside):
             return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
 
@@ -208,8 +212,9 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
     match leaf:
         case Cell(memory, offset):
             return Cell(memory, substitute(offset, lane.index, at))
-        case Value(text, scalar, of):
-            return Value(text, scalar, None if of is None else substitute(of, lane.index, at))
+        case Value(text, scalar, of, index):
+            of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
+            return Value(text, scalar, of, index)
         case Guarded(condition, inside, outside):
             index = substitute(condition.index, lane.index, at)
             chosen = guarded(

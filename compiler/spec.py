@@ -81,7 +81,6 @@ INDEX_LIMIT = 1 << 24
 
 NOT_COMPILED: dict[type[Pattern], str] = {
     PartialReduce: "write map_seq(lambda c: reduce_seq(op, init, c), split(m, xs))",
-    Generate: "pass the indices, generate(n, lambda i: i), as an input",
     ReduceWhile: "fold everything with reduce_seq, and select in the function",
     FilterSeq: "its result has a length that is known when the program runs only",
     InsertionSortSeq: "the interpreter runs it",
@@ -350,6 +349,11 @@ def _check_pattern(t: Pattern) -> None:
         case MapSeqUnroll() | ReduceSeqUnroll() if number(t.solved["n"]) > UNROLL_LIMIT:
             raise Unsupported(
                 f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
+            )
+        case Generate(_, f) if not is_layout(f.body):
+            raise Unsupported(
+                "generate computes, and says not where; write map_seq(f, generate(n, lambda i: i)), or "
+                "another map that is not map"
             )
         case Gather(idx) | Scatter(idx):
             length = number(t.solved["n"])

@@ -1,8 +1,9 @@
 """Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
 
 >>> pair = (CExpression("a", f32), CExpression("v", i32, 4))
->>> as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
-Value(text='v', scalar=i32, lane=2)
+>>> lane = as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
+>>> lane.text, lane.scalar, lane.lane
+('v', i32, 2)
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from typing import Literal as Choice
 
 from relift.rewrites.matching import FloatPolicy
 from relift.semantics.errors import Unsupported
-from relift.semantics.patterns import PATTERNS
+from relift.semantics.patterns import PATTERNS, Generate
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -46,6 +46,7 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.views import is_layout
 from relift.semantics.written import Numbers, Written
 
 Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
@@ -159,7 +160,7 @@ def arity_of(terms: Iterable[Term]) -> int:
 
 
 NOT_SEARCHED: frozenset[str] = frozenset((
-    "unzip", "partial_reduce", "iterate", "let", "generate", "scan_seq", "reduce_while", "filter_seq",
+    "unzip", "partial_reduce", "iterate", "let", "scan_seq", "reduce_while", "filter_seq",
     "insertion_sort_seq", "linear_search", "binary_search", "at_runtime", "at_runtime_unsafe",
     "gather_indices", "scatter_indices", "scatter", "map_seq_unroll", "map_warp", "map_lane",
     "map_stream", "iterate_stream", "reduce_seq_unroll", "map_seq_slide", "circular_buffer",
@@ -171,6 +172,10 @@ NOT_SEARCHED: frozenset[str] = frozenset((
 def require_searchable(t: Term) -> None:
     """Raise `Unsupported` when a program has a pattern that no search result can contain."""
     for u, _ in subterms(t):
+        if isinstance(u, Generate) and not is_layout(u):
+            raise Unsupported(
+                "optimize does not lower a generate that computes; write map(f, generate(n, lambda i: i))"
+            )
         if isinstance(u, Pattern) and u.name in NOT_SEARCHED:
             raise Unsupported(
                 f"optimize does not lower {u.name} yet; compile the program as it is written, or "

@@ -197,6 +197,8 @@ class Extractor:
         elif pattern is patterns.Map:
             body = State(node.children[0], Want.LAYOUT, state.place)
             yield self._option(node, (body, below[1]), _LAYOUT)
+        elif pattern is patterns.Generate:
+            yield self._option(node, (State(node.children[0], Want.LAYOUT, state.place),), _LAYOUT)
         elif pattern in _VIEWS:
             label = ("transpose",) if pattern is patterns.Transpose else ()
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
@@ -240,7 +242,7 @@ class Extractor:
         elif node.head.kind == "get":
             yield self._option(node, view, 0.01)
             yield self._option(node, value, 0.01)
-        elif pattern is patterns.At:
+        elif pattern in (patterns.At, patterns.Head):
             yield self._option(node, view, 0.5)
         elif node.head.kind in ("apply", "call", "combine", "tuple"):
             yield self._option(node, value, 1.0)

@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
 
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.interpreter import Exact, World, denote_operator
@@ -97,11 +98,15 @@ def _search(
         max_examples=examples,
         database=None,
         derandomize=True,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=[
+            hypothesis.HealthCheck.data_too_large,
+            hypothesis.HealthCheck.filter_too_much,
+            hypothesis.HealthCheck.too_slow,
+        ],
     )
     try:
         values = hypothesis.find(st.tuples(*[_values(element)] * arity), broken, settings=quiet)
-    except hypothesis.errors.NoSuchExample:
+    except NoSuchExample:
         return None
     left, right = sides(*values)
     return BrokenLaw(name, law, values, left, right)

@@ -346,7 +346,8 @@ def to_numpy(value: Value, t: Type) -> Any:
                 )
             cells = np.array(value, dtype=DTYPES[str(_scalar_below(element))])
             shape = _shape(t)
-            return cells if None in shape else cells.reshape(shape)
+            known = [length for length in shape if length is not None]
+            return cells.reshape(known) if len(known) == len(shape) else cells
         case _:
             raise AssertionError(f"cannot happen: a value of type {t}")
 

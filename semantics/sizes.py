@@ -114,7 +114,7 @@ class Size:
 
     __rmul__ = __mul__
 
-    def __pow__(self, power: int) -> Size:
+    def __pow__(self, power: object) -> Size:
         if not isinstance(power, int) or power < 0:
             raise IllTyped(f"the power of a size is a whole number, 0 or more, not {power!r}")
         result = Size.of(1)
@@ -298,9 +298,11 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
     >>> nat("n") + nat("n"), nat("n", multiple_of=4)
     (2*n, 4*n_by_4)
     """
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+    given: object = name  # users without a type checker give anything
+    if not (isinstance(given, str) and given.isidentifier()) or keyword.iskeyword(given):
         raise IllTyped(f"a size is named like a Python variable, not {name!r}")
-    if not isinstance(least, int) or isinstance(least, bool) or least < 0:
+    least_value: object = least
+    if not isinstance(least_value, int) or isinstance(least_value, bool) or least_value < 0:
         raise IllTyped(
             f"the least value of size {name} is a whole number, 0 or more, not {least!r}"
         )
@@ -311,8 +313,8 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
         raise IllTyped(f"size {name} cannot be a multiple of {factor}, which may be less than 1")
     if factor.constant is None and least > 1:
         raise IllTyped(f"size {name}: write {factor} * rl.nat('k', least=...) for a least value")
-    text = re.sub(r"\W+", "_", str(factor)).strip("_")
-    return factor * Size.atom(Name(f"{name}_by_{text}", -(-least // (factor.constant or 1))))
+    shown = re.sub(r"\W+", "_", str(factor)).strip("_")
+    return factor * Size.atom(Name(f"{name}_by_{shown}", -(-least // (factor.constant or 1))))
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:

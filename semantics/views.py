@@ -43,6 +43,7 @@ from relift.semantics.patterns import (
     Concat,
     Drop,
     Gather,
+    Generate,
     Head,
     Join,
     Let,
@@ -77,7 +78,7 @@ from relift.semantics.terms import (
     Var,
     children,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
 
 Space: TypeAlias = Choice_of["global", "local", "private"]
 
@@ -86,7 +87,7 @@ LAYOUT: tuple[type[Pattern], ...] = (
     PadConstant, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
     Unzip, Zip,
 )  # fmt: skip
-"""The patterns that only move data; `map`, `map_vec` and `let` join them when their function does."""
+"""The patterns that only move data; `generate`, `map`, `map_vec` and `let` join when their function does."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,14 @@ class Cell:
 class Value:
     """A scalar that is in no memory: `text` is how its maker writes it.
 
-    With a `lane`, the text denotes a vector, of which that lane is meant.
+    With a `lane`, the text denotes a vector, of which that lane is meant; with an `index`, which has no
+    text, the number meant is that index.
     """
 
     text: str
     scalar: Scalar
     lane: Index | None = None
+    index: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,9 @@ def is_layout(t: Term) -> bool:
     >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
     [True, False]
     """
-    if not isinstance(t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Map, MapVec, Let)):
+    if not isinstance(
+        t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Generate, Map, MapVec, Let)
+    ):
         return False
     return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
 
@@ -279,6 +284,11 @@ def view(t: Term, environment: Environment, produced: Producer = no_producer) ->
         case Zip(xs, ys):
             left, right = array(sub(xs)), array(sub(ys))
             return ArrayView(left.length, lambda i: TupleView((left.at(i), right.at(i))))
+        case Generate(n, f) if is_layout(f.body):
+            return ArrayView(
+                n,
+                lambda i: view(f.body, environment.bind(f, Value("", i32, index=i)), produced),
+            )
         case Let(f, x):
             return view(f.body, environment.bind(f, sub(x)), produced)
         case Concat(xs, ys):

@@ -17,9 +17,11 @@ import ast
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
 
 from relift.semantics import indices
 from relift.semantics.errors import IllTyped, Undefined
@@ -73,6 +75,18 @@ class IndexNotation(Combined):
 
     def __mod__(self, other: Any) -> IndexExpression:
         return _combined("%", self, other)
+
+    def __neg__(self) -> IndexExpression:
+        return _combined("-", 0, self)
+
+    def _refuse(self, other: Any) -> NoReturn:
+        raise IllTyped(
+            "an index function has + - * and, by sizes, // and %; what is computed with data goes "
+            "into an array of indices, for gather_indices"
+        )
+
+    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
 @dataclass(frozen=True)
@@ -325,7 +339,7 @@ def _number(value: Number) -> str:
     return repr(value)
 
 
-def numbers(values: Sequence[Any], of: Scalar | None = None) -> Numbers:
+def numbers(values: Any, of: Scalar | None = None) -> Numbers:
     """Constants of one type: of the given one, else `f32`, `i32` or `boolean`.
 
     >>> numbers([1, 2.5]), numbers([1])
@@ -335,10 +349,13 @@ def numbers(values: Sequence[Any], of: Scalar | None = None) -> Numbers:
 
     if isinstance(values, Numbers):
         return values
+    row = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(row, list | tuple) or not all(isinstance(x, int | float) for x in row):
+        raise IllTyped(f"literal_array takes a row of numbers, not {values!r}")
     if of is None:
-        kinds = {type(value) for value in values}
+        kinds = {type(value) for value in row}
         of = boolean if kinds == {bool} else f32 if float in kinds else i32
-    return Numbers(tuple(literal(value, of).value for value in values), of)
+    return Numbers(tuple(literal(value, of).value for value in row), of)
 
 
 def read_written(text: str) -> Written:

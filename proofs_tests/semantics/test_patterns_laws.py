@@ -500,3 +500,28 @@ def test_the_catalogue_covers_every_pattern() -> None:
         assert stated["Law"]
         assert stated["Source"]
         assert f">>> {source}\n{value!r}\n" in text
+
+
+COMPOSITIONS: dict[str, Rule] = {
+    "map_fst": law(
+        lambda f, xs, ys: (
+            rl.map(lambda p: rl.map_fst(f, p), rl.zip(xs, ys)), rl.zip(rl.map(f, xs), ys),
+        ),
+        f=Fun[A, C], xs=A[n], ys=B[n],
+    ),
+    "map_snd": law(
+        lambda f, xs, ys: (
+            rl.map(lambda p: rl.map_snd(f, p), rl.zip(xs, ys)), rl.zip(xs, rl.map(f, ys)),
+        ),
+        f=Fun[B, C], xs=A[n], ys=B[n],
+    ),
+    "make_array": law(
+        lambda xs: (rl.make_array(xs[0], xs[1], xs[2]), xs), xs=A[3],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_compositions_obey_their_laws(name: str) -> None:
+    """RISE primitives that are functions of others here."""
+    assert check_free(COMPOSITIONS[name], bound=3).status == "ok"

@@ -289,9 +289,11 @@ def on_rows(types: tuple[Scalar, ...], names: list[str], n: int, width: int | No
     def each(p: Any) -> Any:
         values = tuple(p) if len(types) > 1 else (p,)
         results = tuple(scalar(name, *values) for name in names)
-        return results if len(results) > 1 else results[0]
+        (only, *more) = results
+        return results if more else only
 
-    xs: Term = rl.zip(*inputs) if len(inputs) > 1 else inputs[0]
+    (first, *others) = inputs
+    xs: Term = rl.zip(first, *others) if others else first
     if width is None:
         return Program("several", inputs, rl.map_glb(0)(each, xs))
     vectors: Term = rl.as_vector(width, xs)

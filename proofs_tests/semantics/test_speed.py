@@ -56,9 +56,9 @@ def seconds(run: Callable[[], object], attempts: int = 3) -> float:
     """The best of a few runs."""
     taken: list[float] = []
     for _ in range(attempts):
-        start = time.perf_counter()
+        start = time.process_time()
         run()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     return min(taken)
 
 
@@ -93,7 +93,11 @@ def test_free_symbols_take_less_than_50_ms() -> None:
         assert seconds(lambda at=named: on_free_symbols(blocked, at)) < 0.05  # type: ignore[misc]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
 @given(programs(10))
 def test_random_programs_on_free_symbols_take_less_than_50_ms(program: rl.Program) -> None:
     """Random programs of up to ten patterns, at size 4."""

@@ -1,6 +1,6 @@
 """Data layout: patterns that move elements and compute nothing."""
 
-# pyright: reportUnboundVariable=false
+# pyright: reportUnboundVariable=false, reportUnusedImport=false
 # (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
 
 from __future__ import annotations

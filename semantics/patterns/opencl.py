@@ -1,6 +1,6 @@
 """OpenCL patterns: who computes, and where it is stored; their values are those of algorithmic patterns."""
 
-# pyright: reportUnboundVariable=false
+# pyright: reportUnboundVariable=false, reportUnusedImport=false
 # (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
 
 from __future__ import annotations

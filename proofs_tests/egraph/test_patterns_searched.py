@@ -1,0 +1,95 @@
+"""Patterns in search: found again as they were, lowered, or refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.compiler.programs import typed
+from proofs_tests.semantics.test_patterns import CASES
+from relift.egraph.checking import check
+from relift.egraph.encoding import NOT_SEARCHED, term_text
+from relift.egraph.search import optimize
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, B
+from relift.rewrites.rule import make_rule
+from relift.semantics.binding import alpha_equal
+from relift.semantics.language import Program
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.signatures import Fun
+from relift.semantics.terms import Input, Pattern, subterms
+from relift.semantics.types import f32
+
+Body = Callable[[Any], Any]
+
+FOUND: dict[str, Body] = {
+    "gather": lambda xs: rl.map(lambda v: v + 1.0, rl.gather(rl.reverse, xs)),
+    "constants": lambda xs: rl.map(
+        lambda w: rl.reduce(
+            rl.add,
+            0.0,
+            rl.map(lambda p: p[0] * p[1], rl.zip(w, rl.literal_array([0.25, 0.5, 0.25]))),
+        ),
+        rl.slide(3, 1, rl.pad(1, 1, rl.mirror, xs)),
+    ),
+    "concat": lambda xs: rl.map(lambda v: v + 1.0, rl.concat(xs, rl.tail(xs))),
+    "generate": lambda xs: rl.map(
+        lambda p: p[0] * rl.f32(p[1]), rl.zip(xs, rl.generate(16, lambda i: i))
+    ),
+    "head": lambda xs: rl.map(lambda v: v + rl.head(xs), rl.pad(1, 3, rl.wrap, xs)),
+}
+
+
+@pytest.mark.parametrize("body", FOUND.values(), ids=FOUND.keys())
+def test_layouts_are_searched(body: Body) -> None:
+    """The best program found computes what the source means, and its derivation replays."""
+    source = typed(xs=f32[16])(lambda xs: body(xs))
+    best = optimize(source, budget=4)
+    xs = np.random.default_rng(0).random(16).astype(np.float32)
+
+    np.testing.assert_allclose(best.term(xs), source(xs), rtol=1e-5)
+    assert alpha_equal(best.derivation.replay(RULES)[-1], best.term.body)
+
+
+def test_a_generate_that_computes_is_refused() -> None:
+    """The message says how to write it."""
+    source = Program("refused", (), rl.generate(8, lambda i: i * i))
+
+    with pytest.raises(rl.Unsupported, match=r"write map\(f, generate\(n, lambda i: i\)\)"):
+        optimize(source)
+
+
+def test_every_pattern_is_searched_or_refused() -> None:
+    """No pattern is dropped: the e-graph holds all, and those that no result contains are refused."""
+    assert PATTERNS.keys() >= NOT_SEARCHED
+    for _, types, build, _ in CASES:
+        term = build(*(Input(f"x{i}", t) for i, t in enumerate(types)))
+        names = {t.name for t, _ in subterms(term) if isinstance(t, Pattern)}
+        refused = sorted(names & NOT_SEARCHED)
+
+        assert all(f"(P_{name} " in term_text(term) for name in names)
+        if refused:
+            source = Program("refused", tuple(Input(f"x{i}", t) for i, t in enumerate(types)), term)
+            message = f"optimize does not lower ({'|'.join(refused)}) yet"
+            with pytest.raises(rl.Unsupported, match=message):
+                optimize(source)
+
+
+def test_rules_with_index_functions_are_checked_and_searched() -> None:
+    """An index function written out is a constant of the e-graph: a rule about it holds in every tier."""
+
+    def reversed_map(f: Any, xs: Any) -> tuple[Any, Any]:
+        return (
+            rl.gather(lambda i: 3 - i, rl.map(f, xs)),
+            rl.map(f, rl.gather(lambda i: 3 - i, xs)),
+        )
+
+    reversed_map.__annotations__ = {"f": Fun[A, B], "xs": A[4]}
+    report = check(make_rule(reversed_map))
+    results = {result.tier: result for result in report.results}
+
+    assert {tier: r.status for tier, r in results.items()} == dict.fromkeys(results, "ok"), report
