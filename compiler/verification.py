@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
 from relift.compiler.race import NotAvailable, race_check
 from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm
@@ -155,29 +156,47 @@ def check_run(
     return found
 
 
-def check_derivation(derivation: Derivation, device: str) -> Agreement:
-    """Redo a derivation at small sizes: every program by the interpreter, the last also as a kernel."""
+_STEPS = "the interpreter, step by step"
+
+
+@dataclass(frozen=True)
+class _Small:
+    """A derivation redone at small sizes: all its programs agree, and the last is also a kernel."""
+
+    at: str
+    programs: int
+    source: Program
+    kernel: Compiled
+    arrays: tuple[Any, ...]
+    expected: Any
+
+
+def _small(derivation: Derivation) -> _Small | Agreement:
+    """The derivation at small sizes, or what speaks against it."""
     try:
         small = confirm(derivation, RULES)
     except BrokenDerivation as error:
-        return Agreement("the interpreter, step by step", False, error.message)
+        return Agreement(_STEPS, False, error.message)
     if small is None:
-        return Agreement(
-            "the interpreter, step by step",
-            False,
-            "no small sizes were found at which every step applies",
-        )
+        return Agreement(_STEPS, False, "no small sizes were found at which every step applies")
     at = ", ".join(f"{name}={value}" for name, value in small.sizes.items())
     source = derivation.origin.at(small.sizes)
     low = Program(source.name, source.parameters, tidy(small.terms[-1]))
     arrays = whole_inputs(source, seed=0)
-    expected = source(*arrays)
-    result = compile_program(low)(*arrays, device=device)
-    kernel = _agreed("the interpreter", source, result, expected)
+    return _Small(at, len(small.terms), source, compile_program(low), arrays, source(*arrays))
+
+
+def check_derivation(derivation: Derivation, device: str) -> Agreement:
+    """Redo a derivation at small sizes: every program by the interpreter, the last also as a kernel."""
+    small = _small(derivation)
+    if isinstance(small, Agreement):
+        return small
+    result = small.kernel(*small.arrays, device=device)
+    kernel = _agreed("the interpreter", small.source, result, small.expected)
     return Agreement(
-        "the interpreter, step by step",
+        _STEPS,
         kernel.ok,
-        f"{len(small.terms)} programs, and the kernel at {at}: {kernel.detail}",
+        f"{small.programs} programs, and the kernel at {small.at}: {kernel.detail}",
     )
 
 
@@ -189,30 +208,18 @@ def differential(
     The race checker runs the same kernel; where it is not installed, that is said and counts as agreement
     of nothing, not as a failure.
     """
-    small = confirm(derivation, RULES)
-    if small is None:
-        return [
-            Agreement("the interpreter", False, "no small sizes were found for this derivation")
-        ]
-    at = ", ".join(f"{name}={value}" for name, value in small.sizes.items())
-    source = derivation.origin.at(small.sizes)
-    low = Program(source.name, source.parameters, tidy(small.terms[-1]))
-    arrays = whole_inputs(source, seed=0)
-    expected = source(*arrays)
-    found = [
-        Agreement(
-            "the interpreter (low-level term)",
-            True,  # or `confirm` had raised
-            f"{len(small.terms)} programs at {at}",
-        )
-    ]
-    compiled = compile_program(low)
+    small = _small(derivation)
+    if isinstance(small, Agreement):
+        return [small]
+    programs = f"{small.programs} programs at {small.at}"
+    found = [Agreement("the interpreter (low-level term)", True, programs)]
     for device in devices:
         report(device)
-        result = compiled(*arrays, device=device)
-        found.append(_agreed(f"the interpreter (kernel on {device})", source, result, expected))
+        result = small.kernel(*small.arrays, device=device)
+        against = f"the interpreter (kernel on {device})"
+        found.append(_agreed(against, small.source, result, small.expected))
     report("race checker")
-    races = race_check(compiled, arrays)
+    races = race_check(small.kernel, small.arrays)
     if isinstance(races, NotAvailable):
         found.append(Agreement("the race checker", True, f"SKIPPED: {races.reason}"))
     else:
@@ -220,7 +227,7 @@ def differential(
             Agreement(
                 "the race checker",
                 not races,
-                "; ".join(races) or f"no race, no stray access at {at}",
+                "; ".join(races) or f"no race, no stray access at {small.at}",
             )
         )
     return found

@@ -126,26 +126,23 @@ def optimize(
         budget=Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb),
     )
     saturation = saturate(request, progress)
-    found: list[tuple[Cost, Candidate]] = []
+    found: list[tuple[Cost, Program, Candidate]] = []
     for candidate in Extractor(saturation.snapshot, device).candidates(float, most=32):
         low = Program(source.name, source.parameters, candidate.low)
-        found.append((estimate(low, device), candidate))
+        found.append((estimate(low, device), low, candidate))
     found.sort(key=_rank)
     explainer = Explainer(saturation)
     results: list[Found] = []
-    for cost, candidate in found:
+    for cost, low, candidate in found:
         if len(results) == top:
             break
-        if not accepts(Program(source.name, source.parameters, candidate.low)):
+        if not accepts(low):
             continue
         steps = [step for step, _ in prepared]
         steps += explainer.explain(start.body, candidate.high)
         derivation = _lowered(program, sizes or {}, steps, candidate, float)
-        results.append(
-            Found(
-                Program(source.name, source.parameters, tidy(derivation.result)), cost, derivation
-            )
-        )
+        best = Program(source.name, source.parameters, tidy(derivation.result))
+        results.append(Found(best, cost, derivation))
     if not results:
         raise NoProgram(
             f"no program that OpenCL can run was found for {source.name} ({saturation.stopped}); "
@@ -162,10 +159,10 @@ def optimize(
     )
 
 
-def _rank(item: tuple[Cost, Candidate]) -> tuple[int, int]:
+def _rank(item: tuple[Cost, Program, Candidate]) -> tuple[int, int]:
     """Order of candidates: by estimated time, and among times that differ by 2 % or less by size of term."""
-    cost, candidate = item
-    return round(math.log(cost.seconds) / math.log(1.02)), sum(1 for _ in subterms(candidate.low))
+    cost, low, _ = item
+    return round(math.log(cost.seconds) / math.log(1.02)), sum(1 for _ in subterms(low.body))
 
 
 def _lowered(

@@ -310,11 +310,6 @@ class Snapshot:
                 if _tight(constructor, slots, owner, free):
                     self._nodes.setdefault(owner, []).append((constructor, tuple(slots)))
 
-    @property
-    def classes(self) -> list[int]:
-        """The classes that have a scope-tight node."""
-        return list(self._nodes)
-
     def type_of(self, eclass: int) -> Type:
         """The type of a class."""
         return self.names.type(self._types[eclass])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import relift as rl
 from relift.compiler.verification import check_derivation, check_run, random_inputs
+from relift.rewrites.derivation import from_json, to_json
+from relift.rewrites.library import RULES
 from relift.semantics.language import Program
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -95,6 +98,25 @@ PROGRAMS: tuple[Callable[..., Any], ...] = (
     sum_of_row_maxima, nine_points, central_differences, unfused, odd_product, unchanged, numbers,
     sum_and_product,
 )  # fmt: skip
+
+
+def test_an_operator_on_tuples_and_one_with_a_known_name_survive_the_file() -> None:
+    """A derivation stores each operator at the type it combines, also one that is named like ours."""
+    farther = rl.operator(
+        lambda p, q: (rl.maximum(p[0], q[0]), p[1] + q[1]), associative=True, name="farther"
+    )
+    mul = rl.operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="mul")
+
+    @rl.program
+    def both(x: rl.f32[n]):
+        ends = rl.reduce(farther, (0.0, 0.0), rl.map(lambda v: (v, v), x))
+        return ends[0] + rl.reduce(mul, 0.0, x)
+
+    derivation = rl.optimize(both, {"n": 16}).derivation
+    again = from_json(to_json(derivation), RULES)
+    x = np.arange(16, dtype=np.float32)
+
+    assert again.program(x) == derivation.program(x) == 15 + 120
 
 
 def test_two_operators_of_one_name_are_refused() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from relift.compiler import verification
 from relift.compiler.program import compile_program
 from relift.egraph.search import Optimized, optimize
 from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm, from_json, to_json
@@ -118,6 +119,21 @@ def test_a_gpu_gets_a_program_too(dot: Program) -> None:
     kernels = compile_program(found.term).launch["kernels"]
 
     assert max(kernel["global"][0] for kernel in kernels) >= 4096
+
+
+def test_a_derivation_that_the_interpreter_contradicts_is_a_no(
+    best: Optimized, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that differs along the way is a disagreement, not an error of the input."""
+
+    def contradicted(*_: object) -> None:
+        raise BrokenDerivation("step 3 changes the result")
+
+    monkeypatch.setattr(verification, "confirm", contradicted)
+    (found,) = verification.differential(best.derivation, ["cpu"], lambda _: None)
+
+    assert not found.ok
+    assert found == verification.check_derivation(best.derivation, "cpu")
 
 
 INTERRUPTED = """

@@ -19,21 +19,26 @@ from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import Position, alpha_equal, binders_at, tidy
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling
-from relift.semantics.interpreter import Exact, World, evaluate, operator_lambda
-from relift.semantics.language import Program, operator
+from relift.semantics.interpreter import Exact, World, evaluate, operand_type, operator_lambda
+from relift.semantics.language import VOCABULARY, Program, operator
 from relift.semantics.parser import names_used, parse_lambda, parse_operator, parse_term, parse_type
 from relift.semantics.printer import show
 from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import (
     BinaryOperator,
+    Combine,
     Input,
     Lambda,
+    Operator,
+    Pattern,
     Term,
     UserFunction,
     Var,
+    Vectorized,
+    subterms,
 )
 from relift.semantics.tracing import operator_name
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, dimensions
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 
 FORMAT = 1
 """The version of the file format; a file of another version is refused."""
@@ -213,7 +218,11 @@ def to_json(derivation: Derivation) -> dict[str, Any]:
         "parameters": {p.name: str(p.type) for p in program.parameters},
         "sizes": dict(derivation.sizes),
         "float": derivation.policy,
-        "operators": [_operator_json(o, program) for o in names.values() if _is_operator(o)],
+        "operators": [
+            _operator_json(o, program.body)
+            for o in names.values()
+            if isinstance(o, BinaryOperator) and o != VOCABULARY.get(o.name)
+        ],
         "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
         "source": show(program.body),
         "steps": [_step_json(step) for step in derivation.steps],
@@ -221,22 +230,32 @@ def to_json(derivation: Derivation) -> dict[str, Any]:
     }
 
 
-def _is_operator(value: object) -> bool:
-    from relift.semantics.language import VOCABULARY
-
-    return isinstance(value, BinaryOperator) and value.name not in VOCABULARY
-
-
-def _operator_json(o: BinaryOperator | UserFunction, program: Program) -> dict[str, Any]:
-    assert isinstance(o, BinaryOperator), "cannot happen: filtered above"
-    element = dimensions(program.body.type)[1]
+def _operator_json(o: BinaryOperator, body: Term) -> dict[str, Any]:
     return {
         "name": o.name,
-        "function": show(operator_lambda(o, element)),
+        "function": show(operator_lambda(o, _used_at(o, body))),
         "associative": o.laws.associative,
         "commutative": o.laws.commutative,
         "neutral": o.laws.neutral,
     }
+
+
+def _used_at(o: BinaryOperator, body: Term) -> Type:
+    """The type of the values that a program combines with an operator."""
+    for t, _ in subterms(body):
+        used: Operator
+        match t:
+            case Combine(operator):
+                used, of = operator, t.left.type
+            case Pattern() if (op := getattr(t, "op", None)) is not None:
+                used, of = op, operand_type(t)
+            case _:
+                continue
+        while isinstance(used, Vectorized) and isinstance(of, Vector):
+            used, of = used.operator, of.element
+        if used == o:
+            return of
+    raise AssertionError(f"cannot happen: {o.name} was found in the program")
 
 
 def _user_json(f: UserFunction) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from relift.semantics.binding import Position, alpha_equal, replace_at, substitu
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operand_type
+from relift.semantics.patterns import Splat
 from relift.semantics.signatures import Matching
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -287,8 +288,6 @@ def has_law(operator: Operator, law: str) -> bool:
 
 def is_neutral(operator: Operator, t: Term) -> bool:
     """Whether `t` is the declared neutral element of an operator, or a vector of it."""
-    from relift.semantics.patterns import Splat
-
     match operator, t:
         case Vectorized(_, inner), Splat(_, x):
             return is_neutral(inner, x)

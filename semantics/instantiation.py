@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from relift.semantics.binding import substitute
@@ -28,6 +29,7 @@ from relift.semantics.terms import (
     Term,
     Var,
     Vectorized,
+    free_variables,
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
@@ -122,11 +124,9 @@ class Filling:
         inner = substitute(body, fresh)
         return FixedLambda(tuple(renamed), self._term(inner, bound | {x.name for x in renamed}))
 
-    @property
+    @cached_property
     def free_names(self) -> frozenset[str]:
         """The variables that occur in what fills the metavariables."""
-        from relift.semantics.terms import free_variables
-
         free: frozenset[str] = frozenset()
         for f in self.functions.values():
             free |= free_variables(f.body) - {x.name for x in f.parameters}

@@ -58,6 +58,7 @@ from relift.semantics.types import (
     Type,
     TypeVariable,
     Vector,
+    substitute_type,
     type_sizes,
 )
 from relift.semantics.written import numbers
@@ -138,9 +139,7 @@ def zip(*arrays: Any) -> Any:
 
     Two arrays are the pattern `zip`; more are nested pairs, flattened by a `map`.
     """
-    if len(arrays) < 2:
-        return _zip(*arrays)
-    if len(arrays) == 2:
+    if len(arrays) <= 2:
         return _zip(*arrays)
     return map(lambda p: (*p[0], p[1]), _zip(zip(*arrays[:-1]), arrays[-1]))
 
@@ -339,7 +338,8 @@ class Program:
             for p, a in builtins.zip(self.parameters, arguments, strict=True)
         }
         result = evaluate(self.body, World(sizes=sizes, inputs=values))
-        return to_numpy(result, _schema(self.body.type, {n: Size.of(k) for n, k in sizes.items()}))
+        known = {name: Size.of(value) for name, value in sizes.items()}
+        return to_numpy(result, substitute_type(self.body.type, {}, known))
 
     def solve_sizes(self, arguments: tuple[Any, ...]) -> dict[str, int]:
         """The sizes that the shapes of the arguments determine; raises `IllTyped` when they clash."""
@@ -350,7 +350,8 @@ class Program:
         matching = Matching(self.name)
         schema = {name: Size.atom("?" + name) for name in self.sizes}
         for p, argument in builtins.zip(self.parameters, arguments, strict=True):
-            matching.match(_schema(p.type, schema), actual_type(argument, p.type, p.name), p.name)
+            wanted = substitute_type(p.type, {}, schema)
+            matching.match(wanted, actual_type(argument, p.type, p.name), p.name)
         matching.solve(final=True)
         found = {name.removeprefix("?"): size.constant for name, size in matching.sizes.items()}
         sizes = {name: value for name, value in found.items() if value is not None}
@@ -400,8 +401,6 @@ class Program:
 
 def substituted(t: Type, sizes: Mapping[str, Size]) -> Type:
     """A type at given sizes; raises `IllTyped` where one becomes negative."""
-    from relift.semantics.types import substitute_type
-
     result = substitute_type(t, {}, sizes)
     for size in type_sizes(result):
         if size.constant is not None and size.constant < 0:
@@ -442,12 +441,6 @@ def _has_variable(t: Type) -> bool:
             return any(_has_variable(part) for part in parts)
         case Scalar():
             return False
-
-
-def _schema(t: Type, names: Mapping[str, Size]) -> Type:
-    from relift.semantics.types import substitute_type
-
-    return substitute_type(t, {}, names)
 
 
 def actual_type(value: Any, expected: Type, name: str) -> Type:
