@@ -15,7 +15,13 @@ from typing import TypeAlias
 from relift.rewrites.free import check_free, missing_guard
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.sampling import check_random
-from relift.rewrites.verdicts import CheckReport, Counterexample, FloatVerdict, TierResult
+from relift.rewrites.verdicts import (
+    CheckReport,
+    Counterexample,
+    FloatVerdict,
+    TierName,
+    TierResult,
+)
 from relift.semantics.errors import ReliftError
 
 __all__ = ["CheckReport", "Counterexample", "Tier", "TierResult", "check_rule"]
@@ -25,15 +31,15 @@ Tier: TypeAlias = Callable[[Rule], TierResult]
 
 def check_types(rule: Rule) -> TierResult:
     """Tier 1; a rule that exists passed it when it was made."""
-    return TierResult(1, "types", "ok", f"both sides are {rule.left.type}")
+    return TierResult("1", "types", "ok", f"both sides are {rule.left.type}")
 
 
 def check_rule(
     rule: Rule | RejectedRule,
     *,
-    tiers: Sequence[int] | None = None,
+    tiers: Sequence[TierName] | None = None,
     bound: int = 3,
-    extra: Mapping[int, Tier] | None = None,
+    extra: Mapping[TierName, Tier] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
     """Run the tiers on one rule, all when none are named; `progress` hears of each.
@@ -41,14 +47,14 @@ def check_rule(
     `extra` supplies tiers of other layers, by number.
 
     >>> from relift.rewrites.library import RULES
-    >>> report = check_rule(RULES["join_split"], tiers=(1, 3))
+    >>> report = check_rule(RULES["join_split"], tiers=("1", "3"))
     >>> report.ok, [result.detail for result in report.results]
     (True, ['both sides are A[k*m]', 'exhaustive to 3, 12 instances'])
     """
-    known: dict[int, Tier] = {
-        1: check_types,
-        2: check_random,
-        3: lambda r: check_free(r, bound=bound),
+    known: dict[TierName, Tier] = {
+        "1": check_types,
+        "2": check_random,
+        "3": lambda r: check_free(r, bound=bound),
         **(extra or {}),
     }
     chosen = sorted(known if tiers is None else set(tiers))
@@ -57,7 +63,7 @@ def check_rule(
         raise ReliftError(f"there is no tier {unknown[0]} here; there are: {there}")
     if isinstance(rule, RejectedRule):
         why = str(rule.error)
-        return CheckReport(rule.name, "", rule.place, (TierResult(1, "types", "rejected", why),))
+        return CheckReport(rule.name, "", rule.place, (TierResult("1", "types", "rejected", why),))
     results: list[TierResult] = []
     for tier in chosen:
         if progress is not None:
@@ -84,7 +90,7 @@ def _float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | 
     """Laws of operators and of arithmetic hold on floats only up to rounding; free symbols need none."""
     if rule.needs_reassociation or any(result.needs_arithmetic for result in results):
         return "needs reassociation"
-    return "bit-exact" if any(r.tier == 3 and r.status == "ok" for r in results) else None
+    return "bit-exact" if any(r.tier == "3" and r.status == "ok" for r in results) else None
 
 
 def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
@@ -95,6 +101,6 @@ def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
 
 def _guard(rule: Rule, results: Sequence[TierResult], bound: int) -> str | None:
     """A law that is missing, when the sides differ on free symbols."""
-    if any(result.tier == 3 and result.status == "refuted" for result in results):
+    if any(result.tier == "3" and result.status == "refuted" for result in results):
         return missing_guard(rule, bound=bound)
     return None

@@ -277,7 +277,7 @@ def check_free(
     def result(
         status: Status, detail: str, found: Counterexample | None = None, needs: bool = False
     ) -> TierResult:
-        return TierResult(3, "free", status, detail, time.monotonic() - start, found, needs)
+        return TierResult("3", "free", status, detail, time.monotonic() - start, found, needs)
 
     for sizes in instances.assignments(bound):
         if time.monotonic() - start > budget and tried:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -108,7 +108,9 @@ class Rule:
 
     `equation` rules hold in both directions.  `lowering` rules hold as equations too, but are applied
     forward only, by context, and never unioned: they say who computes and where results are stored.
+    `refinement` rules hold from left to right only: the right side fixes cells that the left leaves open.
     `choose` holds sizes that matching does not determine and that the user of the rule picks.
+    `proof` is the script that tier 4b runs where its own tactic does not suffice.
     """
 
     name: str
@@ -121,6 +123,8 @@ class Rule:
     source: str = ""
     doc: str = ""
     place: str | None = None
+    refinement: bool = False
+    proof: str = ""
 
     def side(self, direction: Direction) -> tuple[Term, Term]:
         """The term to match and the term to put in its place."""
@@ -175,7 +179,7 @@ class Rule:
         """Both sides and the conditions, on as many lines as needed."""
         conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
-        sign = "->" if self.lowering else "=="
+        sign = "->" if self.lowering or self.refinement else "=="
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
             return f"{left} {sign} {right}{conditions}"
         return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")
@@ -198,7 +202,9 @@ def rule(
     *,
     choose: Sequence[Size] = (),
     lowering: bool = False,
+    refinement: bool = False,
     source: str = "",
+    proof: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: a rule from a function of metavariables that returns its two sides.
 
@@ -208,7 +214,8 @@ def rule(
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
         place = callers_line()
         try:
-            return make_rule(function, where, choose, lowering, source, place)
+            made = make_rule(function, where, choose, lowering, source, place)
+            return replace(made, refinement=refinement, proof=proof)
         except ReliftError as error:
             return RejectedRule(function.__name__, error, place)
 

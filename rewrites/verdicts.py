@@ -1,6 +1,6 @@
 """What a check of a rule says: one result per tier, and the smallest counterexample.
 
-A tier that cannot run says `skipped` and why.  Only a proof may say PROVED, so no status here does.
+A tier that cannot run says `skipped` and why.
 """
 
 from __future__ import annotations
@@ -9,8 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Status: TypeAlias = Literal["ok", "refuted", "rejected", "skipped"]
-"""`refuted`: the sides differ; `rejected`: it is no rule at all; `skipped`: this tier cannot tell."""
+TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
+
+Status: TypeAlias = Literal["ok", "proved", "unproved", "refuted", "rejected", "skipped"]
+"""`proved`: for all sizes; `unproved`: a prover gave up; `refuted`: the sides differ; `rejected`: it is no
+rule at all; `skipped`: this tier cannot tell."""
+
+WORDING: dict[tuple[TierName, Status], str] = {("4a", "proved"): "SMT-proved"}
+"""Only the kernel proof of tier 4b may say PROVED."""
 
 FloatVerdict: TypeAlias = Literal["bit-exact", "needs reassociation"]
 
@@ -59,7 +65,7 @@ class TierResult:
     `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.
     """
 
-    tier: int
+    tier: TierName
     name: str
     status: Status
     detail: str
@@ -68,9 +74,14 @@ class TierResult:
     needs_arithmetic: bool = False
 
     def text(self) -> str:
-        """One line: `tier 3 free    ok       exhaustive to 3`."""
-        status = self.status if self.status == "ok" else self.status.upper()
-        return f"tier {self.tier} {self.name:7} {status:8} {self.detail} [{self.seconds:.2f} s]"
+        """One line: `tier 3  free    ok         exhaustive to 3`."""
+        return f"tier {self.tier:2} {self.name:7} {self.wording:10} {self.detail} [{self.seconds:.2f} s]"
+
+    @property
+    def wording(self) -> str:
+        """The status as it is printed."""
+        plain = self.status if self.status == "ok" else self.status.upper()
+        return WORDING.get((self.tier, self.status), plain)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -102,8 +113,8 @@ class CheckReport:
         """No tier says no, and one that was asked for besides typing says yes."""
         if any(result.status in ("refuted", "rejected") for result in self.results):
             return False
-        beyond = [result for result in self.results if result.tier > 1]
-        return any(result.status == "ok" for result in beyond or self.results)
+        beyond = [result for result in self.results if result.tier != "1"]
+        return any(result.status in ("ok", "proved") for result in beyond or self.results)
 
     def text(self) -> str:
         """The table of tiers, then the counterexample and the missing guard, where there are any."""

@@ -56,7 +56,7 @@ def test_ill_typed_rule_is_rejected(rule: Rule | RejectedRule) -> None:
 
     assert isinstance(rule, RejectedRule)
     assert not report.ok
-    assert [(result.tier, result.status) for result in report.results] == [(1, "rejected")]
+    assert [(result.tier, result.status) for result in report.results] == [("1", "rejected")]
     assert report.place is not None
     assert report.place.startswith(__file__.replace("rewrites/test_rules", "wrong_rules"))
 
@@ -114,7 +114,7 @@ def test_counterexample_has_the_smallest_sizes(rule: Rule) -> None:
 def test_missing_guard_is_named(name: str, guard: str | None) -> None:
     """A refuted rule that a law would save says which; others say nothing."""
     rule = next(r for r in wrong(3) if r.name == name)
-    found = check_rule(rule, tiers=(3,)).guard
+    found = check_rule(rule, tiers=("3",)).guard
 
     assert (found is None) == (guard is None)
     assert guard is None or (found or "").startswith(guard)
