@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from relift.semantics.errors import IllTyped, ReliftError, callers_line
+from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.printer import show
 from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKind
 from relift.semantics.sizes import Size
@@ -212,7 +212,8 @@ def rule(
     """
 
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
-        place = callers_line()
+        code = function.__code__
+        place = f"{code.co_filename}:{code.co_firstlineno}"
         try:
             made = make_rule(function, where, choose, lowering, source, place)
             return replace(made, refinement=refinement, proof=proof)
