@@ -94,8 +94,10 @@ class Instances:
             left, right = at_sizes(self.rule.left, values), at_sizes(self.rule.right, values)
         except ReliftError:  # a size that only makes sense as a name, such as a dimension
             return self.rule.equation()
-        one_line = f"{show(left, width=1000)} == {show(right, width=1000)}"
-        return one_line if len(one_line) <= 90 else f"{show(left)}\n  ==\n{show(right)}"
+        one_line = f"{show(left, width=1000)} {self.rule.sign} {show(right, width=1000)}"
+        return (
+            one_line if len(one_line) <= 90 else f"{show(left)}\n  {self.rule.sign}\n{show(right)}"
+        )
 
 
 def _with_total(limits: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
@@ -118,9 +120,16 @@ class Difference:
 
 
 def compare(
-    rule: Rule, world: World, equal: Callable[[Value, Value], bool], result: Type | None = None
+    rule: Rule,
+    world: World,
+    covers: Callable[[Value, Value], bool],
+    result: Type | None = None,
 ) -> Difference | None:
-    """Evaluate both sides; None when they are defined, of the shape of their type, and equal."""
+    """Evaluate both sides; None when they are defined, of the shape of their type, and agree.
+
+    `covers(x, y)`: for every content of the open cells of y, x has one that makes them equal.  The left side
+    of a rule covers the right; of an equation, the right also the left.
+    """
     values: dict[str, Value] = {}
     for side, t in (("left", rule.left), ("right", rule.right)):
         try:
@@ -133,9 +142,13 @@ def compare(
     for side, value in values.items():
         if not fits(value, expected, world.size):
             return Difference(f"the {side} side is not of the shape {expected}", left, right)
-    if equal(left, right):
+
+    def agree(x: Value, y: Value) -> bool:
+        return covers(x, y) and (rule.refinement or covers(y, x))
+
+    if agree(left, right):
         return None
-    place = first_difference(left, right, equal)
+    place = first_difference(left, right, agree)
     return Difference("the sides differ" + (f", first at {place}" if place else ""), left, right)
 
 

@@ -227,11 +227,16 @@ class Rule:
                     found.append(kind)
         return found
 
+    @property
+    def sign(self) -> str:
+        """What stands between the sides: an arrow where they may not be swapped."""
+        return "->" if self.lowering or self.refinement else "=="
+
     def equation(self, width: int = 100) -> str:
         """Both sides and the conditions, on as many lines as needed."""
         conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
-        sign = "->" if self.lowering or self.refinement else "=="
+        sign = self.sign
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
             return f"{left} {sign} {right}{conditions}"
         return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")

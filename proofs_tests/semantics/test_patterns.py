@@ -183,6 +183,12 @@ CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
         lambda x: np.pad(x, (7, 8), mode="symmetric"),
     ),
     (
+        "pad_empty",
+        (V,),
+        lambda x: rl.pad_empty(1, 2, x),
+        lambda x: np.pad(x, (1, 2)),  # a whole number that is left open comes out as 0
+    ),
+    (
         "pad_wrap",
         (V,),
         lambda x: rl.pad(7, 8, rl.wrap, x),

@@ -238,6 +238,16 @@ LAWS: dict[str, list[Rule]] = {
         ),
         law(lambda xs: (rl.pad(1, 1, rl.mirror, xs), rl.pad(1, 1, rl.clamp, xs)), xs=A[n + 1]),
     ],
+    "pad_empty": [
+        law(
+            lambda xs: (rl.take(n, rl.drop(m, rl.pad_empty(m, k, xs))), xs), xs=A[n]
+        ),
+        law(
+            lambda xs: (
+                rl.pad_empty(m, 0, rl.pad_empty(0, k, xs)), rl.pad_empty(0, k, rl.pad_empty(m, 0, xs))
+            ), xs=A[n],
+        ),
+    ],
     "pad_wrap": [
         law(
             lambda xs: (

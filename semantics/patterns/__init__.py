@@ -5,8 +5,8 @@
     opencl        who computes, and where it is stored
 
 Arrays mean Python lists, tuples mean tuples, vectors mean lists of their lanes.  `meaning` is a function of
-the pattern's parameters, by name, of any size that its signature names, and of `number`, which makes a
-whole number of the domain.  OpenCL patterns mean what their algorithmic counterpart means: where something
+the pattern's parameters, by name, of any size that its signature names, of `number`, which makes a whole
+number of the domain, and of `unspecified`, which makes an element whose content is left open.  OpenCL patterns mean what their algorithmic counterpart means: where something
 is computed or stored changes no value.  The docstring of each names the law that characterises it; the
 tests check that law on free symbols.
 
@@ -49,6 +49,7 @@ from relift.semantics.patterns.layout import (
     Join,
     PadClamp,
     PadConstant,
+    PadEmpty,
     PadMirror,
     PadWrap,
     Scatter,
@@ -87,8 +88,8 @@ AnyPattern: TypeAlias = (
     Map | Zip | Unzip | Reduce | PartialReduce | Iterate | Let | Generate | LiteralArray
     | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
     | BinarySearch | AtRuntime | AtRuntimeUnsafe | GatherIndices | ScatterIndices
-    | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | Take
-    | Drop | At | Head | Tail | Concat | Gather | Scatter
+    | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | PadEmpty
+    | Take | Drop | At | Head | Tail | Concat | Gather | Scatter
     | MapSeq | MapGlb | MapWrg | MapLcl | MapSeqUnroll | MapWarp | MapLane | MapStream
     | IterateStream | ReduceSeqUnroll | MapSeqSlide | CircularBuffer | RotateValues | ToGlobal
     | ToLocal | ToPrivate | AsVector | AsVectorAligned | AsScalar | MapVec | Splat
@@ -100,8 +101,8 @@ PATTERNS: dict[str, type[Pattern]] = {
         Map, Zip, Unzip, Reduce, PartialReduce, Iterate, Let, Generate, LiteralArray, Repeat,
         ReduceSeq, ScanSeq, ReduceWhile, FilterSeq, InsertionSortSeq, LinearSearch,
         BinarySearch, AtRuntime, AtRuntimeUnsafe, GatherIndices, ScatterIndices,
-        Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, Take, Drop,
-        At, Head, Tail, Concat, Gather, Scatter,
+        Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, PadEmpty,
+        Take, Drop, At, Head, Tail, Concat, Gather, Scatter,
         MapSeq, MapGlb, MapWrg, MapLcl, MapSeqUnroll, MapWarp, MapLane, MapStream,
         IterateStream, ReduceSeqUnroll, MapSeqSlide, CircularBuffer, RotateValues, ToGlobal,
         ToLocal, ToPrivate, AsVector, AsVectorAligned, AsScalar, MapVec, Splat,
@@ -147,6 +148,7 @@ __all__ = [
     "MapWrg",
     "PadClamp",
     "PadConstant",
+    "PadEmpty",
     "PadMirror",
     "PadWrap",
     "PartialReduce",
