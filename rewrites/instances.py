@@ -19,7 +19,7 @@ from relift.semantics.instantiation import at_sizes
 from relift.semantics.interpreter import Value, World, evaluate, fits
 from relift.semantics.printer import show
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import Pattern, subterms
 from relift.semantics.types import Type, cells, type_sizes
 
@@ -56,8 +56,8 @@ class Instances:
         }
         written |= {k.length for k in rule.parameters.values() if isinstance(k, IndexKind)}
         written |= {n for t in terms for n in (*type_sizes(t.type), *named_sizes(t))}
-        self._natural = [n for n in written if not n.surely_at_least(0)]
-        self._cells = list({cells(t.type) for t in terms})
+        self._natural = [n for n in written if not n.surely_at_least(0) and not is_bound(n)]
+        self._cells = [n for n in {cells(t.type) for t in terms} if not is_bound(n)]
         self._result_cells = cells(rule.left.type)
 
     def assignments(self, bound: int) -> Iterator[dict[str, int]]:

@@ -33,7 +33,7 @@ from relift.semantics.signatures import (
     NatKind,
     OperatorKind,
 )
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
@@ -188,7 +188,7 @@ class Rule:
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 found.update(n for size in named_sizes(t) for n in size.names())
-        return tuple(sorted(found))
+        return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
 
     @cached_property
     def positive(self) -> tuple[Size, ...]:
@@ -200,7 +200,7 @@ class Rule:
                     solved = {"?" + name: size for name, size in t.solved.items()}
                     for size in t.signature.positive:
                         found[size.substitute(solved)] = None
-        return tuple(size for size in found if not size.surely_at_least(1))
+        return tuple(size for size in found if not size.surely_at_least(1) and not is_bound(size))
 
     @property
     def needs_reassociation(self) -> bool:

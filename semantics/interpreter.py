@@ -23,7 +23,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any, TypeAlias
@@ -297,7 +297,11 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
         elif isinstance(field_value, Lambda):
-            known[name] = _function(field_value, world, scope)
+            known[name] = (
+                _function(field_value, world, scope)
+                if (bound := t.bound_size(name)) is None
+                else _function_of_a_size(field_value, bound, world, scope)
+            )
         elif isinstance(field_value, BinaryOperator | OperatorMetavariable | Vectorized):
             known[name] = denote_operator(field_value, operand_type(t), world)
         else:
@@ -341,6 +345,15 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
         return body()
 
     return call
+
+
+def _function_of_a_size(
+    f: Lambda, size: str, world: World, scope: Scope
+) -> Callable[[int], Callable[..., Value]]:
+    """The meaning of a lambda at each value of the size that its pattern binds."""
+    return cache(
+        lambda value: _function(f, replace(world, sizes={**world.sizes, size: value}), scope)
+    )
 
 
 def denote_operator(

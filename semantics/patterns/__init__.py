@@ -26,6 +26,7 @@ from relift.semantics.patterns.algorithmic import (
     Generate,
     InsertionSortSeq,
     Iterate,
+    IterateSizes,
     Let,
     LinearSearch,
     LiteralArray,
@@ -85,8 +86,8 @@ from relift.semantics.patterns.opencl import (
 from relift.semantics.terms import Pattern
 
 AnyPattern: TypeAlias = (
-    Map | Zip | Unzip | Reduce | PartialReduce | Iterate | Let | Generate | LiteralArray
-    | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
+    Map | Zip | Unzip | Reduce | PartialReduce | Iterate | IterateSizes | Let | Generate
+    | LiteralArray | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
     | BinarySearch | AtRuntime | AtRuntimeUnsafe | GatherIndices | ScatterIndices
     | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | PadEmpty
     | Take | Drop | At | Head | Tail | Concat | Gather | Scatter
@@ -98,7 +99,8 @@ AnyPattern: TypeAlias = (
 PATTERNS: dict[str, type[Pattern]] = {
     p.name: p
     for p in (
-        Map, Zip, Unzip, Reduce, PartialReduce, Iterate, Let, Generate, LiteralArray, Repeat,
+        Map, Zip, Unzip, Reduce, PartialReduce, Iterate, IterateSizes, Let, Generate,
+        LiteralArray, Repeat,
         ReduceSeq, ScanSeq, ReduceWhile, FilterSeq, InsertionSortSeq, LinearSearch,
         BinarySearch, AtRuntime, AtRuntimeUnsafe, GatherIndices, ScatterIndices,
         Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, PadEmpty,
@@ -130,6 +132,7 @@ __all__ = [
     "Head",
     "InsertionSortSeq",
     "Iterate",
+    "IterateSizes",
     "IterateStream",
     "Join",
     "Let",
