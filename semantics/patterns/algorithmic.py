@@ -213,6 +213,8 @@ class IterateSizes(Pattern):
 class Let(Pattern):
     """`let(f, x)`: f of a value that has a name, and so is computed once.
 
+    A Python variable is no such name: used twice, its term stands in the program twice.
+
     Law: let(f, x) == f(x).
     Source: RISE (`let`); LIFT (`Let`).
 
