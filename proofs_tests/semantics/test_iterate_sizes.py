@@ -61,7 +61,7 @@ def test_powers_have_names_and_bounds() -> None:
     assert (2**m).surely_at_least(1)
     assert not (2**m).surely_at_least(2)
     with pytest.raises(IllTyped, match="0 or more, not m - 1"):
-        2 ** (m - 1)
+        _ = 2 ** (m - 1)
 
 
 def halved(y: Any) -> Term:

@@ -1,6 +1,6 @@
 """Algorithmic patterns: what is computed, with no say on who computes it or where it is stored."""
 
-# pyright: reportUnboundVariable=false
+# pyright: reportUnboundVariable=false, reportUnusedImport=false
 # (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class IterateSizes(Pattern):
             "m": Nat,
             "factor": Nat,
             "f": FunctionKind((a[length * factor],), a[length], binds="length"),
-            "xs": a[k * factor**m],
+            "xs": a[k * factor**m],  # pyright: ignore[reportOperatorIssue]  # as of `m` above
         },
         a[k],
         positive=(factor,),
