@@ -160,11 +160,11 @@ def arity_of(terms: Iterable[Term]) -> int:
 
 
 NOT_SEARCHED: frozenset[str] = frozenset((
-    "unzip", "partial_reduce", "iterate", "let", "scan_seq", "reduce_while", "filter_seq",
+    "unzip", "partial_reduce", "iterate", "iterate_sizes", "let", "scan_seq", "reduce_while", "filter_seq",
     "insertion_sort_seq", "linear_search", "binary_search", "at_runtime", "at_runtime_unsafe",
     "gather_indices", "scatter_indices", "scatter", "map_seq_unroll", "map_warp", "map_lane",
     "map_stream", "iterate_stream", "reduce_seq_unroll", "map_seq_slide", "circular_buffer",
-    "rotate_values", "as_vector_aligned",
+    "rotate_values", "as_vector_aligned", "pad_empty",
 ))  # fmt: skip
 """Patterns that the e-graph holds and rules may rewrite, but that no search result can contain yet."""
 

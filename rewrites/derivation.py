@@ -19,7 +19,14 @@ from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import Position, alpha_equal, binders_at, tidy
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling
-from relift.semantics.interpreter import Exact, World, evaluate, operand_type, operator_lambda
+from relift.semantics.interpreter import (
+    Exact,
+    World,
+    evaluate,
+    operand_type,
+    operator_lambda,
+    refines,
+)
 from relift.semantics.language import VOCABULARY, Program, operator
 from relift.semantics.parser import names_used, parse_lambda, parse_operator, parse_term, parse_type
 from relift.semantics.printer import show
@@ -188,7 +195,7 @@ def _compare(terms: Sequence[Term], program: Program) -> None:
     world = World(inputs=inputs, domain=Exact())
     expected = evaluate(terms[0], world)
     for number, t in enumerate(terms[1:], 1):
-        if evaluate(t, world) != expected:
+        if not refines(expected, evaluate(t, world), lambda x, y: bool(x == y)):
             raise BrokenDerivation(
                 f"step {number} changes the result at small sizes; the term is now\n{show(tidy(t))}"
             )

@@ -16,7 +16,7 @@ from relift.semantics.binding import Position, alpha_equal, replace_at, substitu
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import Splat
+from relift.semantics.patterns import PadEmpty, Splat
 from relift.semantics.signatures import IndexKind, Matching
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -37,6 +37,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    subterms,
 )
 from relift.semantics.types import (
     Array,
@@ -93,6 +94,8 @@ def apply_filled(
     Raises `NoMatch` when the filled side is not what stands at the position, a law is not declared, or a
     size that must be positive is not.
     """
+    if rule.refinement and direction == "backward":
+        raise NoMatch(f"{rule.name} is a refinement: it holds from left to right only")
     before, after = rule.side(direction)
     here = term_at(t, position)
     try:
@@ -105,6 +108,7 @@ def apply_filled(
         for size in rule.positive:
             if not size.substitute(filling.sizes).surely_at_least(1):
                 raise NoMatch(f"{rule.name}: {size} must be at least 1")
+        _require_uncopied(rule, before, after, filling)
         new = filling.term(after)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
@@ -273,6 +277,26 @@ def _kind(t: Term) -> str:
             return name
         case _:
             return type(t).__name__.lower()
+
+
+def _require_uncopied(rule: Rule, before: Term, after: Term, filling: Filling) -> None:
+    """Raise `NoMatch` when a term with open cells would be copied: each copy would leave them open anew."""
+    for name, f in filling.functions.items():
+        if any(isinstance(t, PadEmpty) for t, _ in subterms(f.body)):
+            uses, depth = _uses(after, name)
+            most_uses, most_depth = _uses(before, name)
+            if uses > most_uses or (not f.parameters and depth > most_depth):
+                raise NoMatch(
+                    f"{rule.name}: {name} has cells that pad_empty leaves open, and is copied"
+                )
+
+
+def _uses(t: Term, name: str) -> tuple[int, int]:
+    """How often a metavariable occurs, and under how many binders at most."""
+    depths = [
+        len(bound) for u, bound in subterms(t) if isinstance(u, Metavariable) and u.name == name
+    ]
+    return len(depths), max(depths, default=0)
 
 
 def _require_index_laws(rule: Rule, filling: Filling) -> None:

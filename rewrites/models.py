@@ -26,7 +26,7 @@ from relift.rewrites.instances import (
 from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Counterexample
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import Exact, Value, World
+from relift.semantics.interpreter import UNSPECIFIED, Exact, Value, World, refines
 from relift.semantics.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.types import (
@@ -218,7 +218,7 @@ class Model:
     def difference(self) -> Difference | None:
         """How the sides differ in this model, or None; raises `NoModel` where arithmetic has no value."""
         result = substitute_type(self.rule.left.type, self.types, {})
-        return compare(self.rule, self.world, equal, result)
+        return compare(self.rule, self.world, lambda x, y: refines(x, y, equal), result)
 
     def data(self) -> dict[str, str]:
         """What each metavariable stands for; of a function, the values that were asked for."""
@@ -277,7 +277,7 @@ def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
                 if name not in draw.metavariables:  # a neutral element is there already
                     data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
                     draw.metavariables[name] = data
-    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic())
+    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic(), types=types)
     return Model(rule, sizes, types, world, draw.operations, draw.calls, tables)
 
 
@@ -309,6 +309,8 @@ class _Drawing:
         calls = self.calls[name] = {}
 
         def scatter(*arguments: Value) -> Value:
+            if has_open_cells(arguments):
+                return self.value(result, lambda _: UNSPECIFIED)
             shown = ", ".join(map(show_value, arguments))
             state = random.Random(zlib.crc32(f"{seed} {name} {shown}".encode()))
             value = self.value(result, lambda leaf: state.choice(LEAF_VALUES[leaf]))
@@ -353,7 +355,16 @@ def _cell_by_cell(chosen: Mapping[Leaf, Operation], t: Type, x: Value, y: Value)
                 _cell_by_cell(chosen, part, p, q) for part, p, q in zip(parts, x, y, strict=True)
             )
         case _:
+            if x is UNSPECIFIED or y is UNSPECIFIED:
+                return UNSPECIFIED
             return chosen[leaf_of(t)].function(x, y)
+
+
+def has_open_cells(value: Value) -> bool:
+    """Whether a cell of a value is left open."""
+    if isinstance(value, list | tuple):
+        return any(map(has_open_cells, value))
+    return value is UNSPECIFIED
 
 
 def leaf_of(t: Type) -> Leaf:

@@ -33,7 +33,7 @@ from relift.semantics.signatures import (
     NatKind,
     OperatorKind,
 )
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
@@ -188,7 +188,7 @@ class Rule:
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 found.update(n for size in named_sizes(t) for n in size.names())
-        return tuple(sorted(found))
+        return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
 
     @cached_property
     def positive(self) -> tuple[Size, ...]:
@@ -200,7 +200,7 @@ class Rule:
                     solved = {"?" + name: size for name, size in t.solved.items()}
                     for size in t.signature.positive:
                         found[size.substitute(solved)] = None
-        return tuple(size for size in found if not size.surely_at_least(1))
+        return tuple(size for size in found if not size.surely_at_least(1) and not is_bound(size))
 
     @property
     def needs_reassociation(self) -> bool:
@@ -227,11 +227,16 @@ class Rule:
                     found.append(kind)
         return found
 
+    @property
+    def sign(self) -> str:
+        """What stands between the sides: an arrow where they may not be swapped."""
+        return "->" if self.lowering or self.refinement else "=="
+
     def equation(self, width: int = 100) -> str:
         """Both sides and the conditions, on as many lines as needed."""
         conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
-        sign = "->" if self.lowering or self.refinement else "=="
+        sign = self.sign
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
             return f"{left} {sign} {right}{conditions}"
         return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")

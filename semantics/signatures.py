@@ -38,10 +38,14 @@ class NatKind:
 
 @dataclass(frozen=True)
 class FunctionKind:
-    """A function of some arguments, each typed."""
+    """A function of some arguments, each typed; of a size first, where `binds` names one.
+
+    The size that it binds may be any: the function is traced once, and the pattern says what it is.
+    """
 
     arguments: tuple[Type, ...]
     result: Type
+    binds: str | None = None
 
     def __repr__(self) -> str:
         return f"Fun[{', '.join(map(str, (*self.arguments, self.result)))}]"
