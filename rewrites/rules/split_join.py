@@ -18,8 +18,8 @@ from relift.semantics.signatures import Fun
 def split_join(f: Fun[A, B], xs: A[k * m]):
     """A map goes chunk by chunk."""
     return (
-        map(lambda x: f(x), xs),
-        join(map(lambda c: map(lambda x: f(x), c), split(m, xs))),
+        map(f, xs),
+        join(map(lambda c: map(f, c), split(m, xs))),
     )
 
 
@@ -38,10 +38,10 @@ def split_of_join(xss: A[k, m]):
 @rule(source="RISE, movement rules")
 def split_map(f: Fun[A, B], xs: A[k * m]):
     """A map moves over a split, one level down."""
-    return split(m, map(lambda x: f(x), xs)), map(lambda c: map(lambda x: f(x), c), split(m, xs))
+    return split(m, map(f, xs)), map(lambda c: map(f, c), split(m, xs))
 
 
 @rule(source="RISE, movement rules")
 def map_join(f: Fun[A, B], xss: A[k, m]):
     """A map over joined rows is a map over each row."""
-    return map(lambda x: f(x), join(xss)), join(map(lambda xs: map(lambda x: f(x), xs), xss))
+    return map(f, join(xss)), join(map(lambda xs: map(f, xs), xss))
