@@ -8,18 +8,21 @@ from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.rules import (
     fission,
     fusion,
+    identities,
     interchange,
     lowering,
+    products,
     reduction,
     split_join,
     stencil,
+    take_drop,
     transposition,
     vectorization,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
-    fusion, fission, interchange, split_join, transposition, reduction, stencil, vectorization,
-    lowering,
+    fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
+    reduction, stencil, vectorization, lowering,
 )  # fmt: skip
 
 
