@@ -8,9 +8,11 @@ from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.rules import (
     fission,
     fusion,
+    gather_scatter,
     identities,
     interchange,
     lowering,
+    padding,
     products,
     reduction,
     split_join,
@@ -22,6 +24,7 @@ from relift.rewrites.rules import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
+    padding, gather_scatter,
     reduction, stencil, vectorization, lowering,
 )  # fmt: skip
 

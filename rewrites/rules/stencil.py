@@ -6,9 +6,9 @@ map (map f) . slide s t  =  slide s t . map f
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, k, left, n, q, right, size, step
+from relift.rewrites.notation import A, B, k, q, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import clamp, join, map, pad, slide
+from relift.semantics.language import join, map, slide
 from relift.semantics.signatures import Fun
 
 
@@ -41,13 +41,4 @@ def map_slide(f: Fun[A, B], xs: A[size + k * step]):
     return (
         map(lambda v: map(f, v), slide(size, step, xs)),
         slide(size, step, map(f, xs)),
-    )
-
-
-@rule(source="RISE, movement rules")
-def pad_clamp_map(f: Fun[A, B], xs: A[n]):
-    """A clamped border may be made before or after a map."""
-    return (
-        pad(left, right, clamp, map(f, xs)),
-        map(f, pad(left, right, clamp, xs)),
     )
