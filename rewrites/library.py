@@ -10,13 +10,14 @@ from relift.rewrites import (
     reduction,
     split_join,
     stencil,
+    tiling,
     transposition,
     vectorization,
 )
 from relift.rewrites.rule import RejectedRule, Rule
 
 FAMILIES: tuple[ModuleType, ...] = (
-    fusion, split_join, transposition, reduction, stencil, vectorization, lowering,
+    fusion, split_join, transposition, reduction, tiling, stencil, vectorization, lowering,
 )  # fmt: skip
 
 
