@@ -29,6 +29,7 @@ class Graph:
         self.egraph = EGraph()
         self.tables, self.counted = tables, counted
         self.firings: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
         self._ids: dict[str, dict[Any, int]] = {}
 
     def run(self, text: str) -> bool:
@@ -41,6 +42,9 @@ class Graph:
                 for name, number in report.num_matches_per_rule.items():
                     if not name.startswith(("(", "?")) and number:
                         self.firings[name] = self.firings.get(name, 0) + number
+                for name, spent in report.search_and_apply_time_per_rule.items():
+                    if not name.startswith(("(", "?")):
+                        self.seconds[name] = self.seconds.get(name, 0.0) + spent.total_seconds()
         return updated
 
     def sizes(self) -> dict[str, int]:
@@ -99,12 +103,26 @@ def limit_memory(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def search(request: dict[str, Any], out: BinaryIO) -> None:
-    """Carry out a request: see `saturation.Request`."""
+def search(base: dict[str, Any], out: BinaryIO) -> None:
+    """Carry out requests one by one, each on top of the same rules, until the input ends."""
+    graph = Graph(base["tables"], base["counted"])
+    graph.run(base["program"])
+    limit_memory(base["memory_mb"])
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        graph.firings, graph.seconds = {}, {}
+        graph.run("(push)")
+        send(out, {"stopped": run_stages(graph, request, out)})
+        graph.run("(pop)")
+
+
+def run_stages(graph: Graph, request: dict[str, Any], out: BinaryIO) -> str:
+    """Run the stages of a request, sending the state after each iteration; why it ended."""
     started = time.monotonic()
-    graph = Graph(request["tables"], request["counted"])
     graph.run(request["program"])
-    limit_memory(request["memory_mb"])
     settle_once = (
         "(run-schedule (saturate (run analysis)) (run demand_normal) (saturate (run analysis))"
         " (run substitution) (run normal))"
@@ -123,6 +141,8 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
             "nodes": graph.nodes(),
             "seconds": time.monotonic() - started,
             "data": graph.dump() if data else None,
+            "profile": dict(graph.seconds),
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
         send(out, message)
 
@@ -142,9 +162,8 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
             too_many = graph.nodes() > request["nodes"]
             report(stage, iteration, data=graph.nodes() <= 2 * request["nodes"])
             if too_many:
-                send(out, {"stopped": "nodes"})
-                return
-    send(out, {"stopped": stopped})
+                return "nodes"
+    return stopped
 
 
 def try_out(request: dict[str, Any], out: BinaryIO) -> None:
@@ -170,7 +189,7 @@ def main() -> None:
     os.dup2(2, 1)
     try:
         request = pickle.load(sys.stdin.buffer)
-        (search if "stages" in request else try_out)(request, out)
+        (search if "search" in request else try_out)(request, out)
     except MemoryError:
         send(out, {"stopped": "memory"})
 
