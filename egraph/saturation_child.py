@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import resource
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
 SETTLE_ROUNDS = 40
 """How often analysis, substitution and normalising rules alternate before an iteration goes on."""
 
@@ -35,7 +38,7 @@ class Graph:
     def run(self, text: str) -> bool:
         """Run a program of egglog; whether any schedule in it changed something."""
         updated = False
-        for output in self.egraph.run_program(*self.egraph.parse_program(text)):
+        for output in self._outputs(text):
             report = getattr(output, "report", None)
             if report is not None:
                 updated |= report.updated
@@ -46,6 +49,11 @@ class Graph:
                     if not name.startswith(("(", "?")):
                         self.seconds[name] = self.seconds.get(name, 0.0) + spent.total_seconds()
         return updated
+
+    def _outputs(self, text: str) -> Iterator[Any]:
+        # one command at a time: the parser takes memory with the square of the length of its text
+        for command in commands(text):
+            yield from self.egraph.run_program(*self.egraph.parse_program(command))
 
     def sizes(self) -> dict[str, int]:
         (output,) = self.egraph.run_program(*self.egraph.parse_program("(print-size)"))
@@ -86,6 +94,20 @@ class Graph:
             return self.egraph.value_to_string(value)
         ids = self._ids.setdefault(sort, {})
         return ids.setdefault(value, len(ids))
+
+
+def commands(text: str) -> Iterator[str]:
+    """The commands of a program of egglog, one by one."""
+    depth, start = 0, 0
+    for token in _TOKENS.finditer(text):
+        if token.group() == "(":
+            if depth == 0:
+                start = token.start()
+            depth += 1
+        elif token.group() == ")":
+            depth -= 1
+            if depth == 0:
+                yield text[start : token.end()]
 
 
 def send(stream: BinaryIO, message: Any) -> None:

@@ -34,6 +34,7 @@ from relift.semantics.patterns import (
     MapSeq,
     MapSeqUnroll,
     MapWrg,
+    Reduce,
     ReduceSeq,
     ReduceSeqUnroll,
     ToGlobal,
@@ -44,6 +45,7 @@ from relift.semantics.signatures import FunctionKind, NatKind
 from relift.semantics.terms import Operator, Pattern, Term, Vectorized
 from relift.semantics.types import Array, Vector
 
+_WEIGHTS: Mapping[type[Pattern] | None, float] = {Map: 3.0, ReduceSeq: 3.0, Reduce: 5.0}
 LOWERED: Mapping[type[Pattern], tuple[type[Pattern] | None, str]] = {
     MapGlb: (Map, "map_to_glb"),
     MapWrg: (Map, "map_to_wrg"),
@@ -417,7 +419,7 @@ def _key(node: ENode) -> object:
 
 def _weight(node: ENode) -> float:
     """Loops and reductions weigh more than what only rearranges."""
-    return 3.0 if node.head.pattern in (Map, ReduceSeq) else 1.0
+    return _WEIGHTS.get(node.head.pattern, 1.0)
 
 
 def _parts(shape: Shape) -> Iterator[Shape]:

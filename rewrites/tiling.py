@@ -73,6 +73,15 @@ def map_transpose_fission(h: Fun[A, B[k, m]], xs: A[n]):
     )
 
 
+@rule(source="RISE, movement rules")
+def split_transpose(xss: A[n, k * m]):
+    """Chunks of columns are columns of chunks."""
+    return (
+        split(m, transpose(xss)),
+        map(lambda chunk: transpose(chunk), transpose(map(lambda row: split(m, row), xss))),
+    )
+
+
 @rule(source="RISE, eliminateMapIdentity")
 def map_identity(xs: A[n]):
     """Mapping the identity changes nothing."""

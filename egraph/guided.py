@@ -1,0 +1,294 @@
+"""Guided search: from a program to a sketch, through the stages that `planning` derives.
+
+Between two stages the e-graph starts anew from the smallest term that satisfies the first one's waypoint.
+The steps that explain each stage follow one another, so the whole is one derivation.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from relift.egraph.explanation import Explainer
+from relift.egraph.planning import (
+    NORMAL_FORM,
+    PURPOSES,
+    Waypoint,
+    loops_of,
+    loops_wanted,
+    model_sizes,
+    waypoints,
+)
+from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage
+from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied
+from relift.egraph.sketches import Anything, Shape, Sketch
+from relift.rewrites.derivation import Derivation, Step, redo
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
+from relift.rewrites.rule import Rule
+from relift.semantics.binding import Position, term_at
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import Program
+from relift.semantics.terms import Term
+from relift.semantics.types import Array
+from relift.semantics.views import is_layout
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """What one stage took: iterations, nodes, classes, matches by rule, seconds by rule, and in all."""
+
+    name: str
+    waypoint: str
+    iterations: int
+    nodes: int
+    classes: int
+    firings: Mapping[str, int]
+    profile: Mapping[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A program that satisfies a sketch, with its derivation at the sizes asked for.
+
+    `general` is the derivation at the sizes of the search, and `numbers` says what each number of it stands
+    for, so that `at` can redo it with other tiles.
+    """
+
+    derivation: Derivation
+    stages: tuple[StageReport, ...]
+    seconds: float
+    peak_mb: float
+    general: Derivation
+    model: Mapping[str, int]
+    numbers: Mapping[int, str]
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of all stages together."""
+        return sum(stage.nodes for stage in self.stages)
+
+    @property
+    def classes(self) -> int:
+        """The classes of all stages together."""
+        return sum(stage.classes for stage in self.stages)
+
+    @property
+    def applied(self) -> int:
+        """How often rules were applied, in all stages together."""
+        return sum(n for stage in self.stages for n in stage.firings.values())
+
+    @property
+    def dead_rules(self) -> tuple[str, ...]:
+        """Rules that were tried and never matched."""
+        tried = {rule for stage in self.stages for rule in stage.profile}
+        return tuple(sorted(tried - {r for s in self.stages for r, n in s.firings.items() if n}))
+
+    def at(self, sizes: Mapping[str, int]) -> Derivation:
+        """The same derivation with other values for the program's sizes and the tiles.
+
+        Raises `ReliftError` when the tiles do not divide the sizes.
+        """
+        return _redone(self.general, self.model, sizes)
+
+
+@dataclass
+class Guide:
+    """A search in stages; `budget` holds for all of them together."""
+
+    program: Program
+    policy: FloatPolicy = "reassociate"
+    budget: Budget = Budget()
+    rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
+    progress: Callable[[str, int, float], None] | None = None
+
+    def reach(self, sketch: Sketch, sizes: Mapping[str, int]) -> Reached:
+        """A program that satisfies the sketch at these sizes, of the program and of the tiles.
+
+        Raises `Unsatisfied` with the part of the sketch that fails, `BadSketch` for a size without a value.
+        """
+        started = time.monotonic()
+        sketch.at(sizes)  # every name has a value, and every division is exact
+        own = {name: sizes[name] for name in self.program.sizes}
+        model = model_sizes(sketch, self.program.sizes)
+        if model is not None:
+            try:
+                self.program.at({name: model[name] for name in own})
+            except ReliftError:
+                model = None
+        chosen = dict(sizes) if model is None else model
+        start = self.program.at({name: chosen[name] for name in own})
+        search = _Search(self, start, started)
+        with search.searcher:
+            steps, lowered = search.run(sketch.at(chosen))
+        general = Derivation(
+            self.program, {name: chosen[name] for name in own}, steps, lowered, self.policy
+        )
+        derivation = _redone(general, chosen, sizes) if model is not None else general
+        derivation.replay(self.rules)
+        own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return Reached(
+            derivation,
+            tuple(search.reports),
+            time.monotonic() - started,
+            search.peak_mb + own_mb,
+            general,
+            chosen,
+            {value: name for name, value in chosen.items()},
+        )
+
+
+def _redone(
+    general: Derivation, model: Mapping[str, int], sizes: Mapping[str, int]
+) -> Derivation:
+    """A derivation at model sizes redone at others; numbers chosen are products of sizes by name."""
+    own = {name: sizes[name] for name in general.sizes}
+    choices: dict[int, int] = {}
+    for step in general.steps:
+        for value in step.choices.values():
+            choices[value] = _translated(value, model, sizes)
+    return redo(general, RULES, own, choices)
+
+
+def _translated(value: int, model: Mapping[str, int], sizes: Mapping[str, int]) -> int:
+    """What a number of the model stands for: a size, or a quotient of two."""
+    if value < min(model.values()):
+        return value
+    for name, n in model.items():
+        if n == value:
+            return sizes[name]
+    for name, n in model.items():
+        for by, m in model.items():
+            if m * value == n:
+                return sizes[name] // sizes[by]
+    return value
+
+
+class _Search:
+    """The stages of one search."""
+
+    def __init__(self, guide: Guide, program: Program, started: float) -> None:
+        self.guide, self.program, self.started = guide, program, started
+        self.reports: list[StageReport] = []
+        self.peak_mb = 0.0
+        stages = tuple(Stage(name, rules, 1) for name, rules in PURPOSES.items())
+        self.searcher = Searcher(self._request(program, stages))
+
+    def _request(
+        self,
+        program: Program,
+        stages: tuple[Stage, ...],
+        tile: int | None = None,
+        lanes: int | None = None,
+    ) -> Request:
+        left = self.guide.budget.seconds - (time.monotonic() - self.started)
+        return Request(
+            program,
+            stages,
+            NORMAL_FORM,
+            () if tile is None else (tile,),
+            () if lanes is None else (lanes,),
+            self.guide.policy,
+            replace(self.guide.budget, seconds=max(left, 0.0)),
+            self.guide.rules,
+        )
+
+    def run(self, shape: Shape) -> tuple[tuple[Step, ...], Term]:
+        """The steps to a term that satisfies the sketch, its lowerings done, and that term."""
+        steps: list[Step] = []
+        wanted, core = loops_wanted(shape)
+        normalise = Waypoint(Stage("normalise", PURPOSES["normalise"], 4), Anything())
+        steps += self._stage(normalise)[0]
+        plan = waypoints(loops_of(self.program.body), shape)
+        for waypoint in plan or ():
+            steps += self._stage(waypoint)[0]
+        rules = PURPOSES["stage into memory"]
+        if plan is None:
+            rules = tuple(dict.fromkeys(r for group in PURPOSES.values() for r in group))
+        last = Waypoint(Stage("stage into memory", rules, 4), shape)
+        more, sketched = self._stage(last)
+        steps += more
+        t = self.program.body
+        for step, t in lowered(t, sketched, self.guide.rules, self.guide.policy):
+            steps.append(step)
+        return tuple(steps), t
+
+    def _stage(self, waypoint: Waypoint) -> tuple[tuple[Step, ...], Sketched]:
+        """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
+        began = time.monotonic()
+        stage = waypoint.stage
+        found: Sketched | None = None
+        for iterations in range(stage.iterations + 1):
+            if isinstance(waypoint.shape, Anything) and iterations < stage.iterations:
+                continue
+            request = self._request(
+                self.program,
+                (replace(stage, iterations=iterations),),
+                waypoint.tile,
+                waypoint.lanes,
+            )
+            saturation = self.searcher.saturate(request, self.guide.progress)
+            self.peak_mb = max(self.peak_mb, saturation.peak_mb)
+            search = SketchSearch(saturation.snapshot)
+            found = search.find(waypoint.shape, saturation.snapshot.root)
+            if found is not None or not saturation.complete or (
+                saturation.stopped.startswith("saturated") and iterations
+            ):
+                break
+        if found is None:
+            raise Unsatisfied(
+                f"stage {stage.name}: {search.reason(waypoint.shape)} ({saturation.stopped})",
+                place="",
+            )
+        steps = Explainer(saturation).explain(self.program.body, found.term)
+        term = self.program.body
+        for step in steps:
+            rule = self.guide.rules[step.rule]
+            term = apply_filled(
+                rule, term, step.position, step.direction, step.filling, self.guide.policy
+            )
+        self.program = replace(self.program, body=term)
+        self._report(waypoint, saturation, time.monotonic() - began)
+        return steps, found
+
+    def _report(self, waypoint: Waypoint, saturation: Saturation, seconds: float) -> None:
+        self.reports.append(
+            StageReport(
+                waypoint.stage.name,
+                str(waypoint.shape),
+                saturation.iterations,
+                saturation.nodes,
+                len(list(saturation.snapshot.classes())),
+                saturation.firings,
+                saturation.profile,
+                seconds,
+            )
+        )
+
+
+def lowered(
+    t: Term, sketched: Sketched, rules: Mapping[str, Rule], policy: FloatPolicy
+) -> Sequence[tuple[Step, Term]]:
+    """The lowerings that a sketch demands, innermost first, each with the term that it gives."""
+    found: list[tuple[Step, Term]] = []
+
+    def apply(name: str, position: Position, choices: Mapping[str, int]) -> None:
+        nonlocal t
+        t, filling = apply_rule(rules[name], t, position, choices=choices, policy=policy)
+        found.append((Step(name, "forward", position, filling, choices), t))
+
+    for wanted in sorted(sketched.wanted, key=lambda w: -len(w.position)):
+        position, stored = wanted.position, term_at(t, wanted.position)
+        if wanted.rule.startswith("store_") and is_layout(stored):
+            inner = stored.type
+            while isinstance(inner, Array):
+                apply("insert_copy", position, {})
+                position, inner = (*position, "f"), inner.element
+        apply(wanted.rule, wanted.position, dict(wanted.choices))
+    return found
+
+
+__all__ = ["Guide", "Reached", "StageReport"]
