@@ -17,13 +17,13 @@ from relift.egraph.planning import (
     PURPOSES,
     Waypoint,
     loops_of,
-    loops_wanted,
     model_sizes,
     waypoints,
 )
 from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage
 from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied
-from relift.egraph.sketches import Anything, Shape, Sketch
+from relift.egraph.sketches import Anything, Shape, Sketch, lengths
+from relift.egraph.sketches import sketch as parse_sketch
 from relift.rewrites.derivation import Derivation, Step, redo
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
@@ -141,6 +141,29 @@ class Guide:
         )
 
 
+def reach(
+    program: Program,
+    sketch: Sketch | str,
+    sizes: Mapping[str, int],
+    *,
+    budget: float = 60.0,
+    float: FloatPolicy = "reassociate",
+) -> Reached:
+    """A program equal to `program` that satisfies a sketch, with its derivation.
+
+    `sizes` gives the program's sizes and the other names of the sketch, which are tiles.  Raises
+    `Unsatisfied` naming the part of the sketch that no term satisfies, within `budget` seconds.
+
+    >>> x = Input("x", f32[Size.atom("n")])
+    >>> double = Program("double", (x,), parse("map(lambda v: v * 2.0, x)", x=x))
+    >>> found = reach(double, "... >= map[n // t](... >= map[t](...))", {"n": 8, "t": 4})
+    >>> [step.rule for step in found.derivation.steps]
+    ['split_join']
+    """
+    wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
+    return Guide(program, float, Budget(seconds=budget)).reach(wanted, sizes)
+
+
 def _redone(
     general: Derivation, model: Mapping[str, int], sizes: Mapping[str, int]
 ) -> Derivation:
@@ -181,16 +204,16 @@ class _Search:
         self,
         program: Program,
         stages: tuple[Stage, ...],
-        tile: int | None = None,
-        lanes: int | None = None,
+        tiles: tuple[int, ...] = (),
+        lanes: tuple[int, ...] = (),
     ) -> Request:
         left = self.guide.budget.seconds - (time.monotonic() - self.started)
         return Request(
             program,
             stages,
             NORMAL_FORM,
-            () if tile is None else (tile,),
-            () if lanes is None else (lanes,),
+            tiles,
+            lanes,
             self.guide.policy,
             replace(self.guide.budget, seconds=max(left, 0.0)),
             self.guide.rules,
@@ -199,16 +222,16 @@ class _Search:
     def run(self, shape: Shape) -> tuple[tuple[Step, ...], Term]:
         """The steps to a term that satisfies the sketch, its lowerings done, and that term."""
         steps: list[Step] = []
-        wanted, core = loops_wanted(shape)
         normalise = Waypoint(Stage("normalise", PURPOSES["normalise"], 4), Anything())
         steps += self._stage(normalise)[0]
         plan = waypoints(loops_of(self.program.body), shape)
         for waypoint in plan or ():
             steps += self._stage(waypoint)[0]
-        rules = PURPOSES["stage into memory"]
+        last = Waypoint(Stage("stage into memory", PURPOSES["stage into memory"], 4), shape)
         if plan is None:
             rules = tuple(dict.fromkeys(r for group in PURPOSES.values() for r in group))
-        last = Waypoint(Stage("stage into memory", rules, 4), shape)
+            tiles = tuple(sorted(set(lengths(shape))))
+            last = Waypoint(Stage("all rules", rules, 6), shape, tiles, tiles)
         more, sketched = self._stage(last)
         steps += more
         t = self.program.body
@@ -227,7 +250,7 @@ class _Search:
             request = self._request(
                 self.program,
                 (replace(stage, iterations=iterations),),
-                waypoint.tile,
+                waypoint.tiles,
                 waypoint.lanes,
             )
             saturation = self.searcher.saturate(request, self.guide.progress)
@@ -291,4 +314,4 @@ def lowered(
     return found
 
 
-__all__ = ["Guide", "Reached", "StageReport"]
+__all__ = ["Guide", "Reached", "StageReport", "reach"]

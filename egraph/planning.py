@@ -59,12 +59,12 @@ class Loop:
 
 @dataclass(frozen=True)
 class Waypoint:
-    """A stage and what its result must look like; `tile` is the size that its rules may choose."""
+    """A stage and what its result must look like; `tiles` and `lanes` are the sizes that its rules may choose."""
 
     stage: Stage
     shape: Shape
-    tile: int | None = None
-    lanes: int | None = None
+    tiles: tuple[int, ...] = ()
+    lanes: tuple[int, ...] = ()
 
 
 def loops_of(t: Term) -> tuple[Loop, ...]:
@@ -140,13 +140,15 @@ def assign(source: Sequence[Loop], wanted: Sequence[Loop]) -> list[list[int]] | 
     >>> assign([Loop("map", 6), Loop("reduce_seq", 10)],
     ...        [Loop("map", 2), Loop("reduce_seq", 10), Loop("map", 3)])
     [[0, 2], [1]]
+
+    A loop that the sketch does not speak of has an empty group.
     """
     groups: list[list[int]] = [[] for _ in source]
 
     def place(i: int) -> bool:
         if i == len(wanted):
             return all(
-                _product(wanted[j].length for j in group) == loop.length
+                not group or _product(wanted[j].length for j in group) == loop.length
                 for loop, group in zip(source, groups, strict=True)
             )
         kind = "map" if wanted[i].kind == "lanes" else wanted[i].kind
@@ -170,11 +172,19 @@ def _product(numbers: Iterator[int]) -> int:
 
 
 def waypoints(source: Sequence[Loop], shape: Shape) -> list[Waypoint] | None:
-    """The stages from a program with these loops to a sketch; None when the loops do not correspond."""
-    wanted, core = loops_wanted(shape)
-    groups = assign(source, wanted)
+    """The stages from a program with these loops to a sketch; None when the loops do not correspond.
+
+    Loops that the sketch does not speak of stay inside those that it does.
+    """
+    spelled, core = loops_wanted(shape)
+    groups = assign(source, spelled)
     if groups is None:
         return None
+    wanted = list(spelled)
+    for loop, group in zip(source, groups, strict=True):
+        if not group:
+            group.append(len(wanted))
+            wanted.append(loop)
     lanes = [i for i, loop in enumerate(wanted) if loop.kind == "lanes"]
     # a vectorised loop and the loop over its vectors are one until the end
     joined = {i: _partner(i, groups) for i in lanes}
@@ -191,7 +201,7 @@ def waypoints(source: Sequence[Loop], shape: Shape) -> list[Waypoint] | None:
         first, rest = now[k][:1], now[k][1:]
         now[k : k + 1] = [first, rest]
         rule = "split_join" if wanted[first[0]].kind != "reduce_seq" else "reduce_seq_chunks"
-        found.append(Waypoint(Stage("split and tile", (rule,), 3), goal(), tile=length(rest)))
+        found.append(Waypoint(Stage("split and tile", (rule,), 3), goal(), tiles=(length(rest),)))
     order = [part[0] for part in now]
     while (k := next((k for k in range(len(order) - 1) if order[k] > order[k + 1]), None)) is not None:
         order[k : k + 2] = reversed(order[k : k + 2])
@@ -200,7 +210,7 @@ def waypoints(source: Sequence[Loop], shape: Shape) -> list[Waypoint] | None:
     if lanes:
         (width,) = {wanted[i].length for i in lanes}
         stage = Stage("vectorise", PURPOSES["vectorise"], 3)
-        found.append(Waypoint(stage, nest(wanted, core), lanes=width))
+        found.append(Waypoint(stage, nest(wanted, core), lanes=(width,)))
     return found
 
 

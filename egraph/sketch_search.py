@@ -195,10 +195,11 @@ class SketchSearch:
                     for eclass, (cost, node) in self.smallest.items():
                         if fits(wanted, self.snapshot.type_of(eclass)):
                             _keep(table, eclass, _NONE, cost, _any(node))
-                case Named(name):
+                case Named(name, bound=False):
                     for number in self.by_head.get(("input", name), ()):
                         eclass, node = self.nodes[number]
                         _keep(table, eclass, _NONE, _weight(node), _any(node))
+                case Named(name):
                     for number in self.by_head.get("var", ()):
                         eclass, node = self.nodes[number]
                         scope = frozenset([(name, node.head.name)])

@@ -67,9 +67,10 @@ class OfType:
 
 @dataclass(frozen=True)
 class Named:
-    """An input of the program, or a variable of a lambda around it."""
+    """An input of the program, or (`bound`) a variable of a lambda around it."""
 
     name: str
+    bound: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -274,7 +275,7 @@ class _Reader:
             case ast.Name(name) if name in PATTERNS:
                 raise self.fail(node, f"give it arguments, as in {name}(...)")
             case ast.Name(name):
-                return Named(name)
+                return Named(name, name in bound)
             case ast.Subscript(ast.Name(name), _) if name == "array" or name in SCALARS:
                 return OfType(self.type(node))
             case ast.Subscript(ast.Tuple(), _) | ast.Call(ast.Name("vec"), _):

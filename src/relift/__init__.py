@@ -138,7 +138,9 @@ if TYPE_CHECKING:
     from relift.compiler.devices import devices
     from relift.compiler.program import compile_program as compile
     from relift.egraph.checking import check
+    from relift.egraph.guided import reach
     from relift.egraph.search import Optimized
+    from relift.egraph.sketches import sketch
 
 __version__ = "0.1.0"
 
@@ -147,6 +149,8 @@ _LATE = {
     "check": ("relift.egraph.checking", "check"),
     "compile": ("relift.compiler.program", "compile_program"),
     "devices": ("relift.compiler.devices", "devices"),
+    "reach": ("relift.egraph.guided", "reach"),
+    "sketch": ("relift.egraph.sketches", "sketch"),
 }
 
 
@@ -181,9 +185,9 @@ __all__ = [
     "map_glb", "map_lane", "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll",
     "map_snd", "map_stream", "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror",
     "mul", "nat", "naturals", "neutral", "not_equal", "operator", "optimize", "pad", "pad_nd",
-    "partial_reduce", "power", "program", "reduce", "reduce_seq", "reduce_seq_unroll",
+    "partial_reduce", "power", "program", "reach", "reduce", "reduce_seq", "reduce_seq_unroll",
     "reduce_while", "reorder_stride", "repeat", "reverse", "rotate_values", "rsqrt", "rule",
-    "scan_seq", "scatter", "scatter_indices", "select", "shift", "show", "sin", "slide",
+    "scan_seq", "scatter", "scatter_indices", "select", "shift", "show", "sin", "sketch", "slide",
     "slide_nd", "splat", "split", "sqrt", "tail", "take", "tan", "tanh", "tile", "to_global",
     "to_local", "to_private", "transpose", "transpose_axes", "tup", "type_variables", "untile",
     "unzip", "userfun", "vec", "vectorize", "wrap", "zip", "zip_nd",
