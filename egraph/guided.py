@@ -21,14 +21,14 @@ from relift.egraph.planning import (
     waypoints,
 )
 from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage
-from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied
+from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied, Wanted
 from relift.egraph.sketches import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.rewrites.derivation import Derivation, Step, redo
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
 from relift.rewrites.rule import Rule
-from relift.semantics.binding import Position, term_at
+from relift.semantics.binding import term_at
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 from relift.semantics.terms import Term
@@ -54,8 +54,8 @@ class StageReport:
 class Reached:
     """A program that satisfies a sketch, with its derivation at the sizes asked for.
 
-    `general` is the derivation at the sizes of the search, and `numbers` says what each number of it stands
-    for, so that `at` can redo it with other tiles.
+    `general` leads to the program before its lowerings, at the sizes of the search (`model`); `wanted` are
+    the lowerings that the sketch demands.
     """
 
     derivation: Derivation
@@ -64,7 +64,8 @@ class Reached:
     peak_mb: float
     general: Derivation
     model: Mapping[str, int]
-    numbers: Mapping[int, str]
+    wanted: tuple[Wanted, ...]
+    rules: Mapping[str, Rule]
 
     @property
     def nodes(self) -> int:
@@ -92,7 +93,15 @@ class Reached:
 
         Raises `ReliftError` when the tiles do not divide the sizes.
         """
-        return _redone(self.general, self.model, sizes)
+        copied = self.copied(sizes)
+        steps, t = lowered(copied.result, self.wanted, self.rules, self.general.policy)
+        return replace(copied, steps=(*copied.steps, *steps), result=t)
+
+    def copied(self, sizes: Mapping[str, int]) -> Derivation:
+        """The derivation at other sizes up to the lowerings, with a copy wherever a layout is stored."""
+        high = _redone(self.general, self.model, sizes, self.rules)
+        steps, t = copies(high.result, self.wanted, self.rules, self.general.policy)
+        return replace(high, steps=(*high.steps, *steps), result=t)
 
 
 @dataclass
@@ -106,6 +115,48 @@ class Guide:
     progress: Callable[[str, int, float], None] | None = None
 
     def reach(self, sketch: Sketch, sizes: Mapping[str, int]) -> Reached:
+        """A program that satisfies the sketch at these sizes, of the program and of the tiles.
+
+        Raises `Unsatisfied` with the part of the sketch that fails, `BadSketch` for a size without a value.
+        """
+        started = time.monotonic()
+        sketch.at(sizes)  # every name has a value, and every division is exact
+        own = {name: sizes[name] for name in self.program.sizes}
+        model = model_sizes(sketch, self.program.sizes)
+        if model is not None:
+            try:
+                self.program.at({name: model[name] for name in own})
+            except ReliftError:
+                model = None
+        chosen = dict(sizes) if model is None else model
+        start = self.program.at({name: chosen[name] for name in own})
+        search = _Search(self, start, started)
+        with search.searcher:
+            steps, sketched = search.run(sketch.at(chosen))
+        general = Derivation(
+            self.program,
+            {name: chosen[name] for name in own},
+            steps,
+            search.program.body,
+            self.policy,
+        )
+        own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        found = Reached(
+            general,
+            tuple(search.reports),
+            time.monotonic() - started,
+            search.peak_mb + own_mb,
+            general,
+            chosen,
+            sketched.wanted,
+            self.rules,
+        )
+        derivation = found.at(sizes)
+        derivation.replay(self.rules)
+        return replace(found, derivation=derivation, seconds=time.monotonic() - started)
+
+
+def reach(self, sketch: Sketch, sizes: Mapping[str, int]) -> Reached:
         """A program that satisfies the sketch at these sizes, of the program and of the tiles.
 
         Raises `Unsatisfied` with the part of the sketch that fails, `BadSketch` for a size without a value.
@@ -165,7 +216,10 @@ def reach(
 
 
 def _redone(
-    general: Derivation, model: Mapping[str, int], sizes: Mapping[str, int]
+    general: Derivation,
+    model: Mapping[str, int],
+    sizes: Mapping[str, int],
+    rules: Mapping[str, Rule],
 ) -> Derivation:
     """A derivation at model sizes redone at others; numbers chosen are products of sizes by name."""
     own = {name: sizes[name] for name in general.sizes}
@@ -173,7 +227,7 @@ def _redone(
     for step in general.steps:
         for value in step.choices.values():
             choices[value] = _translated(value, model, sizes)
-    return redo(general, RULES, own, choices)
+    return redo(general, rules, own, choices)
 
 
 def _translated(value: int, model: Mapping[str, int], sizes: Mapping[str, int]) -> int:
@@ -219,8 +273,8 @@ class _Search:
             self.guide.rules,
         )
 
-    def run(self, shape: Shape) -> tuple[tuple[Step, ...], Term]:
-        """The steps to a term that satisfies the sketch, its lowerings done, and that term."""
+    def run(self, shape: Shape) -> tuple[tuple[Step, ...], Sketched]:
+        """The steps to a term that satisfies the sketch, and that term with the lowerings demanded."""
         steps: list[Step] = []
         normalise = Waypoint(Stage("normalise", PURPOSES["normalise"], 4), Anything())
         steps += self._stage(normalise)[0]
@@ -233,11 +287,7 @@ class _Search:
             tiles = tuple(sorted(set(lengths(shape))))
             last = Waypoint(Stage("all rules", rules, 6), shape, tiles, tiles)
         more, sketched = self._stage(last)
-        steps += more
-        t = self.program.body
-        for step, t in lowered(t, sketched, self.guide.rules, self.guide.policy):
-            steps.append(step)
-        return tuple(steps), t
+        return (*steps, *more), sketched
 
     def _stage(self, waypoint: Waypoint) -> tuple[tuple[Step, ...], Sketched]:
         """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
@@ -292,26 +342,33 @@ class _Search:
         )
 
 
-def lowered(
-    t: Term, sketched: Sketched, rules: Mapping[str, Rule], policy: FloatPolicy
-) -> Sequence[tuple[Step, Term]]:
-    """The lowerings that a sketch demands, innermost first, each with the term that it gives."""
-    found: list[tuple[Step, Term]] = []
-
-    def apply(name: str, position: Position, choices: Mapping[str, int]) -> None:
-        nonlocal t
-        t, filling = apply_rule(rules[name], t, position, choices=choices, policy=policy)
-        found.append((Step(name, "forward", position, filling, choices), t))
-
-    for wanted in sorted(sketched.wanted, key=lambda w: -len(w.position)):
-        position, stored = wanted.position, term_at(t, wanted.position)
-        if wanted.rule.startswith("store_") and is_layout(stored):
+def copies(
+    t: Term, wanted: Sequence[Wanted], rules: Mapping[str, Rule], policy: FloatPolicy
+) -> tuple[tuple[Step, ...], Term]:
+    """Copies of what is to be stored and only rearranged: the steps, and the term that they give."""
+    steps: list[Step] = []
+    for want in wanted:
+        position, stored = want.position, term_at(t, want.position)
+        if want.rule.startswith("store_") and is_layout(stored):
             inner = stored.type
             while isinstance(inner, Array):
-                apply("insert_copy", position, {})
+                t, filling = apply_rule(rules["insert_copy"], t, position, policy=policy)
+                steps.append(Step("insert_copy", "forward", position, filling))
                 position, inner = (*position, "f"), inner.element
-        apply(wanted.rule, wanted.position, dict(wanted.choices))
-    return found
+    return tuple(steps), t
+
+
+def lowered(
+    t: Term, wanted: Sequence[Wanted], rules: Mapping[str, Rule], policy: FloatPolicy
+) -> tuple[tuple[Step, ...], Term]:
+    """The lowerings that a sketch demands, innermost first: the steps, and the term that they give."""
+    steps: list[Step] = []
+    for want in sorted(wanted, key=lambda w: -len(w.position)):
+        choices = dict(want.choices)
+        rule = rules[want.rule]
+        t, filling = apply_rule(rule, t, want.position, choices=choices, policy=policy)
+        steps.append(Step(want.rule, "forward", want.position, filling, choices))
+    return tuple(steps), t
 
 
 __all__ = ["Guide", "Reached", "StageReport", "reach"]

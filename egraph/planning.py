@@ -14,13 +14,16 @@ other sizes that the tiles divide.
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from relift.egraph.saturation import Stage
 from relift.egraph.sketch_search import LOWERED
-from relift.egraph.sketches import Anything, Containing, OfPattern, Part, Shape, Sketch
+from relift.egraph.sketches import Anything, BadSketch, Containing, OfPattern, Part, Shape, Sketch
+from relift.semantics.device import DeviceDescription
 from relift.semantics.patterns import Map, MapVec, ReduceSeq
 from relift.semantics.terms import Apply, Call, Combine, Lambda, Pattern, Term, children
 from relift.semantics.types import Array, Vector
@@ -252,3 +255,49 @@ def model_sizes(sketch: Sketch, sizes: Sequence[str]) -> dict[str, int] | None:
         return frozenset((name,)).union(*(factors(by) for by in divisors[name]))
 
     return {name: _product(own[f] for f in factors(name)) for name in divisors}
+
+
+# ---- tiles
+
+_MOST_CHOICES = 64
+
+
+def tile_choices(
+    sketch: Sketch, sizes: Mapping[str, int], device: DeviceDescription
+) -> Iterator[dict[str, int]]:
+    """Values for the tiles that a sketch leaves open: powers of two that divide what they must.
+
+    Those come first whose product is closest to what the registers of the device hold.
+
+    >>> blocked = sketch("map[n // t](map[t // w](map_vec[w]))")
+    >>> from relift.semantics.device import CPU
+    >>> [(c["t"], c["w"]) for c in tile_choices(blocked, {"n": 64}, CPU)][:3]
+    [(64, 16), (32, 16), (64, 8)]
+    """
+    open_names = [name for name in sketch.names if name not in sizes]
+    widths = {
+        n.id
+        for node in ast.walk(ast.parse(sketch.text.strip(), mode="eval"))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("map_vec")
+        for n in ast.walk(node.slice)
+        if isinstance(n, ast.Name)
+    }
+    tiles = (64, 32, 16, 8, 4, 2)
+    lanes = tuple(w for w in (16, 8, 4, 2) if w <= device.vector_width)
+    options = [lanes if name in widths else tiles for name in open_names]
+
+    def rank(values: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        product = _product(iter(values))
+        return abs(math.log2(product) - 10) if product else 0.0, tuple(-v for v in values)
+
+    found = 0
+    for values in sorted(itertools.product(*options), key=rank):
+        chosen = {**sizes, **dict(zip(open_names, values, strict=True))}
+        try:
+            sketch.at(chosen)
+        except BadSketch:
+            continue
+        yield chosen
+        found += 1
+        if found == _MOST_CHOICES:
+            return
