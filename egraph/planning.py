@@ -269,7 +269,8 @@ def tile_choices(
 
     Those come first whose product is closest to what the registers of the device hold.
 
-    >>> blocked = sketch("map[n // t](map[t // w](map_vec[w]))")
+    >>> from relift.egraph.sketches import sketch
+    >>> blocked = sketch("map[n // t](map[t // w](map_vec[w](...)))")
     >>> from relift.semantics.device import CPU
     >>> [(c["t"], c["w"]) for c in tile_choices(blocked, {"n": 64}, CPU)][:3]
     [(64, 16), (32, 16), (64, 8)]

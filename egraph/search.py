@@ -139,6 +139,8 @@ def optimize(
     limits = Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb)
     source = program.at({name: n for name, n in given.items() if sketch is None or name in program.sizes})
     require_searchable(source.body)
+    if tuning is not None:
+        TuningDatabase(tuning).__exit__()  # a damaged one is found before the search, not after
     if sketch is None:
         grown, candidates = _saturated(program, source, given, device, limits, float, progress)
     else:

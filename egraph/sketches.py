@@ -23,8 +23,10 @@ import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
+from relift.rewrites.loading import CannotLoad, load_file
 from relift.semantics.errors import ReliftError, callers_line
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.scalars import SCALAR_FUNCTIONS
@@ -195,6 +197,21 @@ def sketch(text: str) -> Sketch:
     found = Sketch(text, callers_line())
     found.at(dict.fromkeys(found.names, _VERY_DIVISIBLE))
     return found
+
+
+def load_sketch(spec: str) -> Sketch:
+    """The sketch that `file.py:name` names, or else the one that `spec` is the text of.
+
+    Raises `CannotLoad` when the file has no such sketch, `BadSketch` when the text is not one.
+    """
+    path, colon, name = spec.rpartition(":")
+    if not (colon and path.endswith(".py") and name.isidentifier()):
+        return sketch(spec)
+    found = {n: v for n, v in vars(load_file(Path(path))).items() if isinstance(v, Sketch)}
+    if name not in found:
+        known = ", ".join(found) or "none"
+        raise CannotLoad(f"{path} has no sketch {name}; its sketches are: {known}")
+    return found[name]
 
 
 def lengths(shape: Shape) -> Iterator[int]:

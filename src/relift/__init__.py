@@ -158,12 +158,21 @@ def optimize(
     program: Program,
     sizes: Mapping[str, int] | None = None,
     target: str | DeviceDescription = "cpu",
+    *,
+    tune: bool = False,
     **options: Any,
 ) -> Optimized:
-    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`."""
+    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
+
+    With `tune`, they are timed on the device that `target` names, and the fastest come first.
+    """
     from relift.compiler.program import runs
     from relift.egraph.search import optimize as search
 
+    if tune:
+        from relift.compiler.timing import timer
+
+        options["measure"] = timer(target if isinstance(target, str) else target.kind)
     return search(program, sizes, target, accepts=runs, **options)
 
 
