@@ -110,7 +110,7 @@ class Guide:
 
     program: Program
     policy: FloatPolicy = "reassociate"
-    budget: Budget = Budget()
+    budget: Budget = field(default_factory=Budget)
     rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
     progress: Callable[[str, int, float], None] | None = None
 
@@ -154,42 +154,6 @@ class Guide:
         derivation = found.at(sizes)
         derivation.replay(self.rules)
         return replace(found, derivation=derivation, seconds=time.monotonic() - started)
-
-
-def reach(self, sketch: Sketch, sizes: Mapping[str, int]) -> Reached:
-        """A program that satisfies the sketch at these sizes, of the program and of the tiles.
-
-        Raises `Unsatisfied` with the part of the sketch that fails, `BadSketch` for a size without a value.
-        """
-        started = time.monotonic()
-        sketch.at(sizes)  # every name has a value, and every division is exact
-        own = {name: sizes[name] for name in self.program.sizes}
-        model = model_sizes(sketch, self.program.sizes)
-        if model is not None:
-            try:
-                self.program.at({name: model[name] for name in own})
-            except ReliftError:
-                model = None
-        chosen = dict(sizes) if model is None else model
-        start = self.program.at({name: chosen[name] for name in own})
-        search = _Search(self, start, started)
-        with search.searcher:
-            steps, lowered = search.run(sketch.at(chosen))
-        general = Derivation(
-            self.program, {name: chosen[name] for name in own}, steps, lowered, self.policy
-        )
-        derivation = _redone(general, chosen, sizes) if model is not None else general
-        derivation.replay(self.rules)
-        own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return Reached(
-            derivation,
-            tuple(search.reports),
-            time.monotonic() - started,
-            search.peak_mb + own_mb,
-            general,
-            chosen,
-            {value: name for name, value in chosen.items()},
-        )
 
 
 def reach(
@@ -293,10 +257,9 @@ class _Search:
         """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
         began = time.monotonic()
         stage = waypoint.stage
-        found: Sketched | None = None
-        for iterations in range(stage.iterations + 1):
-            if isinstance(waypoint.shape, Anything) and iterations < stage.iterations:
-                continue
+        # a stage without a waypoint runs to its end, another one until its waypoint is there
+        iterations = stage.iterations if isinstance(waypoint.shape, Anything) else 0
+        while True:
             request = self._request(
                 self.program,
                 (replace(stage, iterations=iterations),),
@@ -307,15 +270,15 @@ class _Search:
             self.peak_mb = max(self.peak_mb, saturation.peak_mb)
             search = SketchSearch(saturation.snapshot)
             found = search.find(waypoint.shape, saturation.snapshot.root)
-            if found is not None or not saturation.complete or (
-                saturation.stopped.startswith("saturated") and iterations
-            ):
+            if found is not None:
                 break
-        if found is None:
-            raise Unsatisfied(
-                f"stage {stage.name}: {search.reason(waypoint.shape)} ({saturation.stopped})",
-                place="",
-            )
+            ended = iterations == stage.iterations or saturation.iterations < iterations
+            if ended or not saturation.complete:
+                raise Unsatisfied(
+                    f"stage {stage.name}: {search.reason(waypoint.shape)} ({saturation.stopped})",
+                    place="",
+                )
+            iterations += 1
         steps = Explainer(saturation).explain(self.program.body, found.term)
         term = self.program.body
         for step in steps:

@@ -90,9 +90,7 @@ def _computes(t: Term) -> bool:
         case Apply() | Call() | Combine() | ReduceSeq():
             return True
         case _:
-            return any(
-                _computes(u.body if isinstance(u, Lambda) else u) for _, u in children(t)
-            )
+            return any(_computes(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
 
 
 def _length(t: Term) -> int:
@@ -206,7 +204,9 @@ def waypoints(source: Sequence[Loop], shape: Shape) -> list[Waypoint] | None:
         rule = "split_join" if wanted[first[0]].kind != "reduce_seq" else "reduce_seq_chunks"
         found.append(Waypoint(Stage("split and tile", (rule,), 3), goal(), tiles=(length(rest),)))
     order = [part[0] for part in now]
-    while (k := next((k for k in range(len(order) - 1) if order[k] > order[k + 1]), None)) is not None:
+    while (
+        k := next((k for k in range(len(order) - 1) if order[k] > order[k + 1]), None)
+    ) is not None:
         order[k : k + 2] = reversed(order[k : k + 2])
         now[k : k + 2] = reversed(now[k : k + 2])
         found.append(Waypoint(Stage("reorder", PURPOSES["reorder"], 4), goal()))
@@ -273,7 +273,7 @@ def tile_choices(
     >>> blocked = sketch("map[n // t](map[t // w](map_vec[w](...)))")
     >>> from relift.semantics.device import CPU
     >>> [(c["t"], c["w"]) for c in tile_choices(blocked, {"n": 64}, CPU)][:3]
-    [(64, 16), (32, 16), (64, 8)]
+    [(64, 16), (64, 8), (32, 16)]
     """
     open_names = [name for name in sketch.names if name not in sizes]
     widths = {

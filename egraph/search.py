@@ -137,7 +137,9 @@ def optimize(
     device = preset(target) if isinstance(target, str) else target
     given = dict(sizes or {})
     limits = Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb)
-    source = program.at({name: n for name, n in given.items() if sketch is None or name in program.sizes})
+    source = program.at(
+        {name: n for name, n in given.items() if sketch is None or name in program.sizes}
+    )
     require_searchable(source.body)
     if tuning is not None:
         TuningDatabase(tuning).__exit__()  # a damaged one is found before the search, not after

@@ -147,9 +147,7 @@ class SketchSearch:
                 inner = [str(p) for p in _parts(part) if not isinstance(p, Anything)]
                 rest = f"; its parts do occur: {', '.join(inner)}" if inner else ""
                 return f"no term satisfies this part of the sketch: {part}{rest}"
-        return (
-            f"every part of the sketch occurs, but no term equal to the program satisfies it: {shape}"
-        )
+        return f"every part of the sketch occurs, but no term equal to the program satisfies it: {shape}"
 
     # ---- tables
 
@@ -171,12 +169,12 @@ class SketchSearch:
                 missing[user] -= 1
                 if missing[user] == 0:
                     _, above = self.nodes[user]
-                    heappush(queue, (_weight(above) + sum(found[c][0] for c in above.children), user))
+                    heappush(
+                        queue, (_weight(above) + sum(found[c][0] for c in above.children), user)
+                    )
         return found
 
-    def _entries(
-        self, number: int, eclass: int
-    ) -> Mapping[Scope, tuple[float, _Choice | None]]:
+    def _entries(self, number: int, eclass: int) -> Mapping[Scope, tuple[float, _Choice | None]]:
         if number != _ANY:
             return self.tables[number].get(eclass, {})
         known = self.smallest.get(eclass)
@@ -245,7 +243,9 @@ class SketchSearch:
             table.setdefault(eclass, {})[scope] = (cost, choice)
             for number in self.users.get(eclass, ()):
                 owner, node = self.nodes[number]
-                if scope in table.get(owner, {}) or any(c not in self.smallest for c in node.children):
+                if scope in table.get(owner, {}) or any(
+                    c not in self.smallest for c in node.children
+                ):
                     continue
                 whole = _weight(node) + sum(self.smallest[c][0] for c in node.children)
                 bound = {x.name for x in node.head.binders}
@@ -272,7 +272,9 @@ class SketchSearch:
         if len(wanted) != len(node.children):
             return
         binders = _binders_of(node)
-        found: list[tuple[float, Scope, tuple[tuple[int, Scope], ...]]] = [(_weight(node), _NONE, ())]
+        found: list[tuple[float, Scope, tuple[tuple[int, Scope], ...]]] = [
+            (_weight(node), _NONE, ())
+        ]
         for (names, part), child, own in zip(wanted, node.children, binders, strict=True):
             entries = self._entries(part, child)
             longer = []
@@ -432,8 +434,7 @@ def _parts(shape: Shape) -> Iterator[Shape]:
         case Component(_, of):
             yield of
         case OfPattern(_, parts):
-            for part in parts:
-                yield part.shape
+            yield from (inside.shape for inside in parts)
         case Anything() | OfType() | Named() | Number():
             pass
 

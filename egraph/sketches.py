@@ -124,7 +124,9 @@ class Part:
     binders: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"lambda {', '.join(self.binders)}: {self.shape}" if self.binders else str(self.shape)
+        return (
+            f"lambda {', '.join(self.binders)}: {self.shape}" if self.binders else str(self.shape)
+        )
 
 
 @dataclass(frozen=True)
@@ -222,8 +224,7 @@ def lengths(shape: Shape) -> Iterator[int]:
         case OfPattern(_, parts, length, numbers):
             yield from [] if length is None else [length]
             yield from (n for _, n in numbers)
-            for part in parts:
-                yield from lengths(part.shape)
+            yield from (n for inside in parts for n in lengths(inside.shape))
         case Operation(_, shapes):
             for inner in shapes:
                 yield from lengths(inner)
@@ -392,6 +393,8 @@ class _Reader:
                         raise self.fail(node, f"{b} does not divide {a}")
                     case _:
                         pass
+            case _:
+                pass
         raise self.fail(node, "a size is made of numbers, names, +, -, * and //")
 
 

@@ -36,12 +36,15 @@ class Classes(Protocol):
     @property
     def root(self) -> int:
         """The class of the program."""
+        ...
 
     def type_of(self, eclass: int) -> Type:
         """The type of a class."""
+        ...
 
     def nodes(self, eclass: int) -> Sequence[ENode]:
         """The nodes of a class."""
+        ...
 
 
 class TermGraph:

@@ -38,7 +38,12 @@ VECTORS = ("map[tm // w]", "map_vec[w]")
 GOALS = {
     "baseline": nest("map[n]", "map[m]", "reduce_seq[k]"),
     "blocking": nest(
-        "map[n // tn]", "map[m // tm]", "reduce_seq[k // tk]", "reduce_seq[tk]", "map[tn]", "map[tm]"
+        "map[n // tn]",
+        "map[m // tm]",
+        "reduce_seq[k // tk]",
+        "reduce_seq[tk]",
+        "map[tn]",
+        "map[tm]",
     ),
     "vectorisation": nest(
         "map[n // tn]", "map[m // tm]", "reduce_seq[k // tk]", "reduce_seq[tk]", "map[tn]", *VECTORS
@@ -59,7 +64,9 @@ def main():
     parser.add_argument("--size", type=int, default=1024, help="rows and columns of every matrix")
     size = parser.parse_args().size
     values = {"n": size, "m": size, "k": size, "tn": 32, "tm": 32, "tk": 4, "w": 16}
-    print(f"{'goal':18}{'nodes':>7}{'classes':>9}{'applied':>9}{'time':>9}{'memory':>9}{'steps':>7}")
+    print(
+        f"{'goal':18}{'nodes':>7}{'classes':>9}{'applied':>9}{'time':>9}{'memory':>9}{'steps':>7}"
+    )
     for name, sketch in GOALS.items():
         sizes = {s: v for s, v in values.items() if s in ("n", "m", "k", *sketch.names)}
         found = rl.reach(product, sketch, sizes)

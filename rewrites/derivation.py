@@ -191,11 +191,11 @@ def redo(
 
     Raises `ReliftError` when the program, or a step, does not allow these sizes.
     """
-    t = derivation.origin.at(sizes).body
-    steps: list[Step] = []
-    for t, step in _again(derivation, derivation.origin.at(sizes), rules, choices):
-        steps.append(step)
-    return Derivation(derivation.origin, sizes, tuple(steps), t, derivation.policy)
+    program = derivation.origin.at(sizes)
+    again = list(_again(derivation, program, rules, choices))
+    result = again[-1][0] if again else program.body
+    steps = tuple(step for _, step in again)
+    return Derivation(derivation.origin, sizes, steps, result, derivation.policy)
 
 
 def _compare(terms: Sequence[Term], program: Program) -> None:

@@ -144,10 +144,10 @@ def determines(rule: Rule, direction: Direction) -> bool:
                 while isinstance(operator, Vectorized):
                     operator = operator.operator
                 found.add(operator.name)
-            case Pattern() if (operator := getattr(t, "op", None)) is not None:
-                while isinstance(operator, Vectorized):
-                    operator = operator.operator
-                found.add(operator.name)
+            case Pattern() if (op := getattr(t, "op", None)) is not None:
+                while isinstance(op, Vectorized):
+                    op = op.operator
+                found.add(op.name)
             case _:
                 pass
     return all(name in found for name in rule.parameters if name not in rule.sizes)

@@ -102,7 +102,13 @@ def test_a_goal_out_of_reach_names_the_stage_and_the_part() -> None:
 def test_loops_are_assigned_by_kind_and_product() -> None:
     """A loop of the sketch belongs to the loop of the program whose length its group multiplies to."""
     source = [Loop("map", 6), Loop("map", 35), Loop("reduce_seq", 10)]
-    wanted = [Loop("map", 2), Loop("map", 5), Loop("reduce_seq", 10), Loop("map", 3), Loop("map", 7)]
+    wanted = [
+        Loop("map", 2),
+        Loop("map", 5),
+        Loop("reduce_seq", 10),
+        Loop("map", 3),
+        Loop("map", 7),
+    ]
 
     assert assign(source, wanted) == [[0, 3], [1, 4], [2]]
     assert assign(source, wanted[:-1]) is None

@@ -76,8 +76,10 @@ def test_a_type_is_a_hole(chunked: Saturation) -> None:
         ),
         (
             "... >= to_global(transpose(... + ... * ...))",
-            "no term satisfies this part of the sketch: transpose(... + ... * ...); "
-            "its parts do occur: ... + ... * ...",
+            (
+                "no term satisfies this part of the sketch: transpose(... + ... * ...); "
+                "its parts do occur: ... + ... * ..."
+            ),
         ),
         ("... >= map(..., C)", "the sketch names C, which occurs in no term"),
         (
