@@ -451,6 +451,7 @@ FACTS = """\
 (function rep (E) Q :merge old)
 (relation associative (O))
 (relation commutative (O))
+(relation idempotent (O))
 (relation neutral (O E))
 (relation exact (T))
 (relation tile (i64))
@@ -640,6 +641,8 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
             text.append(f"(associative {operator})\n")
         if law.commutative:
             text.append(f"(commutative {operator})\n")
+        if law.idempotent:
+            text.append(f"(idempotent {operator})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:
@@ -665,6 +668,6 @@ def law_premises(
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """
     premise = f"({law} {operator} {element})" if element else f"({law} {operator})"
-    if policy == "exact" and law != "commutative":
+    if policy == "exact" and law not in ("commutative", "idempotent"):
         return [premise, *(f"(exact {t})" for t in types)]
     return [premise]

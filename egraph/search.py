@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.egraph.term_graph import TermGraph
-from relift.egraph.tuning import TuningDatabase
+from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
@@ -117,7 +116,7 @@ def optimize(
     top: int = 1,
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
-    measure: Callable[[Program], float] | None = None,
+    measure: Measure | None = None,
     tuning: Path | None = None,
     progress: Callable[[str, int, float], None] | None = None,
 ) -> Optimized:
@@ -126,8 +125,8 @@ def optimize(
     Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
     `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
     open are chosen by the cost model.  With `measure`, which runs a program and says how many seconds it
-    took, the candidates that are estimated best are measured, and the fastest come first; `tuning` is the
-    file in which these times are kept and looked up.
+    took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
+    fastest come first; `tuning` is the file in which these times are kept and looked up.
 
     `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
     returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
@@ -141,8 +140,9 @@ def optimize(
         {name: n for name, n in given.items() if sketch is None or name in program.sizes}
     )
     require_searchable(source.body)
-    if tuning is not None:
-        TuningDatabase(tuning).__exit__()  # a damaged one is found before the search, not after
+    tuner = None if measure is None else Tuner(tuning or default_path(), device.name, measure)
+    if tuner is not None:
+        tuner.check()  # a damaged database is found before the search, not after
     if sketch is None:
         grown, candidates = _saturated(program, source, given, device, limits, float, progress)
     else:
@@ -150,7 +150,7 @@ def optimize(
         guide = Guide(program, float, limits, progress=progress)
         grown, candidates = _sketched(guide, source, wanted, given, device)
     results: list[Found] = []
-    wanted_count = top if measure is None else max(top, MEASURED)
+    wanted_count = top if tuner is None else max(top, MEASURED)
     for candidate in candidates:
         if len(results) == wanted_count:
             break
@@ -161,8 +161,8 @@ def optimize(
             f"no program that OpenCL can run was found for {source.name} ({grown.stopped}); "
             "give the search a larger budget, or store an intermediate array with to_global"
         )
-    if measure is not None:
-        results = _measured(results, measure, device, tuning, progress)[:top]
+    if tuner is not None:
+        results = _measured(results, tuner, budget, progress)[:top]
     return Optimized(
         source,
         tuple(results),
@@ -284,24 +284,31 @@ def _sketched(
 
 def _measured(
     results: Sequence[Found],
-    measure: Callable[[Program], float],
-    device: DeviceDescription,
-    tuning: Path | None,
+    tuner: Tuner,
+    budget: float,
     progress: Callable[[str, int, float], None] | None,
 ) -> list[Found]:
-    """The results with their times, fastest first; times that are known are not measured again."""
-    timed: list[Found] = []
-    with TuningDatabase(tuning) if tuning is not None else nullcontext() as database:
-        for number, found in enumerate(results, 1):
-            seconds = None if database is None else database.known(found.term, device.name)
-            if seconds is None:
-                seconds = measure(found.term)
-                if database is not None:
-                    database.keep(found.term, device.name, seconds)
-            timed.append(replace(found, measured=seconds))
-            if progress is not None:
-                progress(f"measuring {number} of {len(results)}", 0, seconds)
-    return sorted(timed, key=lambda found: found.measured or 0.0)
+    """The results with their times, fastest first; those that did not run are left out.
+
+    What the budget does not reach keeps its place after what was timed.
+    """
+    started = time.monotonic()
+
+    def heard(text: str) -> None:
+        if progress is not None:
+            progress(f"measuring {text}", 0, time.monotonic() - started)
+
+    timings = tuner.best([found.term for found in results], budget, heard)
+    timed = [
+        replace(found, measured=timing.seconds)
+        for found, timing in zip(results, timings, strict=True)
+        if timing is not None and timing.seconds is not None
+    ]
+    rest = [found for found, timing in zip(results, timings, strict=True) if timing is None]
+    if not timed and not rest:
+        reasons = sorted({timing.failure for timing in timings if timing is not None})
+        raise NoProgram(f"no candidate ran on {tuner.device}: {'; '.join(reasons)}")
+    return sorted(timed, key=lambda found: found.measured or 0.0) + rest
 
 
 def _rank(ranked: _Ranked) -> tuple[int, int]:

@@ -35,8 +35,9 @@ PACKED = ", to_global(f32[m // tm, k, tm])"  # B as a row of blocks, in which a 
 INSIDE = ("map[n // tn]", "reduce_seq[k // tk]", "map[tn]")
 VECTORS = ("map[tm // w]", "map_vec[w]")
 
+BASELINE = nest("map[n]", "map[m]", "reduce_seq[k]")
 GOALS = {
-    "baseline": nest("map[n]", "map[m]", "reduce_seq[k]"),
+    "baseline": BASELINE,
     "blocking": nest(
         "map[n // tn]",
         "map[m // tm]",

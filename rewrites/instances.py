@@ -18,7 +18,7 @@ from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.instantiation import at_sizes
 from relift.semantics.interpreter import Value, World, evaluate, fits
 from relift.semantics.printer import show
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Pattern, subterms
 from relift.semantics.types import Type, cells, type_sizes
@@ -31,7 +31,7 @@ def kind_types(kind: Any) -> tuple[Type, ...]:
             return (*arguments, result)
         case OperatorKind(element):
             return (element,)
-        case NatKind():
+        case NatKind() | IndexKind():
             return ()
         case _:
             return (kind,)
@@ -54,6 +54,7 @@ class Instances:
         written = {
             n for kind in rule.parameters.values() for t in kind_types(kind) for n in type_sizes(t)
         }
+        written |= {k.length for k in rule.parameters.values() if isinstance(k, IndexKind)}
         written |= {n for t in terms for n in (*type_sizes(t.type), *named_sizes(t))}
         self._natural = [n for n in written if not n.surely_at_least(0)]
         self._cells = list({cells(t.type) for t in terms})

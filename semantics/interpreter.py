@@ -218,7 +218,7 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
         elif field_value is None:
             known[name] = world.size(t.solved[name])
         elif isinstance(field_value, Written):
-            known[name] = field_value.meaning(world.size, world.domain.literal)
+            known[name] = field_value.meaning(world.size, world.domain.literal, world.metavariables)
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
         elif isinstance(field_value, Lambda):

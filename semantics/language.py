@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -256,9 +256,13 @@ def operator(
     associative: bool = False,
     commutative: bool = False,
     neutral: Number | None = None,
+    idempotent: bool = False,
+    distributes_over: Sequence[BinaryOperator] = (),
     name: str | None = None,
 ) -> BinaryOperator:
     """A binary operator for `reduce`, with the laws it obeys; what is not declared is not used.
+
+    Idempotent: of x and x it is x.  It distributes over another, on both sides, as `mul` over `add`.
 
     >>> hypot2 = operator(lambda x, y: x + y, associative=True, neutral=0.0, name="plus")
     """
@@ -273,11 +277,19 @@ def operator(
         ) from None
     except ValueError:
         pass  # a function of C that does not say what it takes
-    return BinaryOperator(chosen, Laws(associative, commutative, neutral), function)
+    laws = Laws(associative, commutative, neutral, idempotent, tuple(distributes_over))
+    return BinaryOperator(chosen, laws, function)
 
 
 add: Final = operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add")
-mul: Final = operator(lambda x, y: x * y, associative=True, commutative=True, neutral=1, name="mul")
+mul: Final = operator(
+    lambda x, y: x * y,
+    associative=True,
+    commutative=True,
+    neutral=1,
+    distributes_over=(add,),
+    name="mul",
+)
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:

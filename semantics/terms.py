@@ -257,6 +257,8 @@ class Laws:
     associative: bool = False
     commutative: bool = False
     neutral: Number | None = None
+    idempotent: bool = False
+    distributes_over: tuple[BinaryOperator, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from relift.semantics.language import Program
 NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+taps = rl.f32[3]
 
 
 @rl.program
@@ -90,7 +91,7 @@ def outer(x: rl.f32[m], y: rl.f32[n]):
 
 
 @rl.program
-def weighted(x: rl.f32[n], w: rl.f32[3]):
+def weighted(x: rl.f32[n], w: taps):
     """A convolution with three weights."""
     windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, x))
 
