@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from relift.egraph.explanation import Explainer
 from relift.egraph.planning import (
     NORMAL_FORM,
     PURPOSES,
+    UserStage,
     Waypoint,
     loops_of,
     model_sizes,
@@ -114,15 +115,20 @@ class Guide:
     rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
     progress: Callable[[str, int, float], None] | None = None
 
-    def reach(self, sketch: Sketch, sizes: Mapping[str, int]) -> Reached:
+    def reach(
+        self, sketch: Sketch, sizes: Mapping[str, int], stages: Sequence[UserStage] = ()
+    ) -> Reached:
         """A program that satisfies the sketch at these sizes, of the program and of the tiles.
+
+        The stages are planned from the sketch unless they are given.
 
         Raises `Unsatisfied` with the part of the sketch that fails, `BadSketch` for a size without a value.
         """
         started = time.monotonic()
-        sketch.at(sizes)  # every name has a value, and every division is exact
+        for goal in (sketch, *(stage.sketch for stage in stages)):
+            goal.at(sizes)  # every name has a value, and every division is exact
         own = {name: sizes[name] for name in self.program.sizes}
-        model = model_sizes(sketch, self.program.sizes)
+        model = model_sizes(self.program.sizes, sketch, *(stage.sketch for stage in stages))
         if model is not None:
             try:
                 self.program.at({name: model[name] for name in own})
@@ -130,7 +136,8 @@ class Guide:
                 model = None
         chosen = dict(sizes) if model is None else model
         start = self.program.at({name: chosen[name] for name in own})
-        search = _Search(self, start, started)
+        given = [stage.waypoint(i, chosen) for i, stage in enumerate(stages, 1)]
+        search = _Search(self, start, started, given)
         with search.searcher:
             steps, sketched = search.run(sketch.at(chosen))
         general = Derivation(
@@ -161,13 +168,15 @@ def reach(
     sketch: Sketch | str,
     sizes: Mapping[str, int],
     *,
+    stages: Sequence[tuple[Sequence[str], Sketch | str]] = (),
     budget: float = 60.0,
     float: FloatPolicy = "reassociate",
 ) -> Reached:
     """A program equal to `program` that satisfies a sketch, with its derivation.
 
-    `sizes` gives the program's sizes and the other names of the sketch, which are tiles.  Raises
-    `Unsatisfied` naming the part of the sketch that no term satisfies, within `budget` seconds.
+    `sizes` gives the program's sizes and the other names of the sketch, which are tiles.  `stages` are your
+    own instead of the planned ones, each names of rules and a sketch.  Raises `Unsatisfied` naming the part
+    of the sketch that no term satisfies, within `budget` seconds.
 
     >>> x = Input("x", f32[Size.atom("n")])
     >>> double = Program("double", (x,), parse("map(lambda v: v * 2.0, x)", x=x))
@@ -175,8 +184,12 @@ def reach(
     >>> [step.rule for step in found.derivation.steps]
     ['split_join']
     """
-    wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
-    return Guide(program, float, Budget(seconds=budget)).reach(wanted, sizes)
+
+    def read(goal: Sketch | str) -> Sketch:
+        return parse_sketch(goal) if isinstance(goal, str) else goal
+
+    given = [UserStage(tuple(rules), read(goal)) for rules, goal in stages]
+    return Guide(program, float, Budget(seconds=budget)).reach(read(sketch), sizes, given)
 
 
 def _redone(
@@ -211,12 +224,15 @@ def _translated(value: int, model: Mapping[str, int], sizes: Mapping[str, int]) 
 class _Search:
     """The stages of one search."""
 
-    def __init__(self, guide: Guide, program: Program, started: float) -> None:
-        self.guide, self.program, self.started = guide, program, started
+    def __init__(
+        self, guide: Guide, program: Program, started: float, given: Sequence[Waypoint]
+    ) -> None:
+        self.guide, self.program, self.started, self.given = guide, program, started, given
         self.reports: list[StageReport] = []
         self.peak_mb = 0.0
-        stages = tuple(Stage(name, rules, 1) for name, rules in PURPOSES.items())
-        self.searcher = Searcher(self._request(program, stages))
+        stages = [Stage(name, rules, 1) for name, rules in PURPOSES.items()]
+        stages += [waypoint.stage for waypoint in given]
+        self.searcher = Searcher(self._request(program, tuple(stages)))
 
     def _request(
         self,
@@ -240,18 +256,25 @@ class _Search:
     def run(self, shape: Shape) -> tuple[tuple[Step, ...], Sketched]:
         """The steps to a term that satisfies the sketch, and that term with the lowerings demanded."""
         steps: list[Step] = []
-        normalise = Waypoint(Stage("normalise", PURPOSES["normalise"], 4), Anything())
-        steps += self._stage(normalise)[0]
-        plan = waypoints(loops_of(self.program.body), shape)
-        for waypoint in plan or ():
+        for waypoint in self._before(shape):
             steps += self._stage(waypoint)[0]
-        last = Waypoint(Stage("stage into memory", PURPOSES["stage into memory"], 4), shape)
+        more, sketched = self._stage(self.last)
+        return (*steps, *more), sketched
+
+    def _before(self, shape: Shape) -> Iterator[Waypoint]:
+        """The stages before the last one, which is set when they are known."""
+        purpose = "stage into memory"
+        self.last = Waypoint(Stage(purpose, PURPOSES[purpose], 4), shape)
+        if self.given:
+            yield from self.given
+            return
+        yield Waypoint(Stage("normalise", PURPOSES["normalise"], 4), Anything())
+        plan = waypoints(loops_of(self.program.body), shape)
         if plan is None:
             rules = tuple(dict.fromkeys(r for group in PURPOSES.values() for r in group))
             tiles = tuple(sorted(set(lengths(shape))))
-            last = Waypoint(Stage("all rules", rules, 6), shape, tiles, tiles)
-        more, sketched = self._stage(last)
-        return (*steps, *more), sketched
+            self.last = Waypoint(Stage("all rules", rules, 6), shape, tiles, tiles)
+        yield from plan or ()
 
     def _stage(self, waypoint: Waypoint) -> tuple[tuple[Step, ...], Sketched]:
         """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
@@ -275,7 +298,7 @@ class _Search:
             ended = iterations == stage.iterations or saturation.iterations < iterations
             if ended or not saturation.complete:
                 raise Unsatisfied(
-                    f"stage {stage.name}: {search.reason(waypoint.shape)} ({saturation.stopped})",
+                    f"{search.reason(waypoint.shape)} (stage '{stage.name}': {saturation.stopped})",
                     place="",
                 )
             iterations += 1

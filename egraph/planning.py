@@ -22,7 +22,16 @@ from typing import Literal, TypeAlias
 
 from relift.egraph.saturation import Stage
 from relift.egraph.sketch_search import LOWERED
-from relift.egraph.sketches import Anything, BadSketch, Containing, OfPattern, Part, Shape, Sketch
+from relift.egraph.sketches import (
+    Anything,
+    BadSketch,
+    Containing,
+    OfPattern,
+    Part,
+    Shape,
+    Sketch,
+    lengths,
+)
 from relift.semantics.device import DeviceDescription
 from relift.semantics.patterns import Map, MapVec, ReduceSeq
 from relift.semantics.terms import Apply, Call, Combine, Lambda, Pattern, Term, children
@@ -58,6 +67,20 @@ class Loop:
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.length}]"
+
+
+@dataclass(frozen=True)
+class UserStage:
+    """A stage that a user gives: names of rules, and a sketch that its result must satisfy."""
+
+    rules: tuple[str, ...]
+    sketch: Sketch
+
+    def waypoint(self, number: int, sizes: Mapping[str, int]) -> Waypoint:
+        """The stage at these sizes; its rules may choose the lengths that the sketch writes."""
+        shape = self.sketch.at(sizes)
+        chosen = tuple(sorted(set(lengths(shape))))
+        return Waypoint(Stage(f"stage {number}", self.rules, 6), shape, chosen, chosen)
 
 
 @dataclass(frozen=True)
@@ -234,20 +257,22 @@ def _splits(part: Sequence[int], joined: Mapping[int, int | None]) -> bool:
 # ---- model sizes
 
 
-def model_sizes(sketch: Sketch, sizes: Sequence[str]) -> dict[str, int] | None:
-    """Primes for the names of a sketch and the other sizes; None when it fixes a length by a number."""
-    divisors: dict[str, set[str]] = {name: set() for name in (*sizes, *sketch.names)}
-    for node in ast.walk(ast.parse(sketch.text.strip(), mode="eval")):
-        match node:
-            case ast.Subscript(ast.Name(name), ast.Constant(int())) if name != "array":
-                return None
-            case ast.BinOp(ast.Name(name), ast.FloorDiv(), by) if name in divisors:
-                inside = {n.id for n in ast.walk(by) if isinstance(n, ast.Name)}
-                if any(isinstance(n, ast.Constant) for n in ast.walk(by)):
+def model_sizes(sizes: Sequence[str], *sketches: Sketch) -> dict[str, int] | None:
+    """Primes for the names of the sketches and the other sizes; None when a length is a number there."""
+    names = (name for sketch in sketches for name in sketch.names)
+    divisors: dict[str, set[str]] = {name: set() for name in (*sizes, *names)}
+    for sketch in sketches:
+        for node in ast.walk(ast.parse(sketch.text.strip(), mode="eval")):
+            match node:
+                case ast.Subscript(ast.Name(name), ast.Constant(int())) if name != "array":
                     return None
-                divisors[name] |= inside
-            case _:
-                pass
+                case ast.BinOp(ast.Name(name), ast.FloorDiv(), by) if name in divisors:
+                    inside = {n.id for n in ast.walk(by) if isinstance(n, ast.Name)}
+                    if any(isinstance(n, ast.Constant) for n in ast.walk(by)):
+                        return None
+                    divisors[name] |= inside
+                case _:
+                    pass
     primes = iter((5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73))
     own = {name: next(primes) for name in divisors}
 

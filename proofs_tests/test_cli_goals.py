@@ -46,13 +46,17 @@ def test_a_sketch_of_a_file() -> None:
         (GOALS + ":NOTHING", f"relift: {GOALS} has no sketch NOTHING; its sketches are: BASELINE"),
         (
             "... >= scan_seq(...)",
-            "relift: stage stage into memory: no term satisfies this part of the sketch: "
-            "scan_seq(...) (saturated: no rule adds anything)",
+            (
+                "relift: no term satisfies this part of the sketch: scan_seq(...) "
+                "(stage 'stage into memory': saturated: no rule adds anything)"
+            ),
         ),
         (
             "map[n // 5](...)",
-            "relift: no tiles divide the sizes n = 64, m = 64, k = 64 as the sketch map[n // 5](...) "
-            "needs; give tiles that do, or pad",
+            (
+                "relift: no tiles divide the sizes n = 64, m = 64, k = 64 as the sketch "
+                "map[n // 5](...) needs; give tiles that do, or pad"
+            ),
         ),
     ],
 )

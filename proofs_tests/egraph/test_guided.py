@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +120,7 @@ def test_loops_are_assigned_by_kind_and_product() -> None:
 def test_every_waypoint_changes_one_thing() -> None:
     """Between two waypoints one loop is split or two neighbours have changed places."""
     goal = GOALS.GOALS["blocking"]
-    model: Any = model_sizes(goal, GOALS.product.sizes)
+    model: Any = model_sizes(GOALS.product.sizes, goal)
     source = [Loop("map", model["n"]), Loop("map", model["m"]), Loop("reduce_seq", model["k"])]
     plan = waypoints(source, goal.at(model))
 
@@ -128,7 +131,67 @@ def test_every_waypoint_changes_one_thing() -> None:
 def test_numbers_in_a_sketch_are_searched_as_they_are() -> None:
     """A sketch that fixes a length by a number has no model sizes, and is reached all the same."""
     goal = sketch("... >= map[n // 4](... >= map[4](...))")
-    assert model_sizes(goal, ("n", "m", "k")) is None
+    assert model_sizes(("n", "m", "k"), goal) is None
     found = reach(cube, goal, {"n": 8, "m": 3, "k": 5})
 
     assert [loop.length for loop in loops_of(found.derivation.result)][:2] == [2, 4]
+
+
+SQUARE = {"n": 8, "m": 12, "k": 15, "t": 4}
+
+
+def test_a_users_own_stages_are_followed() -> None:
+    """Each stage uses its rules alone, and the program goes through its sketch."""
+    stages = [
+        (("split_join",), "... >= map[n // t](... >= map[t](... >= map[m](...)))"),
+        (("map_interchange_rows",), "... >= map[n // t](... >= map[m](... >= map[t](...)))"),
+    ]
+    found = reach(cube, stages[-1][1], SQUARE, stages=stages)
+
+    assert [stage.name for stage in found.stages] == ["stage 1", "stage 2", "stage into memory"]
+    assert {rule for stage in found.stages[:2] for rule in stage.firings} >= {"split_join"}
+    assert [loop.length for loop in loops_of(found.derivation.result)] == [2, 12, 4, 15]
+
+
+def test_a_stage_of_unknown_rules_is_refused() -> None:
+    """A rule that the library does not have is named before anything is searched."""
+    with pytest.raises(ReliftError, match="there is no rule split_jion"):
+        reach(cube, "... >= map(...)", SQUARE, stages=[(("split_jion",), "... >= map(...)")])
+
+
+def test_every_rule_is_accounted_for() -> None:
+    """Matches and seconds are kept by rule; what never matched is listed as dead."""
+    goal = GOALS.GOALS["blocking"]
+    found = reach(GOALS.product, goal, sizes_of(goal))
+    fired = {rule for stage in found.stages for rule, n in stage.firings.items() if n}
+    timed = {rule for stage in found.stages for rule in stage.profile}
+
+    assert {"split_join", "lift_reduce_seq", "map_interchange"} <= fired
+    assert fired <= timed
+    assert not fired & set(found.dead_rules)
+    assert found.applied == sum(n for stage in found.stages for n in stage.firings.values())
+
+
+def test_a_budget_too_small_is_an_answer() -> None:
+    """Without time for one iteration, the search says which budget ran out."""
+    goal = GOALS.GOALS["blocking"]
+    with pytest.raises(ReliftError, match="the budget of seconds ran out"):
+        reach(GOALS.product, goal, sizes_of(goal), budget=0.0)
+
+
+def test_the_table_of_goals_is_printed() -> None:
+    """The example prints a row for every goal, with nodes, classes, rules applied, time and memory."""
+    root = Path(__file__).parents[2]
+    ran = subprocess.run(
+        [sys.executable, "examples/popl24_goals.py", "--size", "64"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    header, *rows = ran.stdout.splitlines()
+
+    assert header.split() == ["goal", "nodes", "classes", "applied", "time", "memory", "steps"]
+    assert [row[:18].strip() for row in rows] == list(GOALS.GOALS)
