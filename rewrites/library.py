@@ -18,6 +18,7 @@ from relift.rewrites.rules import (
     split_join,
     stencil,
     take_drop,
+    tiling,
     transposition,
     vectorization,
 )
@@ -25,7 +26,7 @@ from relift.rewrites.rules import (
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
     padding, gather_scatter,
-    reduction, stencil, vectorization, lowering,
+    reduction, tiling, stencil, vectorization, lowering,
 )  # fmt: skip
 
 
