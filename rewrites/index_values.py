@@ -640,10 +640,17 @@ class Meaning:
 
         prover = self.prover
         i, j = prover.index(), prover.index()
+        here, there = self.index_at(f, i), self.index_at(f, j)
         try:
             self.in_range(f, n)
             with prover.assuming(i >= 0, i < n, j >= 0, j < n):
-                with prover.assuming(self.index_at(f, i) == self.index_at(f, j)):
+                divided = [
+                    fact
+                    for d in prover.names.values()
+                    if prover.holds(d >= 1)
+                    for fact in (here / d == there / d, here % d == there % d)
+                ]
+                with prover.assuming(here == there, *divided):
                     prover.show(i == j, "two indices are equal")
         except Open as error:
             raise Unsupported("a scatter by what is not known to permute", place="") from error

@@ -193,8 +193,12 @@ class Comparison:
         raise first
 
     def _ways(self, f: Fold, g: Fold) -> Iterator[Callable[[], None]]:
-        for reading in self._readings(f):
-            yield partial(self._same_steps, f, g, reading)
+        if len(f.extents) < len(g.extents):
+            for reading in self._readings(g):
+                yield partial(self._same_steps, f, g, _in_order(f), reading)
+        else:
+            for reading in self._readings(f):
+                yield partial(self._same_steps, f, g, reading, _in_order(g))
         yield partial(self._trimmed, f, g)
 
     def _as_fold(self, x: Opaque, other: Opaque) -> Fold:
@@ -288,7 +292,7 @@ class Comparison:
 
     def _readings(self, fold: Fold) -> Iterator[Reading]:
         """The orders in which a box may be read: `reordered`, where the operator allows it."""
-        yield Reading(fold.extents, lambda i: i)
+        yield _in_order(fold)
         operator = self._operator(fold)
         if operator is None or not self._obeys(operator, "commutative"):
             return
@@ -296,20 +300,21 @@ class Comparison:
             yield Reading(tuple(fold.extents[d] for d in order), partial(_unordered, order))
         if len(fold.extents) == 1:
             (n,) = fold.extents
-            yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
             for permutation in self.meaning.permutations(n):
                 yield Reading(fold.extents, lambda i, p=permutation: (p(i[0]),))
+            yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
 
-    def _same_steps(self, f: Fold, g: Fold, reading: Reading) -> None:
+    def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
         """The same steps: the box with more dimensions index by index, the other one by `count`."""
-        lengths = _product(reading.extents) == _product(g.extents)
+        lengths = _product(left.extents) == _product(right.extents)
         self.prover.show(lengths, "two reductions have the same length")
-        box = max(reading.extents, g.extents, key=len)
+        box = max(left.extents, right.extents, key=len)
         inside = self._opened(box)
         with self._in_scope(inside, box):
-            here, there = (_there(inside, box, extents) for extents in (reading.extents, g.extents))
+            here = left.at(_there(inside, box, left.extents))
+            there = right.at(_there(inside, box, right.extents))
             a = self.meaning.opaque(f.accumulator, self.meaning.unknown("accumulator"))
-            self.same(f.step(a, reading.at(here)), g.step(a, there), f.accumulator)
+            self.same(f.step(a, here), g.step(a, there), f.accumulator)
 
     def _trimmed(self, f: Fold, g: Fold) -> None:
         """What is reduced on one side is on the other between neutral elements."""
@@ -364,6 +369,10 @@ def _product(extents: Indices) -> Number:
     import z3
 
     return functools.reduce(lambda n, m: n * m, extents, z3.IntVal(1))
+
+
+def _in_order(fold: Fold) -> Reading:
+    return Reading(fold.extents, lambda i: i)
 
 
 def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
@@ -444,6 +453,8 @@ def check_index(rule: Rule) -> TierResult:
     sides = [(rule.left, rule.right)]
     if not rule.refinement and _has_open_cells(rule):
         sides.append((rule.right, rule.left))
+    if prover.impossible():
+        return result("unproved", "no sizes make both sides defined")
     try:
         for x, y in sides:
             values = meaning.of(x, {}), meaning.of(y, {})
