@@ -27,6 +27,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from relift.rewrites.index_goals import LARGEST_SIZE, Number, Open, Prover
 from relift.rewrites.index_values import (
@@ -51,7 +52,7 @@ from relift.semantics.sizes import Size
 from relift.semantics.terms import subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
-Indices = tuple[Number, ...]
+Indices: TypeAlias = tuple[Number, ...]
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,29 @@ class Reading:
     at: Callable[[Indices], Indices]
 
 
-class Comparison:
-    """Shows that one value may stand for another, or raises `Open`."""
+@dataclass(frozen=True)
+class Content:
+    """What stands in the open cell at `indices`, where the indices in scope are `scope`."""
 
-    def __init__(self, rule: Rule, prover: Prover, meaning: Meaning) -> None:
-        self.rule, self.prover, self.meaning = rule, prover, meaning
-        self.scope: list[
-            tuple[Number, Number]
-        ] = []  # indices that were opened, below their extents
-        self.filled: dict[tuple[object, tuple[int, ...]], tuple[Indices, Indices]] = {}
+    indices: Indices
+    scope: Indices
+    value: Value
+
+
+Place: TypeAlias = tuple[object, tuple[int, ...]]
+"""Where an open cell comes from, and which component it is."""
+
+
+class Comparison:
+    """Shows that one value may stand for another, or raises `Open`.
+
+    Without `filling` it may do so only if both are equal: an open cell is a value like any other.
+    """
+
+    def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
+        self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
+        self.scope: list[tuple[Number, Number]] = []  # indices that were opened, below their extents
+        self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
         """x may stand for y: they are equal but for the open cells of x."""
@@ -102,12 +117,14 @@ class Comparison:
 
     def _same_cell(self, x: Value, y: Value, t: Type) -> None:
         match x, y:
-            case (Choice() as choice, _) | (_, Choice() as choice):
+            case (Choice() as choice, _):
+                self._by_cases(x, y, t, choice)
+            case Opaque(Named("open cell")), _ if self.filling:
+                self._fill(x, y, t)
+            case (_, Choice() as choice):
                 self._by_cases(x, y, t, choice)
             case Whole(i), Whole(j):
                 self.prover.show(i == j, "two indices are equal")
-            case Opaque(Named("open cell")), Opaque():
-                self._fill(x)
             case Opaque(), Opaque():
                 self._same_opaque(x, y)
             case _:
@@ -121,16 +138,19 @@ class Comparison:
                 if not self.prover.impossible():
                     self._same_cell(_decided(x, choice, holds), _decided(y, choice, holds), t)
 
-    def _fill(self, x: Opaque) -> None:
-        """Another value stands in an open cell: one value in each, so the cell tells all indices apart."""
+    def _fill(self, x: Opaque, y: Value, t: Type) -> None:
+        """y stands in an open cell: one value in each, so the cell tells all indices in scope apart."""
         import z3
 
         opened = tuple(i for i, _ in self.scope)
         place = (x.head, x.path)
         if place in self.filled:
-            indices, scope = self.filled[place]
-            if not (_identical(indices, x.indices) and _identical(scope, opened)):
+            known = self.filled[place]
+            if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
                 raise Open("an open cell is looked at in two places")
+            Comparison(self.rule, self.prover, self.meaning, filling=False).same(
+                known.value, y, t
+            )
             return
         others = self._opened(opened)
         renamed = list(zip(opened, others, strict=True))
@@ -142,7 +162,7 @@ class Comparison:
         with self.prover.assuming(*ranges, *here):
             for i, other in renamed:
                 self.prover.show(i == other, "an open cell has one content")
-        self.filled[place] = (x.indices, opened)
+        self.filled[place] = Content(x.indices, opened, y)
 
     def _same_opaque(self, x: Opaque, y: Opaque) -> None:
         import z3
