@@ -16,7 +16,7 @@ Euclidean bounds.  With a positive divisor, and all divisions rounding down:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -24,11 +24,14 @@ from typing import Any, TypeAlias
 from relift.semantics.indices import parts_by_divisibility
 from relift.semantics.sizes import Monomial, Size
 
-GOAL_MS = 2_000
-"""Milliseconds that Z3 has for one statement about indices."""
+EFFORT = 2_000_000
+"""What Z3 may spend on one statement, in its own unit, the same on every machine: a second or two."""
+
+GLANCE = 100_000
+"""What it may spend on a step of the normal form."""
 
 RULE_SECONDS = 8.0
-"""Seconds that all statements of one rule have together."""
+"""Seconds of processor time that all statements of one rule have together."""
 
 LARGEST_SIZE = 6
 """Counterexamples with sizes up to this are preferred, and only they are tried by the interpreter."""
@@ -70,6 +73,14 @@ class Quotient:
         return f"(({self.dividend}) / ({self.divisor}))"
 
 
+@dataclass(frozen=True)
+class Permutation:
+    """A function on the indices below `length` that has an inverse."""
+
+    at: Callable[[Number], Number]
+    length: Number
+
+
 @dataclass
 class Prover:
     """Proves statements about indices under what is given of sizes and assumed of the indices in scope."""
@@ -81,7 +92,9 @@ class Prover:
     fresh: int = 0
     quotients: dict[Quotient, Number] = field(default_factory=dict)
     bounds: list[Fact] = field(default_factory=list)
-    end: float = field(default_factory=lambda: time.monotonic() + RULE_SECONDS)
+    seen: dict[tuple[int, ...], tuple[bool, Any]] = field(default_factory=dict)
+    inverses: dict[str, Permutation] = field(default_factory=dict)
+    end: float = field(default_factory=lambda: time.process_time() + RULE_SECONDS)
 
     def size(self, n: Size) -> Number:
         """A size as a number of Z3's; a power with an open exponent is a number of its own."""
@@ -118,27 +131,34 @@ class Prover:
         finally:
             del self.assumed[known:]
 
+    @contextmanager
+    def anywhere(self, *facts: Fact) -> Generator[None]:
+        """With these facts alone, whatever is in scope: what is shown here holds everywhere."""
+        scope, self.assumed = self.assumed, []
+        try:
+            with self.assuming(*facts):
+                yield
+        finally:
+            self.assumed = scope
+
     def know(self, when: Fact, fact: Fact) -> None:
         """From now on, and in every scope: what holds by definition, when something else does."""
         import z3
 
-        scope, self.assumed = self.assumed, [when]
-        try:
+        with self.anywhere(when):
             self.given.append(z3.Implies(when, self.normal(fact)))
-        finally:
-            self.assumed = scope
 
     def show(self, fact: Fact, what: str) -> None:
         """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
         import z3
 
-        if time.monotonic() > self.end:
+        if time.process_time() > self.end:
             raise Open(f"out of time after {RULE_SECONDS:g} s, at {what}")
         goal = self.normal(fact)
-        if z3.is_true(goal):
+        if z3.is_true(goal) or self._cancels(fact):
             self.proved += 1
             return
-        solver = self._solver(GOAL_MS)
+        solver = self._solver()
         solver.add(z3.Not(goal))
         answer = solver.check()
         if answer == z3.unsat:
@@ -149,29 +169,65 @@ class Prover:
             raise Open(f"Z3 cannot tell whether {what}: {shown}")
         raise Open(f"not for all sizes: {what}: {shown}", self._sizes(solver))
 
+    def inverse(self, of: Permutation) -> Callable[[Number], Number]:
+        """A new function, the inverse of a permutation."""
+        import z3
+
+        inverse = z3.Function(f"undone{self.number()}", z3.IntSort(), z3.IntSort())
+        self.inverses[inverse.name()] = of
+
+        def undone(k: Number) -> Number:
+            i = inverse(k)
+            given, inside = z3.And(k >= 0, k < of.length), z3.And(i >= 0, i < of.length)
+            self.know(given, inside)
+            self.know(z3.And(given, inside), of.at(i) == k)
+            return i
+
+        return undone
+
+    def _cancels(self, fact: Fact) -> bool:
+        """Whether a fact is `undone(k) == i` for an inverse, and f(i) is k."""
+        import z3
+
+        if not z3.is_eq(fact):
+            return False
+        for undone, i in (fact.children(), reversed(fact.children())):
+            f = self.inverses.get(undone.decl().name())
+            if f is not None:
+                inside = z3.And(i >= 0, i < f.length)
+                return self.holds(inside) and self.holds(f.at(i) == undone.arg(0))
+        return False
+
     def holds(self, fact: Fact) -> bool:
-        """Whether a fact follows at once; False where Z3 cannot tell."""
+        """Whether a fact follows at a glance; False where Z3 cannot tell."""
         import z3
 
         goal = self.normal(fact)
         if z3.is_true(goal) or z3.is_false(goal):
             return z3.is_true(goal)
-        solver = self._solver(GOAL_MS // 4)
-        solver.add(z3.Not(goal))
-        return bool(solver.check() == z3.unsat)
+        if time.process_time() > self.end:
+            return False
+        key = (goal.get_id(), *(known.get_id() for known in self.assumed))
+        if key not in self.seen:
+            solver = self._solver(GLANCE, quantified=False)
+            solver.add(z3.Not(goal))
+            # the facts are kept, so that Z3 gives their numbers to no others
+            self.seen[key] = (solver.check() == z3.unsat, goal, *self.assumed)
+        return self.seen[key][0]
 
     def impossible(self) -> bool:
-        """Whether nothing satisfies what is assumed."""
+        """Whether nothing satisfies what is assumed; False where Z3 cannot tell."""
         import z3
 
-        return bool(self._solver(GOAL_MS).check() == z3.unsat)
+        return time.process_time() <= self.end and bool(self._solver().check() == z3.unsat)
 
-    def _solver(self, milliseconds: int) -> Any:
+    def _solver(self, effort: int = EFFORT, quantified: bool = True) -> Any:
         import z3
 
         solver = z3.Solver()
-        solver.set(timeout=milliseconds, random_seed=1)
-        solver.add(*self.given, *self.assumed, *self.bounds)
+        solver.set(rlimit=effort, random_seed=1)
+        solver.add(*(known for known in self.given if quantified or not z3.is_quantifier(known)))
+        solver.add(*self.assumed, *self.bounds)
         return solver
 
     def _sizes(self, solver: Any) -> dict[str, int]:

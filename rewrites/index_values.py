@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from relift.rewrites.index_goals import Fact, Number, Open, Prover
+from relift.rewrites.index_goals import Fact, Number, Open, Permutation, Prover
 from relift.rewrites.rule import IndexCondition, Rule
 from relift.semantics import patterns as p
 from relift.semantics.errors import Unsupported
@@ -153,6 +153,7 @@ class Meaning:
     def __init__(self, rule: Rule, prover: Prover) -> None:
         self.rule, self.prover = rule, prover
         self.index_functions: dict[str, z3.FuncDeclRef] = {}
+        self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
         self._state_index_laws()
 
     def _state_index_laws(self) -> None:
@@ -429,7 +430,7 @@ class Meaning:
         import z3
 
         i = self.prover.index()
-        with self.prover.assuming(i >= 0, i < n):
+        with self.prover.anywhere(i >= 0, i < n):
             for d in self.divisors_of(f):
                 self.prover.show(d >= 1, "a divisor is positive")
             j = self.index_at(f, i)
@@ -635,15 +636,18 @@ class Meaning:
                 yield self.index_functions[_undone(name)]
 
     def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        """The inverse of a permutation: a new function, once it is shown that there is one."""
+        """The inverse of a permutation, once it is shown that there is one."""
         import z3
 
         prover = self.prover
+        key = self.index_at(f, z3.Int("i")).sexpr(), n.sexpr()
+        if key in self.inverses:
+            return self.inverses[key]
         i, j = prover.index(), prover.index()
         here, there = self.index_at(f, i), self.index_at(f, j)
         try:
             self.in_range(f, n)
-            with prover.assuming(i >= 0, i < n, j >= 0, j < n):
+            with prover.anywhere(i >= 0, i < n, j >= 0, j < n):
                 divided = [
                     fact
                     for d in prover.names.values()
@@ -654,16 +658,9 @@ class Meaning:
                     prover.show(i == j, "two indices are equal")
         except Open as error:
             raise Unsupported("a scatter by what is not known to permute", place="") from error
-        inverse = z3.Function(f"undone{prover.number()}", z3.IntSort(), z3.IntSort())
-
-        def undone(k: Number) -> Number:
-            back = inverse(k)
-            given, inside = z3.And(k >= 0, k < n), z3.And(back >= 0, back < n)
-            prover.know(given, inside)
-            prover.know(z3.And(given, inside), self.index_at(f, back) == k)
-            return back
-
-        return undone
+        permutation = Permutation(lambda i: self.index_at(f, i), n)
+        self.inverses[key] = prover.inverse(permutation)
+        return self.inverses[key]
 
 
 def _undone(name: str) -> str:
