@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import z3
+
 from relift.semantics.indices import parts_by_divisibility
 from relift.semantics.sizes import Monomial, Size
 
@@ -98,8 +100,6 @@ class Prover:
 
     def size(self, n: Size) -> Number:
         """A size as a number of Z3's; a power with an open exponent is a number of its own."""
-        import z3
-
         total: Number = z3.IntVal(0)
         for monomial, c in n.terms.items():
             product: Number = z3.IntVal(c)
@@ -111,8 +111,6 @@ class Prover:
 
     def index(self) -> Number:
         """A new index."""
-        import z3
-
         return z3.Int(f"i{self.number()}")
 
     def number(self) -> int:
@@ -143,15 +141,11 @@ class Prover:
 
     def know(self, when: Fact, fact: Fact) -> None:
         """From now on, and in every scope: what holds by definition, when something else does."""
-        import z3
-
         with self.anywhere(when):
             self.given.append(z3.Implies(when, self.normal(fact)))
 
     def show(self, fact: Fact, what: str) -> None:
         """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
-        import z3
-
         if time.process_time() > self.end:
             raise Open(f"out of time after {RULE_SECONDS:g} s, at {what}")
         goal = self.normal(fact)
@@ -171,9 +165,7 @@ class Prover:
 
     def inverse(self, of: Permutation) -> Callable[[Number], Number]:
         """A new function, the inverse of a permutation."""
-        import z3
-
-        inverse = z3.Function(f"undone{self.number()}", z3.IntSort(), z3.IntSort())
+        inverse: Any = z3.Function(f"undone{self.number()}", z3.IntSort(), z3.IntSort())
         self.inverses[inverse.name()] = of
 
         def undone(k: Number) -> Number:
@@ -187,8 +179,6 @@ class Prover:
 
     def _cancels(self, fact: Fact) -> bool:
         """Whether a fact is `undone(k) == i` for an inverse, and f(i) is k."""
-        import z3
-
         if not z3.is_eq(fact):
             return False
         for undone, i in (fact.children(), reversed(fact.children())):
@@ -200,11 +190,11 @@ class Prover:
 
     def holds(self, fact: Fact) -> bool:
         """Whether a fact follows at a glance; False where Z3 cannot tell."""
-        import z3
-
         goal = self.normal(fact)
-        if z3.is_true(goal) or z3.is_false(goal):
-            return z3.is_true(goal)
+        if z3.is_true(goal):
+            return True
+        if z3.is_false(goal):
+            return False
         if time.process_time() > self.end:
             return False
         key = (goal.get_id(), *(known.get_id() for known in self.assumed))
@@ -213,17 +203,14 @@ class Prover:
             solver.add(z3.Not(goal))
             # the facts are kept, so that Z3 gives their numbers to no others
             self.seen[key] = (solver.check() == z3.unsat, goal, *self.assumed)
-        return self.seen[key][0]
+        known, *_ = self.seen[key]
+        return known
 
     def impossible(self) -> bool:
         """Whether nothing satisfies what is assumed; False where Z3 cannot tell."""
-        import z3
-
         return time.process_time() <= self.end and bool(self._solver().check() == z3.unsat)
 
     def _solver(self, effort: int = EFFORT, quantified: bool = True) -> Any:
-        import z3
-
         solver = z3.Solver()
         solver.set(rlimit=effort, random_seed=1)
         solver.add(*(known for known in self.given if quantified or not z3.is_quantifier(known)))
@@ -232,8 +219,6 @@ class Prover:
 
     def _sizes(self, solver: Any) -> dict[str, int]:
         """The sizes of a counterexample, small ones where there are any."""
-        import z3
-
         model = solver.model()
         solver.push()
         solver.add(*(x <= LARGEST_SIZE for x in self.names.values()))
@@ -245,8 +230,6 @@ class Prover:
 
     def normal(self, fact: Fact) -> Fact:
         """The same fact, with its numbers in normal form."""
-        import z3
-
         if z3.is_and(fact) or z3.is_or(fact) or z3.is_not(fact) or z3.is_implies(fact):
             return z3.simplify(fact.decl()(*map(self.normal, fact.children())))
         if not z3.is_app(fact) or fact.num_args() != 2 or not z3.is_int(fact.arg(0)):
@@ -270,8 +253,6 @@ class Prover:
 
     def _not_negative(self, x: Size) -> Fact:
         """x >= 0; a quotient is bounded by bounding what it divides."""
-        import z3
-
         for monomial, c in x.ordered():
             quotient = _lone_quotient(monomial)
             if quotient is None or c not in (1, -1):
@@ -287,8 +268,6 @@ class Prover:
 
     def polynomial(self, e: Number) -> Size:
         """A number as a polynomial over unknowns and quotients."""
-        import z3
-
         if z3.is_int_value(e):
             return Size.of(e.as_long())
         parts = e.children()
@@ -357,16 +336,12 @@ class Prover:
 
     def _within(self, r: Size, d: Size) -> bool:
         """Whether 0 <= r < d."""
-        import z3
-
         if not r.terms:
             return True
         return self.holds(z3.And(self._not_negative(r), self._not_negative(d - r - 1)))
 
     def _defined(self, q: Quotient) -> Quotient:
         """The quotient, once its Euclidean bounds are known to Z3."""
-        import z3
-
         if q not in self.quotients:
             number = z3.Int(f"q{self.number()}")
             self.quotients[q] = number
@@ -382,8 +357,6 @@ class Prover:
 
     def number_of(self, x: Size) -> Number:
         """A polynomial as a number of Z3's."""
-        import z3
-
         total: Number = z3.IntVal(0)
         for monomial, c in x.ordered():
             product: Number = z3.IntVal(c)

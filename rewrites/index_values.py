@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import z3
 
 from relift.rewrites.index_goals import Fact, Number, Open, Permutation, Prover
 from relift.rewrites.rule import IndexCondition, Rule
@@ -45,10 +47,6 @@ from relift.semantics.written import (
     SizeIndex,
     TheIndex,
 )
-
-if TYPE_CHECKING:
-    import z3
-
 
 # ---- values
 
@@ -158,8 +156,6 @@ class Meaning:
 
     def _state_index_laws(self) -> None:
         """Index metavariables stay in range; each has the inverse that its conditions give it."""
-        import z3
-
         integers = (z3.IntSort(), z3.IntSort())
         lengths: dict[str, Number] = {}
         for name, kind in self.rule.parameters.items():
@@ -427,8 +423,6 @@ class Meaning:
 
     def in_range(self, f: IndexFunction, n: Number) -> None:
         """Show that the indices below n are mapped to such; what is out of range makes all undefined."""
-        import z3
-
         i = self.prover.index()
         with self.prover.anywhere(i >= 0, i < n):
             for d in self.divisors_of(f):
@@ -565,8 +559,6 @@ class Meaning:
                 return value["xs"]
             case p.AtRuntime() if isinstance(value["index"], Whole):
                 i, n = value["index"].number, solved["n"]
-                import z3
-
                 return Choice(z3.And(i >= 0, i < n), at(value["xs"], i), value["default"])
             case p.Iterate():
                 f = function()
@@ -575,8 +567,6 @@ class Meaning:
                 raise Unsupported(f"{t.name} is not known to this tier", place="")
 
     def _padded(self, t: Pattern, value: Mapping[str, Value], n: Number) -> Cells:
-        import z3
-
         left, right = (self.prover.size(getattr(t, side)) for side in ("left", "right"))
         xs = value["xs"]
 
@@ -597,8 +587,6 @@ class Meaning:
 
     def _open_border(self, t: p.PadEmpty, xs: Value, n: Number) -> Cells:
         """The cells of a border are open; each evaluation of t has its own, which is more than is used."""
-        import z3
-
         assert isinstance(t.type, Array), "cannot happen: an array is padded"
         of, left, right = t.type.element, self.prover.size(t.left), self.prover.size(t.right)
         length = left + n + right
@@ -637,8 +625,6 @@ class Meaning:
 
     def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
         """The inverse of a permutation, once it is shown that there is one."""
-        import z3
-
         prover = self.prover
         key = self.index_at(f, z3.Int("i")).sexpr(), n.sexpr()
         if key in self.inverses:

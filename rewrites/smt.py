@@ -29,6 +29,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
+import z3
+
 from relift.rewrites.index_goals import LARGEST_SIZE, Number, Open, Prover
 from relift.rewrites.index_values import (
     Choice,
@@ -84,7 +86,9 @@ class Comparison:
 
     def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
         self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
-        self.scope: list[tuple[Number, Number]] = []  # indices that were opened, below their extents
+        self.scope: list[
+            tuple[Number, Number]
+        ] = []  # indices that were opened, below their extents
         self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
@@ -131,8 +135,6 @@ class Comparison:
                 raise _different(x, y)
 
     def _by_cases(self, x: Value, y: Value, t: Type, choice: Choice) -> None:
-        import z3
-
         for holds, fact in ((True, choice.condition), (False, z3.Not(choice.condition))):
             with self.prover.assuming(fact):
                 if not self.prover.impossible():
@@ -140,17 +142,13 @@ class Comparison:
 
     def _fill(self, x: Opaque, y: Value, t: Type) -> None:
         """y stands in an open cell: one value in each, so the cell tells all indices in scope apart."""
-        import z3
-
         opened = tuple(i for i, _ in self.scope)
         place = (x.head, x.path)
         if place in self.filled:
             known = self.filled[place]
             if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
                 raise Open("an open cell is looked at in two places")
-            Comparison(self.rule, self.prover, self.meaning, filling=False).same(
-                known.value, y, t
-            )
+            Comparison(self.rule, self.prover, self.meaning, filling=False).same(known.value, y, t)
             return
         others = self._opened(opened)
         renamed = list(zip(opened, others, strict=True))
@@ -165,8 +163,6 @@ class Comparison:
         self.filled[place] = Content(x.indices, opened, y)
 
     def _same_opaque(self, x: Opaque, y: Opaque) -> None:
-        import z3
-
         match x.head, y.head:
             case (Fold(), _) | (_, Fold()):
                 self._same_folds(x, y)
@@ -321,7 +317,7 @@ class Comparison:
         if len(fold.extents) == 1:
             (n,) = fold.extents
             for permutation in self.meaning.permutations(n):
-                yield Reading(fold.extents, lambda i, p=permutation: (p(i[0]),))
+                yield Reading(fold.extents, partial(_permuted, permutation))
             yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
 
     def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
@@ -356,8 +352,6 @@ class Comparison:
         raise Open("two reductions have different lengths")
 
     def _between(self, longer: Fold, shorter: Fold, start: Number, z: Opaque, left: Fold) -> None:
-        import z3
-
         (n,), (m,) = longer.extents, shorter.extents
         self.prover.show(z3.And(start >= 0, start + m <= n), "one reduction is within the other")
         (i,), (j,) = self._opened((n,)), self._opened((m,))
@@ -380,19 +374,19 @@ def _identical(xs: Indices, ys: Indices) -> bool:
 
 
 def _mentions(e: Number, indices: Indices) -> bool:
-    import z3
-
     return not z3.substitute(e, *((i, i + 1) for i in indices)).eq(e)
 
 
 def _product(extents: Indices) -> Number:
-    import z3
-
     return functools.reduce(lambda n, m: n * m, extents, z3.IntVal(1))
 
 
 def _in_order(fold: Fold) -> Reading:
     return Reading(fold.extents, lambda i: i)
+
+
+def _permuted(permutation: Callable[[Number], Number], i: Indices) -> Indices:
+    return (permutation(i[0]),)
 
 
 def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
@@ -402,8 +396,6 @@ def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
 
 def _there(i: Indices, box: Indices, extents: Indices) -> Indices:
     """The index of another box that is counted as often as i is in its own."""
-    import z3
-
     if extents is box or len(extents) == len(box) == 1:
         return i
     count: Number = z3.IntVal(0)
