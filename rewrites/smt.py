@@ -54,6 +54,8 @@ from relift.semantics.sizes import Size
 from relift.semantics.terms import subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
+BORDERS = (p.PadClamp, p.PadConstant, p.PadEmpty, p.PadMirror, p.PadWrap)
+
 Indices: TypeAlias = tuple[Number, ...]
 
 
@@ -341,8 +343,7 @@ class Comparison:
         if not neutral or operator != self._operator(g):
             raise Open("two reductions have different lengths")
         z = Opaque(Named("metavariable", neutral[0]))
-        starts = [self.prover.size(Size.atom(name)) for name in self.rule.sizes]
-        for start in (*starts, *(self.prover.size(Size.of(0)),)):
+        for start in self._starts(f, g):
             for longer, shorter in ((f, g), (g, f)):
                 try:
                     self._between(longer, shorter, start, z, f)
@@ -350,6 +351,20 @@ class Comparison:
                 except Open:
                     continue
         raise Open("two reductions have different lengths")
+
+    def _starts(self, f: Fold, g: Fold) -> Iterator[Number]:
+        """Where what is reduced on one side may be found on the other."""
+        yield z3.IntVal(0)
+        yield z3.simplify(f.extents[0] - g.extents[0])
+        yield z3.simplify(g.extents[0] - f.extents[0])
+        lefts = [
+            t.left
+            for side in (self.rule.left, self.rule.right)
+            for t, _ in subterms(side)
+            if isinstance(t, BORDERS)
+        ]
+        for n in (*lefts, *map(Size.atom, self.rule.sizes)):
+            yield self.prover.size(n)
 
     def _between(self, longer: Fold, shorter: Fold, start: Number, z: Opaque, left: Fold) -> None:
         (n,), (m,) = longer.extents, shorter.extents
@@ -362,7 +377,8 @@ class Comparison:
         ):
             border = self._applied(longer, (i,))
             assert border is not None, "cannot happen: it is so at a new index"
-            self.same(border[1], z, t)
+            x, y = border[1], z
+            self.same(*((x, y) if longer is left else (y, x)), t)
         with self._in_scope((j,), (m,)):
             a = self.meaning.opaque(t, self.meaning.unknown("accumulator"))
             x, y = longer.step(a, (start + j,)), shorter.step(a, (j,))

@@ -33,7 +33,7 @@ def numbers(draw: Any) -> Any:
     """Sums, products, quotients and remainders of i, j and sizes; only what is positive divides."""
 
     def combined(inner: Any) -> Any:
-        divisors = st.sampled_from([N, M, z3.IntVal(2), z3.IntVal(3)])
+        divisors = st.sampled_from([N, M, N * M, 2 * N, *map(z3.IntVal, (2, 3, 4, 6))])
         both, divided = st.tuples(inner, inner), st.tuples(inner, divisors)
         return (
             both.map(lambda xy: xy[0] + xy[1])
@@ -103,6 +103,7 @@ def test_only_what_is_true_is_shown(x: Any, y: Any) -> None:
     [
         ((i * M + j) / M == i, "parts by divisibility, then range"),
         ((i * M + j) % M == j, "a remainder is a difference"),
+        ((i / 2 + j) / 3 == (i + 2 * j) / 6, "nested quotients, and more"),
         ((i * M + j) / M / N == (i * M + j) / (M * N), "nested quotients"),
         ((i * M + j) / (M * N) == i / N, "common factor"),
         ((N * M - 1 - (i * M + j)) % M == M - 1 - j, "sign"),
@@ -113,6 +114,31 @@ def test_only_what_is_true_is_shown(x: Any, y: Any) -> None:
 )
 def test_shown_for_all_sizes(fact: Any, why: str) -> None:
     prover().show(fact, why)
+
+
+@pytest.mark.parametrize(
+    ("given_fact", "goal", "follows"),
+    [
+        (i <= 2 * j + 1, i / 2 <= j, True),
+        (i <= 2 * j + 2, i / 2 <= j, False),
+        (i >= 2 * j, i / 2 >= j, True),
+        (i >= 2 * j - 1, i / 2 >= j, False),
+        (j <= 1, (2 * i + j) / 4 == i / 2, True),
+        (j <= 2, (2 * i + j) / 4 == i / 2, False),
+        (j < N, (i * N + j) / (3 * N) == i / 3, True),
+        (j <= N, (i * N + j) / (3 * N) == i / 3, False),
+    ],
+)
+def test_bounds_are_neither_too_weak_nor_too_strong(
+    given_fact: Any, goal: Any, follows: bool
+) -> None:
+    goals = prover()
+    with goals.assuming(given_fact):
+        if follows:
+            goals.show(goal, "a bound")
+        else:
+            with pytest.raises(Open):
+                goals.show(goal, "a bound")
 
 
 def test_nothing_is_known_of_a_divisor_that_may_be_0() -> None:

@@ -10,7 +10,7 @@ import z3
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.free import check_free
 from relift.rewrites.library import RULES
-from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, B, C, k, m, n, step
+from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, B, C, k, left, m, n, right, step
 from relift.rewrites.rule import Rule, associative, bijective, commutative, rule
 from relift.rewrites.smt import check_index
 from relift.semantics.language import (
@@ -129,10 +129,41 @@ def pairs_of_one_open_cell(c: A, xs: A[n]):
     )
 
 
+@rule()
+def total_in_both(h: Fun[A, A, A, A], z: A, xs: A[k * m]):
+    """No reduction over a larger box, but the same one on both sides."""
+    return (
+        reduce_seq(lambda t, c: reduce_seq(lambda a, x: h(a, x, t), t, c), z, split(m, xs)),
+        reduce_seq(
+            lambda t, c: reduce_seq(lambda a, x: h(a, x, t), t, c), z, split(m, join(split(m, xs)))
+        ),
+    )
+
+
+@rule(where=MONOID)
+def prefixes_of_both(op: Op[A], z: A, xs: A[k * m]):
+    return (
+        reduce(op, z, scan_seq(op, z, xs)),
+        reduce(op, z, scan_seq(op, z, join(split(m, xs)))),
+    )
+
+
+@rule(where=MONOID)
+def one_neutral_element(op: Op[A], z: A, xs: A[n]):
+    return reduce(op, z, concat(xs, repeat(1, z))), reduce(op, z, pad(1, 1, z, xs))
+
+
+@rule(refinement=True, where=MONOID)
+def open_cells_dropped(op: Op[A], z: A, xs: A[n]):
+    """The cells of the left side may hold neutral elements."""
+    return reduce(op, z, pad_empty(1, 0, xs)), reduce(op, z, xs)
+
+
 RIGHT = [
     columns_then_rows, three_levels, scattered_and_gathered, fused_into_the_step, taken_from_both,
     wrapped_windows, stride_back_and_forth, rows_of_a_join, sums_of_columns, chunk_by_chunk,
-    blocks_of_another_shape, backwards, pairs_of_one_open_cell,
+    blocks_of_another_shape, backwards, pairs_of_one_open_cell, total_in_both, prefixes_of_both, open_cells_dropped,
+    one_neutral_element,
 ]  # fmt: skip
 
 
@@ -165,6 +196,22 @@ def crossed_components(f: Fun[A, A, A], g: Fun[A, A, A], z: A, xs: A[n]):
 
 
 @rule()
+def other_component_started_elsewhere(g: Fun[A, A, A], w: A, y: A, z: A, xs: A[n]):
+    step = lambda t, x: (x, g(t[0], x))
+    return reduce_seq(step, (w, z), xs)[1], reduce_seq(step, (y, z), xs)[1]
+
+
+@rule()
+def first_ones_only(f: Fun[B, A, B], z: B, xs: A[m + n]):
+    return reduce_seq(f, z, take(m, xs)), reduce_seq(f, z, xs)
+
+
+@rule()
+def more_often(f: Fun[A, A], x: A):
+    return iterate(m, f, x), iterate(m + 1, f, x)
+
+
+@rule()
 def total_in_the_inner_step(h: Fun[A, A, A, A], z: A, xs: A[k * m]):
     return (
         reduce_seq(lambda t, c: reduce_seq(lambda a, x: h(a, x, t), t, c), z, split(m, xs)),
@@ -188,7 +235,7 @@ def started_in_each_chunk(op: Op[A], z: A, c: A, xs: A[k * m]):
 
 @rule(where=MONOID)
 def border_of_others(op: Op[A], z: A, c: A, xs: A[n]):
-    return reduce(op, z, pad(1, 0, c, xs)), reduce(op, z, xs)
+    return reduce(op, z, pad(left, right, c, xs)), reduce(op, z, xs)
 
 
 @rule(where=COMMUTATIVE_MONOID)
@@ -200,6 +247,11 @@ def sums_of_prefixes(op: Op[A], z: A, xs: A[n]):
 @rule(where=[associative("op"), commutative("op")])
 def gathered_by_any_map(op: Op[A], z: A, p: Index[n], xs: A[n]):
     return reduce(op, z, gather(p, xs)), reduce(op, z, xs)
+
+
+@rule(where=[associative("op"), commutative("op")])
+def to_be_gathered_by_any_map(op: Op[A], z: A, p: Index[n], xs: A[n]):
+    return reduce(op, z, xs), reduce(op, z, gather(p, xs))
 
 
 @rule()
@@ -239,6 +291,12 @@ def opened_again(c: A, xs: A[n]):
     return pad(1, 0, c, xs), pad_empty(1, 0, xs)
 
 
+@rule(refinement=True, where=MONOID)
+def open_cells_added(op: Op[A], z: A, xs: A[n]):
+    """The cells of the right side may hold anything."""
+    return reduce(op, z, xs), reduce(op, z, pad_empty(1, 0, xs))
+
+
 @rule()
 def open_both_ways(c: A, xs: A[n]):
     """A refinement is no equation."""
@@ -246,10 +304,12 @@ def open_both_ways(c: A, xs: A[n]):
 
 
 WRONG_STEPS = [
-    inner_iteration_of_the_outer, neighbouring_cells, crossed_components, total_in_the_inner_step,
+    inner_iteration_of_the_outer, neighbouring_cells, crossed_components,
+    other_component_started_elsewhere, first_ones_only, more_often, total_in_the_inner_step,
     loops_exchanged, started_in_each_chunk, border_of_others, sums_of_prefixes,
-    gathered_by_any_map, undefined_but_dropped, written_twice, two_contents_of_one_cell,
+    gathered_by_any_map, to_be_gathered_by_any_map, undefined_but_dropped, written_twice, two_contents_of_one_cell,
     windows_of_open_cells, another_content_in_each_step, opened_again, open_both_ways,
+    open_cells_added,
 ]  # fmt: skip
 
 
