@@ -267,12 +267,7 @@ def _under(t: Parallel, place: Place) -> Place:
                 raise Unsupported(
                     f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
                 )
-            if place.target == "private":
-                raise Unsupported(
-                    f"{here} under to_private: an array spread over the private memories of a "
-                    "work-group is not supported; use to_local"
-                )
-    return replace(place, around=place.around | {key})
+    return replace(place, around=place.around | {key}, sequential=False)
 
 
 def _read(t: Term, place: Place) -> None:
@@ -304,10 +299,13 @@ def _read(t: Term, place: Place) -> None:
             _read(x, place)
             _read(f.body, replace(place, sequential=True))
         case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
-            _check_registers(t, t.type)
             _read(init, place)
             _read(xs, place)
-            _read(f.body, replace(place, sequential=True))
+            if isinstance(t.type, Array):
+                _write(f.body, replace(place, target="private", sequential=True))
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
         case ToGlobal():
             raise Unsupported(
                 "to_global inside a kernel; it stands outside all parallel maps and loops, "
