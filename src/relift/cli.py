@@ -97,7 +97,7 @@ def check(
     rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
-        list[int] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+        list[str] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
@@ -111,12 +111,13 @@ def check(
     unknown = [name for name in rules or () if name not in known]
     if unknown:
         raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
-    if tier and (wrong := [t for t in tier if t not in TIERS]):
-        raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(map(str, TIERS))}")
+    if wrong := [t for t in tier or () if t not in TIERS]:
+        raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
+    tiers = tuple(t for t in TIERS if t in tier) if tier else TIERS
     chosen = [known[name] for name in rules or known]
     reports = []
     with _progress("checking") as progress:
-        for r in check_all(chosen, tiers=tuple(tier or TIERS), bound=bound, progress=progress):
+        for r in check_all(chosen, tiers=tiers, bound=bound, progress=progress):
             reports.append(r)
             if not as_json:
                 print(r.text() + "\n", flush=True)
