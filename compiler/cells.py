@@ -148,8 +148,17 @@ class Addressing:
             sides.append(f"{index} < {self.text(c.extent)}")
         return sides[0] if len(sides) == 1 else "(" + " && ".join(sides) + ")"
 
+    def needs_name(self, leaf: Leaf, lane: Lane | None) -> bool:
+        """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
+        if lane is None or not isinstance(leaf, Cell):
+            return False
+        base = _contiguous(leaf, lane)
+        return base is None or (
+            _too_wide(leaf.memory, lane.width) and not _aligned(base, lane.width)
+        )
+
     def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[str]:
-        """The statements that put a value where the leaf is; a value with lanes should be a name.
+        """The statements that put a value where the leaf is.
 
         >>> from relift.semantics.indices import variable
         >>> from relift.semantics.views import Memory

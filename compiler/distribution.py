@@ -9,6 +9,7 @@ copies would differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.compiler.threads import Threads, number
@@ -17,7 +18,10 @@ from relift.semantics.indices import Index, variable
 from relift.semantics.patterns import MapLcl, MapSeq, MapSeqUnroll, ToLocal, ToPrivate
 from relift.semantics.terms import Lambda, Term, children
 from relift.semantics.types import Type
-from relift.semantics.views import Cell, Share, name_of
+from relift.semantics.views import Cell, Memory, Share, name_of
+
+PRIVATE_LIMIT = 16 * 1024
+"""Bytes of a private array: beyond, it leaves the registers of a GPU and breaks the stack on a CPU."""
 
 
 def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
@@ -66,6 +70,16 @@ def _first_lcl(t: Term) -> MapLcl | None:
         return None
     found = (_first_lcl(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
     return next((u for u in found if u is not None), None)
+
+
+def check_size(memories: Sequence[Memory], t: Type) -> None:
+    """Raise `Unsupported` when what a work-item has of an array of type t does not fit."""
+    used = sum(number(m.cells) * m.scalar.bytes for m in memories)
+    if used > PRIVATE_LIMIT:
+        raise Unsupported(
+            f"to_private of {t}: {used} bytes for each work-item, at most "
+            f"{PRIVATE_LIMIT} are supported; take smaller chunks, or to_local"
+        )
 
 
 @dataclass(frozen=True)
@@ -169,5 +183,3 @@ class InPlace:
             write.writes and write.memory == read.memory and write.offset == read.offset
             for write in self._accesses
         )
-
-

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
-from relift.compiler.distribution import InPlace, PrivateArray, owners, work_item
+from relift.compiler.distribution import InPlace, PrivateArray, check_size, owners, work_item
 from relift.compiler.emitter import Emitter, c_name, words
 from relift.compiler.expressions import (
     CExpression,
@@ -37,9 +37,10 @@ from relift.compiler.trees import (
     registers_of,
     widened,
 )
+from relift.compiler.unrolling import KEEP, UNROLL, Unrolling, unrolling
 from relift.semantics.binding import map_children
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, depends_on, substitute, variable
+from relift.semantics.indices import Index, depends_on, substitute, variable, variables_of
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (
     Concat,
@@ -153,9 +154,15 @@ class Generator:
         self.addressing = addressing or Addressing()
         self.barriers = Barriers(emitter, active=self.threads.group_size > 1)
         self.local_arrays: list[Memory] = []
+        self.indexed: dict[
+            str, Index
+        ] = {}  # the private arrays with an index known at run time only
         self._private: dict[str, PrivateArray] = {}
         self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
         self._loops: tuple[str, ...] = ()  # the counters of the loops around
+        self._unrolled: frozenset[str] = (
+            frozenset()
+        )  # the counters of loops that the driver unrolls
         self._folds: list[InPlace] = []
         self._lanes = 0
 
@@ -175,7 +182,7 @@ class Generator:
                     self.write(f.body, places.at(i), self.applied(f, inner, data.at(i)))
 
                 with self.around_loop(f.body):
-                    self.loop(data, scope, element, unroll=isinstance(t, MapSeqUnroll))
+                    self.loop(data, scope, element, unroll=unrolling(t))
             case ScanSeq():
                 self.scan(t, array(target), scope)
             case ReduceSeq() | ReduceSeqUnroll() if isinstance(t.type, Array):
@@ -274,13 +281,13 @@ class Generator:
         scope: Scope,
         body: Callable[[Index, Scope], None],
         *,
-        unroll: bool = False,
+        unroll: Unrolling = "no",
     ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
         if n == 1:
             body(Size.of(0), scope.block())
-        elif unroll or _over_lanes(data):
+        elif unroll == "here" or _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
@@ -289,12 +296,18 @@ class Generator:
             int_type = "long" if self.addressing.suffix else "int"
             self.barriers.before_statement()
             around, self._loops = self._loops, (*self._loops, i)
+            if unroll == "by the driver":
+                self._unrolled |= {i}
+                self.emitter.line(UNROLL)
+            mark = self.emitter.mark()
             with (
                 self.emitter.block(f"for ({int_type} {i} = 0; {i} < {n}; ++{i})"),
                 self.barriers.loop_body(),
             ):
                 body(variable(i, n), scope.block())
             self._loops = around
+            if unroll == "no" and self.emitter.contains(UNROLL, since=mark):
+                self.emitter.insert(mark, KEEP)
 
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
@@ -323,7 +336,7 @@ class Generator:
                 lane = self.fresh_lane(width, scope)
                 self.store(value, at(lane.index), replace(scope, lane=lane))
             case CExpression(), (Cell() | Value() | Guarded()):
-                if scope.lane is not None and value.width is not None:
+                if value.width is not None and self.addressing.needs_name(target, scope.lane):
                     value = self.named(value, "v")
                 if isinstance(target, Cell):
                     self._note_write(target, scope)
@@ -392,6 +405,7 @@ class Generator:
             return view(layout, below)
         spread = owners(t, self.threads)
         where = stored(self.emitter.fresh("own"), t.type, "private", spread)
+        check_size(memories_of(where), t.type)
         for m in memories_of(where):
             self._private[m.name] = PrivateArray(t.type, spread, self._work_items)
             length = number(m.cells) // (m.width or 1)
@@ -420,13 +434,17 @@ class Generator:
 
         def step(i: Index, inner: Scope) -> None:
             fold.begin()
-            state = ArrayView(accumulator.length, accumulator.at)  # a new value: nothing of it is known yet
+            state = ArrayView(
+                accumulator.length, accumulator.at
+            )  # a new value: nothing of it is known yet
             self.write(f.body, state, self.applied(f, inner, state, data.at(i)))
             if (read := fold.conflict()) is not None:
-                raise _not_in_place(t, f"reads element {read.offset} of it where others are written")
+                raise _not_in_place(
+                    t, f"reads element {read.offset} of it where others are written"
+                )
 
         with self.around_loop(f.body):
-            self.loop(data, scope, step, unroll=isinstance(t, ReduceSeqUnroll))
+            self.loop(data, scope, step, unroll=unrolling(t))
         self._folds.pop()
         for outer in self._folds:
             for name in own & outer.memories:
@@ -462,7 +480,7 @@ class Generator:
             self.assign(accumulator, widened(value, width), inner)
 
         with self.around_loop(f.body):
-            self.loop(data, scope, step, unroll=isinstance(t, ReduceSeqUnroll))
+            self.loop(data, scope, step, unroll=unrolling(t))
         return accumulator
 
     def scan(self, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
@@ -640,6 +658,7 @@ class Generator:
                 self.barriers.on_read(memory)
                 if memory.name in self._private:
                     self._private[memory.name].check(leaf)
+                    self._note_index(leaf, scope)
                 self._note_in_folds(leaf, scope, writes=False)
             case Guarded(_, inside, outside):
                 self._note_reads(inside, scope)
@@ -651,14 +670,25 @@ class Generator:
         self.barriers.on_write(cell.memory)
         if cell.memory.name in self._private:
             self._private[cell.memory.name].check_write(cell, self._work_items)
+            self._note_index(cell, scope)
         self._note_in_folds(cell, scope, writes=True)
+
+    def _note_index(self, cell: Cell, scope: Scope) -> None:
+        """Registers have no addresses: note an index that is not a constant once loops are unrolled."""
+        constant = set(self._unrolled)
+        if scope.lane is not None:
+            constant |= {str(scope.lane.index)}
+        if any(str(atom) not in constant for atom in variables_of(cell.offset)):
+            self.indexed.setdefault(cell.memory.name, cell.offset)
 
     def _note_in_folds(self, cell: Cell, scope: Scope, *, writes: bool) -> None:
         """Note an access of the array of a fold, in the innermost fold that has it."""
         fold = next((f for f in reversed(self._folds) if cell.memory.name in f.memories), None)
         if fold is not None:
             offset = cell.offset
-            if scope.lane is not None:  # all lanes at once: a vector is read whole before it is written
+            if (
+                scope.lane is not None
+            ):  # all lanes at once: a vector is read whole before it is written
                 each = variable("?lane", scope.lane.width)
                 offset = substitute(offset, scope.lane.index, each)
             fold.note(cell.memory.name, offset, self._loops, writes=writes)

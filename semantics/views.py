@@ -56,6 +56,7 @@ from relift.semantics.patterns import (
     MapVec,
     PadClamp,
     PadConstant,
+    PadEmpty,
     PadMirror,
     PadWrap,
     Repeat,
@@ -88,7 +89,7 @@ Space: TypeAlias = Choice_of["global", "local", "private"]
 
 LAYOUT: tuple[type[Pattern], ...] = (
     AsScalar, AsVector, AsVectorAligned, At, AtRuntime, AtRuntimeUnsafe, Concat, Drop, Gather, GatherIndices, Head, Join, LiteralArray, PadClamp,
-    PadConstant, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
+    PadConstant, PadEmpty, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
     Unzip, Zip,
 )  # fmt: skip
 """The patterns that only move data; `generate`, `map`, `map_vec` and `let` join when their function does."""
@@ -268,7 +269,9 @@ def _stored(
             offset, cells = Size.of(0), Size.of(1)
             for i, n in place:
                 offset, cells = offset * n + i, cells * n
-            return Cell(Memory(name, t, cells, space, shape.width), recombined(offset), shape.shares)
+            return Cell(
+                Memory(name, t, cells, space, shape.width), recombined(offset), shape.shares
+            )
         case _:
             raise Unsupported(f"{name}: a value of type {t} has no place in memory")
 
@@ -423,6 +426,10 @@ def _layout(t: Pattern, data: ArrayView) -> View:
             count = t.solved["k"] + 1
             return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(step * i + j)))
         case PadClamp(left, right):
+            n = data.length
+            return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
+        case PadEmpty(left, right):
+            # an open cell shows any other: memory beyond the array is never read
             n = data.length
             return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
         case PadMirror(left, right):
@@ -582,6 +589,9 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
             return ps, ArrayView(first.length, lambda i: TupleView((first.at(i), second.at(i))))
         case AsScalar(vs):
             return vs, as_vector_view(array(target), t.solved["width"])
+        case PadEmpty(left, _, xs):
+            cells = array(target)
+            return xs, ArrayView(t.solved["n"], lambda i: cells.at(i + left))
         case Map(f, xs) if _invertible(f):
             whole = array(target)
             return xs, ArrayView(whole.length, lambda i: _through(f.body, whole.at(i)))
@@ -594,7 +604,7 @@ def invertible_data(t: Term) -> Term | None:
     match t:
         case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
             return data
-        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data):
+        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data) | PadEmpty(_, _, data):
             return data
         case Map(f, data) if _invertible(f):
             return data
