@@ -358,6 +358,44 @@ def explain(
     raise typer.Exit(0 if confirmed is not None else 1)
 
 
+# ---- bench
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all if none.")] = None,
+    target: Annotated[str, typer.Option(help="cpu or gpu: whose programs.")] = "cpu",
+    folder: Annotated[
+        Path, typer.Option(help="Files that list benchmarks.")
+    ] = Path("examples/low_level"),
+    bundle: Annotated[
+        Path | None, typer.Option(help="Write a folder to be run on another machine, and run nothing.")
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Time low-level programs against hand-written ones; print the share of the device that they use."""
+    from relift.compiler.benchmarks import load_benchmarks
+    from relift.compiler.bundle import read_results, write_bundle
+    from relift.semantics.device import preset
+
+    if results is not None:
+        _print_times(read_results(results), as_json)
+        return
+    chosen = load_benchmarks(folder, names or [], preset(target).kind)
+    if bundle is not None:
+        with _progress("writing"):
+            written = write_bundle(bundle, chosen, folder / "samples.py", _predictor(target))
+        if as_json:
+            _print_json({"bundle": str(bundle), "entries": written})
+        else:
+            print(f"written to {bundle}: {', '.join(written)}")
+            print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
+        return
+
+
 # ---- devices
 
 
@@ -437,6 +475,27 @@ def _search(
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _predictor(target: str) -> Callable[[Program], float | None]:
+    """The cost model for a kind of device; None for what it does not know."""
+    from relift.egraph.cost import estimate
+    from relift.semantics.device import preset
+    from relift.semantics.errors import Unsupported
+
+    device = preset(target)
+
+    def predict(program: Program) -> float | None:
+        try:
+            return estimate(program, device).seconds
+        except Unsupported:
+            return None
+
+    return predict
+
+
+def _print_times(times: Mapping[str, Any], as_json: bool) -> None:
+    print("TODO")
 
 
 def _compile(program: Program) -> Compiled:
