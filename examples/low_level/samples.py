@@ -49,3 +49,65 @@ def gesummv(picked, alpha, beta, A, B, x):
 def atax(picked, A, x):
     Ax = np.concatenate([wide(A[i : i + 512]) @ x for i in range(0, len(A), 512)])
     return wide(A[:, picked]).T @ Ax
+
+
+def forces(picked, bodies, softening):
+    p, m = np.stack([wide(c) for c in bodies[:3]]), wide(bodies[3])
+    gaps = p[:, None, :] - p[:, picked, None]
+    near = 1 / np.sqrt((gaps**2).sum(axis=0) + softening)
+    return p[:, picked], m[picked], (gaps * (m * near**3)).sum(axis=2)
+
+
+def nbody(picked, bodies, velocities, softening, dt):
+    p, m, a = forces(picked, bodies, softening)
+    v, dt = np.stack([wide(c[picked]) for c in velocities]), wide(dt)
+    return (*(p + v * dt + a * (0.5 * dt * dt)), m, *(v + a * dt))
+
+
+def nbody_nvidia(picked, bodies, velocities, softening, dt, damping):
+    p, m, a = forces(picked, bodies, softening)
+    v = (np.stack([wide(c[picked]) for c in velocities]) + a * dt) * damping
+    return (*(p + v * dt), m, *v)
+
+
+def md(picked, atoms, neighbours, cutoff, lj1, lj2):
+    gaps = np.stack([wide(a[picked]) - q[:, picked] for a, q in zip(atoms, neighbours, strict=True)])
+    squared = (gaps**2).sum(axis=0)
+    acts = (squared < cutoff) & (squared > 0)
+    near = 1 / np.where(acts, squared, 1)
+    s = np.where(acts, near**4 * (lj1 * near**3 - lj2), 0)
+    return tuple((gaps * s).sum(axis=1))
+
+
+def kmeans(picked, features, centres):
+    gaps = wide(features[:, picked]).T[:, None, :] - centres[None, :, :]
+    return np.argmin((gaps**2).sum(axis=2), axis=1)
+
+
+def mriq(picked, voxels, samples):
+    places = np.stack([wide(c[picked]) for c in voxels], axis=1)
+    *frequencies, magnitude = (wide(c) for c in samples)
+    angles = 2 * np.pi * (places @ np.stack(frequencies))
+    return np.cos(angles) @ magnitude, np.sin(angles) @ magnitude
+
+
+def convolution_separable(picked, image, rows, columns):
+    r = len(rows) // 2
+    padded = np.pad(image, r)
+
+    def blurred(line):
+        return np.convolve(wide(line), wide(rows)[::-1], "valid")
+
+    return np.stack(
+        [sum(c * blurred(padded[i + k]) for k, c in enumerate(wide(columns))) for i in picked]
+    )
+
+
+def stencil9(picked, grid, centre, cardinal, diagonal):
+    def line(i):
+        up, here, down = (wide(grid[i + k]) for k in range(3))
+        sides = up[1:-1] + down[1:-1] + here[:-2] + here[2:]
+        corners = up[:-2] + up[2:] + down[:-2] + down[2:]
+        return centre * here[1:-1] + cardinal * sides + diagonal * corners
+
+    return np.stack([line(i) for i in picked])

@@ -1,0 +1,226 @@
+"""Many bodies: n-body as AMD and as NVIDIA write it, and molecular dynamics.
+
+    relift bench nbody nbody_nvidia md
+"""
+
+import functools
+
+from source import source
+from tree import across
+
+import relift as rl
+from relift.compiler.benchmarks import Benchmark, Draw, Reference
+
+body = rl.tup(rl.f32, rl.f32, rl.f32, rl.f32)
+vector = rl.tup(rl.f32, rl.f32, rl.f32)
+
+
+def lanes_of(v):
+    """The lanes of a vector that is loaded once, as an array."""
+    return rl.as_scalar(rl.repeat(1, rl.to_private(v)))
+
+
+def named(values, body, known=()):
+    """`body` of values that are computed once, each before the next."""
+    if not values:
+        return body(known)
+    return rl.let(lambda v: named(values[1:], body, (*known, v)), values[0])
+
+
+def gap(p, q):
+    """The vector from p to q."""
+    return tuple(q[i] - p[i] for i in range(3))
+
+
+def square(v):
+    return v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+
+
+def added(a, v, s):
+    """a + s*v."""
+    return tuple(a[i] + v[i] * s for i in range(3))
+
+
+def pulled(a, p, q, inverse_root):
+    """The acceleration a of p, and what q adds to it."""
+
+    def by(v, near):
+        return rl.let(lambda s: added(a, v, s), q[3] * (near * near * near))
+
+    return rl.let(
+        lambda v: rl.let(lambda near: by(v, near), inverse_root(square(v))), gap(p, q)
+    )
+
+
+def nbody_gpu(n, items=256):
+    """AMD's: vectors of four bodies per work-item, all bodies one after the other."""
+
+    @rl.program
+    def nbody(bodies: body[n], velocities: vector[n], softening: rl.f32, dt: rl.f32):
+        def inverse_root(square):
+            return 1.0 / rl.sqrt(square + softening)
+
+        def acceleration(p):
+            return rl.reduce_seq(
+                lambda a, q: pulled(a, p, q, inverse_root), (0.0, 0.0, 0.0), bodies
+            )
+
+        def moved(b):
+            p, v = b
+
+            def at(a):
+                x, y, z = (p[i] + v[i] * dt + a[i] * (0.5 * dt * dt) for i in range(3))
+                return ((x, y, z, p[3]), tuple(v[i] + a[i] * dt for i in range(3)))
+
+            return rl.let(at, acceleration(p))
+
+        fours = rl.as_vector(4, rl.zip(bodies, velocities))
+        groups = rl.map_wrg(0)(
+            lambda chunk: rl.map_lcl(0)(rl.map_vec(moved), chunk), rl.split(items, fours)
+        )
+        return rl.as_scalar(rl.join(groups))
+
+    return nbody
+
+
+def nbody_nvidia_gpu(n, items=256, own=1):
+    """`own` bodies per work-item, and all bodies from vectors of four that all work-items share."""
+
+    @rl.program
+    def nbody_nvidia(
+        bodies: body[n], velocities: vector[n], softening: rl.f32, dt: rl.f32, damping: rl.f32
+    ):
+        def inverse_root(square):
+            return rl.rsqrt(square + softening)
+
+        def of(k, accs):
+            """The acceleration of the k-th own body: three of the numbers that are folded."""
+            return tuple(accs[3 * k + i] for i in range(3))
+
+        def accelerations(ps):
+            def step(accs, q):
+                each = [pulled(of(k, accs), p, q, inverse_root) for k, p in enumerate(ps)]
+                return named(each, lambda known: tuple(a[i] for a in known for i in range(3)))
+
+            def four(accs, v):
+                return rl.reduce_seq(step, accs, lanes_of(v))
+
+            return rl.reduce_seq(four, (0.0,) * (3 * own), rl.as_vector(4, bodies))
+
+        def moved(p, v, a):
+            u = tuple((v[i] + a[i] * dt) * damping for i in range(3))
+            return ((*(p[i] + u[i] * dt for i in range(3)), p[3]), u)
+
+        def item(bs):
+            def one(k, accs):
+                """The k-th own body in an array of one."""
+                return rl.map_seq(
+                    lambda b: moved(b[0], b[1], of(k, accs)), rl.take(1, rl.drop(k, bs))
+                )
+
+            def written(accs):
+                return functools.reduce(rl.concat, [one(k, accs) for k in range(own)])
+
+            own_bodies = [rl.to_private(bs[k][0]) for k in range(own)]
+            return named(own_bodies, lambda ps: rl.let(written, accelerations(ps)))
+
+        def group(chunk):
+            return rl.join(rl.transpose(rl.map_lcl(0)(item, across(items, chunk))))
+
+        chunks = rl.split(items * own, rl.zip(bodies, velocities))
+        return rl.join(rl.map_wrg(0)(group, chunks))
+
+    return nbody_nvidia
+
+
+def md_gpu(n, k):
+    """A work-item per atom; the k-th neighbours of all atoms lie side by side."""
+
+    @rl.program
+    def md(atoms: vector[n], neighbours: vector[k, n], cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32):
+        def strength(square):
+            """The Lennard-Jones force over the distance; 0 beyond the cutoff and at no distance."""
+            acts = (square < cutoff) & (square > 0.0)
+
+            def of(near, cube):
+                return rl.select(acts, near * cube * (lj1 * cube - lj2), 0.0)
+
+            return rl.let(
+                lambda near: rl.let(lambda cube: of(near, cube), near * near * near),
+                1.0 / rl.select(acts, square, 1.0),
+            )
+
+        def force(f, p, q):
+            return rl.let(
+                lambda v: rl.let(lambda s: added(f, v, s), rl.let(strength, square(v))), gap(q, p)
+            )
+
+        def total(a):
+            def forces(p):
+                return rl.reduce_seq(lambda f, q: force(f, p, q), (0.0, 0.0, 0.0), a[1])
+
+            return rl.let(forces, rl.to_private(a[0]))
+
+        return rl.map_glb(0)(total, rl.zip(atoms, rl.transpose(neighbours)))
+
+    return md
+
+
+def md_gold(atoms, neighbours, *constants):
+    return source("md").reference(atoms, tuple(part.T for part in neighbours), *constants)
+
+
+FAST = ("-cl-fast-relaxed-math",)
+benchmarks = [
+    Benchmark(
+        "nbody",
+        "gpu",
+        nbody_gpu,
+        sizes={"n": 131072},
+        variants=[{"items": 128}, {"items": 64}, {"items": 256}],
+        small=[{"n": 64, "items": 4}, {"n": 256, "items": 32}],
+        gold=source("nbody").reference,
+        flops=lambda n, **_: 20 * n * n,
+        moved=lambda n, **_: 56 * n,
+        options=FAST,
+        tolerance=1e-4,
+        reference=Reference("AMD SDK", 12302e-6),
+    ),
+    Benchmark(
+        "nbody_nvidia",
+        "gpu",
+        nbody_nvidia_gpu,
+        sizes={"n": 131072},
+        variants=[
+            {"own": 2},
+            {"own": 1},
+            {"own": 2, "items": 128},
+            {"own": 1, "items": 128},
+        ],
+        small=[{"n": 64, "items": 8, "own": 2}, {"n": 128, "items": 32, "own": 1}],
+        gold=source("nbody_nvidia").reference,
+        flops=lambda n, **_: 20 * n * n,
+        moved=lambda n, **_: 56 * n,
+        options=FAST,
+        tolerance=1e-4,
+        reference=Reference("NVIDIA SDK", 9613e-6),
+    ),
+    Benchmark(
+        "md",
+        "gpu",
+        md_gpu,
+        sizes={"n": 73728, "k": 128},
+        small=[{"n": 64, "k": 8}, {"n": 100, "k": 5}],
+        gold=md_gold,
+        flops=lambda n, k, **_: 8 * n * k,
+        moved=lambda n, k, **_: 12 * n * k + 24 * n,
+        inputs={
+            "neighbours": Draw(1.5, 3.0),
+            "cutoff": Draw(13.0, 13.5),
+            "lj1": Draw(1.5, 1.6),
+            "lj2": Draw(2.0, 2.1),
+        },
+        options=FAST,
+        reference=Reference("SHOC, which gathers the neighbours", 66.8e-6),
+    ),
+]
