@@ -7,13 +7,14 @@ NumPy) and `runner.py`, which needs NumPy and pyopencl only.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from relift.compiler import bundle_runner
-from relift.compiler.benchmarks import Benchmark, Draw
+from relift.compiler.benchmarks import Benchmark, Draw, Sizes
 from relift.compiler.buffers import components
+from relift.compiler.launch import Launch
 from relift.compiler.program import compile_program
 from relift.semantics.errors import ReliftError
 from relift.semantics.interpreter import DTYPES
@@ -42,14 +43,9 @@ def write_bundle(
         for number, variant in enumerate(b.variants, start=1):
             program = b.at(variant)
             compiled = compile_program(program)
-            entry = _entry(b, variant, program, compiled.plan.result.buffers)
+            entry = entry_of(b, variant, program, compiled.plan)
             entry["folder"] = f"{b.name}_{number}"
             entry["predicted"] = predict(program)
-            rows = {p.name: p.buffers for p in compiled.plan.parameters}
-            entry["parameters"] = [
-                _parameter(p, rows[p.name], b.inputs.get(p.name, Draw()))
-                for p in program.parameters
-            ]
             compiled.save(folder / entry["folder"])
             entries.append(entry)
     manifest = {"version": VERSION, "entries": entries}
@@ -59,15 +55,17 @@ def write_bundle(
     return [entry["folder"] for entry in entries]
 
 
-def _entry(
-    b: Benchmark, variant: Mapping[str, int], program: Program, outputs: Sequence[str]
-) -> dict[str, Any]:
-    """What a result says of a benchmark besides its times."""
+def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> dict[str, Any]:
+    """All that is known of a benchmark before it runs: the manifest's entry, and the head of a row of times."""
+    stored = {p.name: p.buffers for p in plan.parameters}
     return {
         **b.described(variant),
         "options": list(b.options),
         "tolerance": b.tolerance,
-        "outputs": _components(outputs, program.body.type),
+        "parameters": [
+            _parameter(p, stored[p.name], b.inputs.get(p.name, Draw())) for p in program.parameters
+        ],
+        "outputs": _components(plan.result.buffers, program.body.type),
     }
 
 

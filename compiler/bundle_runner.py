@@ -203,7 +203,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     place = Path(__file__).parent
     spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
-    assert spec is not None and spec.loader is not None, "cannot happen: samples.py is a bundle's"
+    assert spec is not None, "cannot happen: samples.py is Python"
+    assert spec.loader is not None, "cannot happen: samples.py is a file"
     samples = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(samples)
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
@@ -223,7 +224,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             for known in measured(cl, context, place, entry, samples, inputs):
                 found = known
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (one entry's failure must not end the others)
             found = {**found, "ok": False, "failed": f"{type(error).__name__}: {error}"[:2000]}
         results.append({**entry, **found})
         text = json.dumps({**about, "entries": results}, indent=1)

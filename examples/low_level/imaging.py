@@ -1,6 +1,6 @@
 """MRI-Q, and the separable convolution with 17 weights.
 
-    relift bench mriq convolution_separable
+relift bench mriq convolution_separable
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from source import source
 from tree import across
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference
+from relift.compiler.benchmarks import Benchmark, Reference
 
 
 def mriq_gpu(n, k):
@@ -40,9 +40,7 @@ def convolution_separable_gpu(h, w, r=8, items=256, along=4, down=8):
     """Rows through local memory, `along` pixels per work-item; columns through registers, `down` pixels."""
 
     def weighted(window, weights):
-        return rl.reduce_seq_unroll(
-            lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(window, weights)
-        )
+        return rl.reduce_seq_unroll(lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(window, weights))
 
     def in_registers(xs):
         return rl.to_private(rl.map_seq_unroll(lambda v: v, xs))

@@ -1,9 +1,8 @@
 """Element by element: saxpy, and the distances of nearest neighbour.  Several vectors per work-item.
 
-    relift bench saxpy nearest_neighbour
+relift bench saxpy nearest_neighbour
 """
 
-import numpy as np
 from source import source
 
 import relift as rl
@@ -47,8 +46,35 @@ def nearest_neighbour_gpu(n, items=256, vectors=4):
 
 
 small = [{"n": 512, "items": 32, "vectors": 2}, {"n": 1024, "items": 64, "vectors": 1}]
-vectors = [{"vectors": 4}, {"vectors": 1}, {"vectors": 2}, {"vectors": 8}]
+
+
+def saxpy_cpu(n, chunk=64, width=16):
+    """A work-item has `chunk` vectors that lie side by side."""
+
+    @rl.program
+    def saxpy(a: rl.f32, x: rl.f32[n], y: rl.f32[n]):
+        def line(vectors):
+            return rl.map_seq(rl.map_vec(lambda p: a * p[0] + p[1]), vectors)
+
+        chunks = rl.split(chunk, rl.as_vector(width, rl.zip(x, y)))
+        return rl.as_scalar(rl.join(rl.map_glb(0)(line, chunks)))
+
+    return saxpy
+
+
+vectors = [{"vectors": 1}, {"vectors": 4}]
 benchmarks = [
+    Benchmark(
+        "saxpy",
+        "cpu",
+        saxpy_cpu,
+        sizes={"n": 1 << 24},
+        small=[{"n": 1024, "chunk": 4, "width": 8}, {"n": 2048}],
+        gold=source("saxpy").reference,
+        flops=lambda n, **_: 2 * n,
+        moved=lambda n, **_: 12 * n,
+        numpy=lambda a, x, y: a * x + y,
+    ),
     Benchmark(
         "saxpy",
         "gpu",

@@ -139,7 +139,7 @@ def atax_gpu(n, m, team=32, rows=8, chunk=128, items=256, parts=8):
     return atax
 
 
-teams = [{"team": 32, "rows": 8}, {"team": 64, "rows": 4}, {"team": 256, "rows": 1}]
+teams = [{"team": 256, "rows": 1}, {"team": 32, "rows": 8}]
 small = [
     {"n": 8, "m": 64, "team": 4, "rows": 2},
     {"n": 32, "m": 256, "team": 32, "rows": 8},
@@ -174,7 +174,7 @@ benchmarks = [
         "gpu",
         atax_gpu,
         sizes={"n": 8192, "m": 8192},
-        variants=[{}, {"chunk": 64}, {"chunk": 256}],
+        variants=[{"chunk": 128}, {"chunk": 64}],
         small=[
             {"n": 16, "m": 64, "team": 4, "rows": 2, "chunk": 4, "items": 8, "parts": 2},
             {"n": 64, "m": 256, "team": 32, "rows": 8, "chunk": 8, "items": 32, "parts": 8},

@@ -1,10 +1,11 @@
 """Many bodies: n-body as AMD and as NVIDIA write it, and molecular dynamics.
 
-    relift bench nbody nbody_nvidia md
+relift bench nbody nbody_nvidia md
 """
 
 import functools
 
+import numpy as np
 from source import source
 from tree import across
 
@@ -47,13 +48,11 @@ def pulled(a, p, q, inverse_root):
     def by(v, near):
         return rl.let(lambda s: added(a, v, s), q[3] * (near * near * near))
 
-    return rl.let(
-        lambda v: rl.let(lambda near: by(v, near), inverse_root(square(v))), gap(p, q)
-    )
+    return rl.let(lambda v: rl.let(lambda near: by(v, near), inverse_root(square(v))), gap(p, q))
 
 
-def nbody_gpu(n, items=256):
-    """AMD's: vectors of four bodies per work-item, all bodies one after the other."""
+def nbody_vectors(n, items, width=4):
+    """AMD's: a vector of bodies per work-item, all bodies one after the other."""
 
     @rl.program
     def nbody(bodies: body[n], velocities: vector[n], softening: rl.f32, dt: rl.f32):
@@ -74,9 +73,9 @@ def nbody_gpu(n, items=256):
 
             return rl.let(at, acceleration(p))
 
-        fours = rl.as_vector(4, rl.zip(bodies, velocities))
+        vectors = rl.as_vector(width, rl.zip(bodies, velocities))
         groups = rl.map_wrg(0)(
-            lambda chunk: rl.map_lcl(0)(rl.map_vec(moved), chunk), rl.split(items, fours)
+            lambda chunk: rl.map_lcl(0)(rl.map_vec(moved), chunk), rl.split(items, vectors)
         )
         return rl.as_scalar(rl.join(groups))
 
@@ -170,12 +169,37 @@ def md_gold(atoms, neighbours, *constants):
     return source("md").reference(atoms, tuple(part.T for part in neighbours), *constants)
 
 
+def nbody_with_numpy(bodies, velocities, softening, dt):
+    """In single precision, 256 bodies at a time: all pairs at once do not fit in memory."""
+    p, v = np.stack(bodies[:3]), np.stack(velocities)
+    a = np.empty_like(v)
+    for start in range(0, p.shape[1], 256):
+        some = slice(start, start + 256)
+        gaps = p[:, None, :] - p[:, some, None]
+        near = 1 / np.sqrt((gaps * gaps).sum(axis=0) + softening)
+        a[:, some] = (gaps * (bodies[3] * (near * near * near))).sum(axis=2)
+    return p + v * dt + a * (dt * dt / 2), v + a * dt
+
+
 FAST = ("-cl-fast-relaxed-math",)
 benchmarks = [
     Benchmark(
         "nbody",
+        "cpu",
+        nbody_vectors,
+        sizes={"n": 16384, "items": 4, "width": 16},
+        small=[{"n": 64, "items": 2, "width": 8}, {"n": 256, "items": 4, "width": 8}],
+        gold=source("nbody").reference,
+        flops=lambda n, **_: 20 * n * n,
+        moved=lambda n, **_: 56 * n,
+        options=FAST,
+        tolerance=1e-4,
+        numpy=nbody_with_numpy,
+    ),
+    Benchmark(
+        "nbody",
         "gpu",
-        nbody_gpu,
+        nbody_vectors,
         sizes={"n": 131072},
         variants=[{"items": 128}, {"items": 64}, {"items": 256}],
         small=[{"n": 64, "items": 4}, {"n": 256, "items": 32}],

@@ -71,7 +71,9 @@ def nbody_nvidia(picked, bodies, velocities, softening, dt, damping):
 
 
 def md(picked, atoms, neighbours, cutoff, lj1, lj2):
-    gaps = np.stack([wide(a[picked]) - q[:, picked] for a, q in zip(atoms, neighbours, strict=True)])
+    gaps = np.stack(
+        [wide(a[picked]) - q[:, picked] for a, q in zip(atoms, neighbours, strict=True)]
+    )
     squared = (gaps**2).sum(axis=0)
     acts = (squared < cutoff) & (squared > 0)
     near = 1 / np.where(acts, squared, 1)
@@ -111,3 +113,25 @@ def stencil9(picked, grid, centre, cardinal, diagonal):
         return centre * here[1:-1] + cardinal * sides + diagonal * corners
 
     return np.stack([line(i) for i in picked])
+
+
+def j2d5pt(picked, grid):
+    def line(i):
+        up, here, down = (wide(grid[i + k]) for k in range(3))
+        sides = 12.1 * here[:-2] + 12.2 * here[2:]
+        return (5.1 * up[1:-1] + sides + 15.0 * here[1:-1] + 5.2 * down[1:-1]) / 118.0
+
+    return np.stack([line(i) for i in picked])
+
+
+def convolution(picked, image, weights):
+    size = len(weights)
+    return np.stack(
+        [
+            sum(
+                np.convolve(wide(image[i + k]), wide(weights[k])[::-1], "valid")
+                for k in range(size)
+            )
+            for i in picked
+        ]
+    )

@@ -69,8 +69,43 @@ def dot_gpu(n, groups=1024, items=256):
     return dot
 
 
-groups = [{"groups": 1024}, {"groups": 2048}, {"groups": 4096}, {"groups": 8192}]
+def dot_cpu(n, parts=64, width=16):
+    """A work-item adds the products of one part, in vectors; one work-item adds the parts."""
+    wide = rl.vectorize(width, rl.add)
+
+    def part(xs):
+        def step(acc, v):
+            return wide(acc, rl.map_vec(lambda p: p[0] * p[1], v))
+
+        return lanes(rl.reduce_seq(step, rl.splat(width, 0.0), rl.as_vector(width, xs)))
+
+    @rl.program
+    def dot(x: rl.f32[n], y: rl.f32[n]):
+        partial = rl.map_glb(0)(part, rl.split(n // parts, rl.zip(x, y)))
+        return rl.map_glb(0)(
+            lambda xs: rl.reduce_seq(rl.add, 0.0, xs), rl.repeat(1, rl.to_global(partial))
+        )
+
+    return dot
+
+
+def dot_gold(x, y):
+    return np.atleast_1d(source("dot").reference(x, y))
+
+
+groups = [{"groups": 8192}, {"groups": 1024}]
 benchmarks = [
+    Benchmark(
+        "dot",
+        "cpu",
+        dot_cpu,
+        sizes={"n": 1 << 24},
+        small=[{"n": 1024, "parts": 4, "width": 8}, {"n": 4096, "parts": 64}],
+        gold=dot_gold,
+        flops=lambda n, **_: 2 * n,
+        moved=lambda n, **_: 8 * n,
+        numpy=np.dot,
+    ),
     Benchmark(
         "total",
         "gpu",
@@ -90,7 +125,7 @@ benchmarks = [
         sizes={"n": 1 << 28},
         variants=groups,
         small=[{"n": 4096, "groups": 4, "items": 64}, {"n": 2048, "groups": 16, "items": 8}],
-        gold=lambda x, y: np.atleast_1d(source("dot").reference(x, y)),
+        gold=dot_gold,
         flops=lambda n, **_: 2 * n,
         moved=lambda n, **_: 8 * n,
     ),
