@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
+    from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
 
 app = typer.Typer(
@@ -374,6 +375,63 @@ def explain(
     raise typer.Exit(0 if confirmed is not None else 1)
 
 
+# ---- bench
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all if none.")] = None,
+    target: Annotated[
+        str, typer.Option(help="cpu, gpu, or part of a device's name; cpu or gpu for a bundle.")
+    ] = "cpu",
+    folder: Annotated[Path, typer.Option(help="Files that list benchmarks.")] = Path(
+        "examples/low_level"
+    ),
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Write a folder to be run on another machine, and run nothing."),
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the shares, as .png or .svg.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Time low-level programs against hand-written ones; print the share of the device that they use."""
+    from relift.compiler.benchmarks import load_benchmarks
+    from relift.compiler.bundle import read_results, write_bundle
+    from relift.compiler.devices import describe, find_device, label
+    from relift.compiler.benchmark_times import times_of
+    from relift.semantics.device import GPU, preset
+
+    if results is not None:
+        found = read_results(results)
+        description = GPU if found["entries"][0]["target"] == "gpu" else describe(find_device())
+        _show_times(found["device"], found["entries"], description, as_json, plot)
+        return
+    if bundle is not None:
+        chosen = load_benchmarks(folder, names or [], target)
+        with _progress("writing"):
+            written = write_bundle(
+                bundle, chosen, folder / "samples.py", _predictor(preset(target))
+            )
+        if as_json:
+            _print_json({"bundle": str(bundle), "entries": written})
+        else:
+            print(f"written to {bundle}: {', '.join(written)}")
+            print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
+        return
+    device = find_device(target)
+    description = describe(device)
+    chosen = load_benchmarks(folder, names or [], description.kind)
+    with _progress("timing") as report:
+        samples, predict = folder / "samples.py", _predictor(description)
+        rows = list(times_of(chosen, label(device), samples, predict, report))
+    _show_times(label(device), rows, description, as_json, plot)
+
+
 # ---- devices
 
 
@@ -465,6 +523,109 @@ def _search(
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _predictor(device: DeviceDescription) -> Callable[[Program], float | None]:
+    """The cost model for a device; None for what it does not know."""
+    from relift.egraph.cost import estimate
+    from relift.semantics.errors import Unsupported
+
+    def predict(program: Program) -> float | None:
+        try:
+            return estimate(program, device).seconds
+        except Unsupported:
+            return None
+
+    return predict
+
+
+def _show_times(
+    device: str,
+    rows: Sequence[dict[str, Any]],
+    description: DeviceDescription,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Print a table of times, or JSON; exit status 1 when a result is wrong."""
+    from relift.compiler.benchmark_times import predictions, rank_correlation, share_of_roofline, speedup
+
+    correlation = rank_correlation(predictions(rows))
+    for row in rows:
+        if "seconds" in row:
+            row["roofline"] = share_of_roofline(row, description)
+            row["speedup"] = speedup(row)
+    if plot is not None:
+        _plot_times(device, rows, plot)
+    if as_json:
+        shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
+        _print_json({"device": device, "rank_correlation": correlation, "benchmarks": shown})
+    else:
+        _print_times(device, rows)
+        if correlation is not None:
+            print(f"rank correlation of predicted and measured times: {correlation:.2f}")
+    raise typer.Exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+_HIDDEN = {"parameters", "outputs", "log"}
+"""What a row of times carries for the runner only."""
+
+
+def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = (
+        "benchmark",
+        "variant",
+        "us",
+        "GFLOP/s",
+        "GB/s",
+        "% roof",
+        "predicted us",
+        "times as fast as",
+    )
+    table = Table(*columns, title=device)
+    for row in rows:
+        variant = ",".join(f"{k}={v}" for k, v in row["variant"].items())
+        if "seconds" not in row:
+            table.add_row(row["name"], variant, f"failed: {row.get('failed', 'wrong result')}")
+            continue
+        seconds, ratio = row["seconds"], row["speedup"]
+        against = "NumPy" if row.get("numpy_seconds") is not None else row["reference"]
+        table.add_row(
+            row["name"],
+            variant,
+            f"{seconds * 1e6:.1f}" if row["ok"] else f"WRONG by {row['error']:.1e}",
+            f"{row['flops'] / seconds * 1e-9:.0f}",
+            f"{row['moved'] / seconds * 1e-9:.0f}",
+            f"{row['roofline'] * 100:.0f}",
+            "-" if row["predicted"] is None else f"{row['predicted'] * 1e6:.1f}",
+            "-" if ratio is None else f"{ratio:.2f} {against}",
+        )
+    Console().print(table)
+
+
+def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
+    """Bars: the share of the roofline of each benchmark."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise Refusal("--plot needs matplotlib; pip install 'relift[plots]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    timed = [row for row in rows if "seconds" in row]
+    names = [
+        " ".join([row["name"], *(f"{k}={v}" for k, v in row["variant"].items())]) for row in timed
+    ]
+    figure, axes = pyplot.subplots(figsize=(8, 1 + 0.3 * len(timed)), layout="constrained")
+    axes.barh(names, [row["roofline"] * 100 for row in timed])
+    axes.invert_yaxis()
+    axes.axvline(100, color="black", linewidth=1)
+    axes.set_xlabel("per cent of the roofline")
+    axes.set_title(device)
+    figure.savefig(file)
+    pyplot.close(figure)
 
 
 def _compile(program: Program) -> Compiled:
