@@ -20,14 +20,11 @@ from relift.compiler.threads import describe, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
-    AtRuntime,
-    AtRuntimeUnsafe,
     BinarySearch,
     CircularBuffer,
     Concat,
     FilterSeq,
     Gather,
-    GatherIndices,
     Generate,
     InsertionSortSeq,
     Iterate,
@@ -87,9 +84,6 @@ NOT_COMPILED: dict[type[Pattern], str] = {
     InsertionSortSeq: "the interpreter runs it",
     LinearSearch: "fold with reduce_seq, and select in the function",
     BinarySearch: "the interpreter runs it",
-    AtRuntime: "cells are addressed by index functions only; see gather",
-    AtRuntimeUnsafe: "cells are addressed by index functions only; see gather",
-    GatherIndices: "cells are addressed by index functions only; see gather",
     ScatterIndices: "cells are addressed by index functions only; see scatter",
     PadEmpty: "write pad(left, right, 0, xs), which fixes the cells that pad_empty leaves open",
     CircularBuffer: "use map_seq_slide, or slide of an array in private memory",

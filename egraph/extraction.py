@@ -117,6 +117,14 @@ _VIEWS: tuple[type[Pattern], ...] = (
     patterns.AsScalar, patterns.Concat, patterns.Gather, patterns.Head, patterns.PadMirror,
     patterns.PadWrap, patterns.Tail,
 )  # fmt: skip
+_LOOKUPS: tuple[type[Pattern], ...] = (
+    patterns.AtRuntime, patterns.AtRuntimeUnsafe, patterns.GatherIndices,
+)  # fmt: skip
+"""What reads at indices that are data: those are laid out only, for a kernel looks them up in a buffer.
+
+A vector has no such reads: each lane would look up an index of its own.
+"""
+
 _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
@@ -202,6 +210,9 @@ class Extractor:
         elif pattern in _VIEWS:
             label = ("transpose",) if pattern is patterns.Transpose else ()
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
+        elif pattern in _LOOKUPS and state.place is not Place.LANE:
+            places = State(node.children[0], Want.LAYOUT, state.place)
+            yield self._option(node, (places, *below[1:]), _LAYOUT * 4)
         elif pattern is patterns.PadConstant:
             yield self._option(node, below, _LAYOUT)
             if computes:
@@ -244,6 +255,9 @@ class Extractor:
             yield self._option(node, value, 0.01)
         elif pattern in (patterns.At, patterns.Head):
             yield self._option(node, view, 0.5)
+        elif pattern in (patterns.AtRuntime, patterns.AtRuntimeUnsafe) and place is not Place.LANE:
+            places = State(node.children[0], Want.LAYOUT, place)
+            yield self._option(node, (places, *view[1:]), 1.0)
         elif node.head.kind in ("apply", "call", "combine", "tuple"):
             yield self._option(node, value, 1.0)
         elif pattern is patterns.Splat:

@@ -418,7 +418,7 @@ def check_free(
         if instances.largest(sizes) > largest:
             too_large += 1
             continue
-        late, difference = False, None
+        late, difference, data = False, None, dict[str, str]()
         for tables in all_tables(rule, sizes):
             late = time.monotonic() - start > budget and tried > 0
             if late:

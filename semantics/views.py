@@ -26,6 +26,7 @@ from typing import TypeAlias
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import (
     Index,
+    Loaded,
     clamp,
     divide,
     minimum,
@@ -40,9 +41,12 @@ from relift.semantics.patterns import (
     AsVector,
     AsVectorAligned,
     At,
+    AtRuntime,
+    AtRuntimeUnsafe,
     Concat,
     Drop,
     Gather,
+    GatherIndices,
     Generate,
     Head,
     Join,
@@ -83,7 +87,7 @@ from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
 Space: TypeAlias = Choice_of["global", "local", "private"]
 
 LAYOUT: tuple[type[Pattern], ...] = (
-    AsScalar, AsVector, AsVectorAligned, At, Concat, Drop, Gather, Head, Join, LiteralArray, PadClamp,
+    AsScalar, AsVector, AsVectorAligned, At, AtRuntime, AtRuntimeUnsafe, Concat, Drop, Gather, GatherIndices, Head, Join, LiteralArray, PadClamp,
     PadConstant, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
     Unzip, Zip,
 )  # fmt: skip
@@ -298,6 +302,16 @@ def view(t: Term, environment: Environment, produced: Producer = no_producer) ->
                 n + second.length,
                 lambda i: guarded(Condition(i, n), first.at(i), second.at(i - n)),
             )
+        case AtRuntimeUnsafe(index, xs):
+            data = array(sub(xs))
+            return data.at(loaded(sub(index), t, data.length))
+        case AtRuntime(index, default, xs):
+            data, found = array(sub(xs)), sub(index)
+            inside = data.at(loaded(found, t, data.length))
+            return guarded(Condition(loaded(found, t), data.length), inside, sub(default))
+        case GatherIndices(ids, xs):
+            data, places = array(sub(xs)), array(sub(ids))
+            return ArrayView(places.length, lambda i: data.at(loaded(places.at(i), t, data.length)))
         case LiteralArray(row):
             constants = [sub(Literal(value, row.type)) for value in row.values]
             return ArrayView(Size.of(len(constants)), lambda i: _chosen(i, constants))
@@ -315,6 +329,27 @@ def view(t: Term, environment: Environment, produced: Producer = no_producer) ->
             return _layout(t, array(sub(getattr(t, place))))
         case _:
             return produced(t, environment)
+
+
+def loaded(v: View, t: Pattern, extent: Size | None = None) -> Index:
+    """The number that a view shows, as an index; below `extent` where that is given.
+
+    Raises `Unsupported` when it is no index already, in no variable, and in no global buffer.
+    """
+    match v:
+        case Value(index=Size() as i):
+            return i
+        case Value(text, index=None) if text.isdigit():
+            return Size.of(int(text))
+        case Value(text, _, None, None) if text.isidentifier():
+            return Size.atom(Loaded(text, None, extent))
+        case Cell(Memory(name, _, _, "global"), offset):
+            return Size.atom(Loaded(name, offset, extent))
+        case _:
+            raise Unsupported(
+                f"{t.name}: its indices are read from an input or from a buffer between two kernels; "
+                "put to_global around what computes them"
+            )
 
 
 def _layout(t: Pattern, data: ArrayView) -> View:

@@ -41,6 +41,8 @@ from relift.semantics.types import f32, i32
 from relift.semantics.written import reverse, shift
 
 # mypy: disable-error-code="misc,no-untyped-def,valid-type"
+# pyright: reportGeneralTypeIssues=false
+# (f32[6] in an annotation is a type of the object language)
 
 
 @rule()
