@@ -397,6 +397,15 @@ def _inner(atom: Atom) -> tuple[Index, ...]:
             return ()
 
 
+def variables_of(e: Index) -> frozenset[Variable | Loaded]:
+    """The variables and data anywhere in e: what is a number only when the kernel runs.
+
+    >>> variables_of(divide(variable("i", 8), 3) + 1)
+    frozenset({Variable(name='i', extent=8)})
+    """
+    return frozenset(atom for atom in atoms_within(e) if isinstance(atom, Variable | Loaded))
+
+
 def depends_on(e: Index, v: Index) -> bool:
     """Whether the variable v occurs anywhere in e; a constant v never does."""
     return any(atom in v.atoms() for atom in atoms_within(e))

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
-from relift.semantics.language import concat, generate, join, make_array, map, repeat, slide, transpose
+from relift.semantics.language import (
+    concat,
+    generate,
+    join,
+    make_array,
+    map,
+    repeat,
+    slide,
+    transpose,
+)
 from relift.semantics.signatures import Fun
 from relift.semantics.types import tup
 
 
-@rule(source="LIFT removeEmptyMap, dropId; RISE mapIdentity, mapIdentityAfter, eliminate-map-identity")
+@rule(
+    source="LIFT removeEmptyMap, dropId; RISE mapIdentity, mapIdentityAfter, eliminate-map-identity"
+)
 def map_identity(xs: A[n]):
     """A map of the identity changes nothing."""
     return map(lambda x: x, xs), xs
@@ -96,7 +107,7 @@ def generate_constant(x: A):
     return generate(n, lambda i: x), repeat(n, x)
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of a value array")
+@rule(source="LIFT, CGO'17, views: access through a value array")
 def index_of_repeat(x: A):
     """Each copy is the element."""
     return repeat(m + 1 + r, x)[m], x

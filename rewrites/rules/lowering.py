@@ -111,7 +111,9 @@ def reduce_to_seq_unroll(op: Op[A], z: A, xs: A[n]):
     return reduce(op, z, xs), reduce_seq_unroll(lambda acc, x: op(acc, x), z, xs)
 
 
-@rule(lowering=True, source="LIFT reduceSeqUnroll; RISE reduceSeqUnroll, unroll, ocl.reduceSeqUnroll")
+@rule(
+    lowering=True, source="LIFT reduceSeqUnroll; RISE reduceSeqUnroll, unroll, ocl.reduceSeqUnroll"
+)
 def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
     """The loop of a reduction is written out."""
     return reduce_seq(f, z, xs), reduce_seq_unroll(f, z, xs)

@@ -102,7 +102,7 @@ def slide_rows_and_columns(xss: A[size + k * step, size + q * step]):
 # ---- separable stencils
 
 
-@rule(where=MONOID, source="RISE separateSumHV in a stencil; HARRIS corner detection, SCOPES'22")
+@rule(where=MONOID, source="RISE separateSumHV, in the stencil of its binomial filter")
 def separable_sum(op: Op[A], z: A, xss: A[size + k, size + q]):
     """A sum over square windows is one over rows of windows, then one over columns."""
     rows = map(lambda xs: map(reduce(op, z), slide(size, 1, xs)), xss)

@@ -154,7 +154,7 @@ def register_blocking_reduce(f: Fun[D, A, B, D], z: D, xss: A[k * m, r], yss: B[
 
 @rule(source=_TILES + "; LIFT tileSlide2D, with its missing guard")
 def slide_tiling_2d(
-    xss: A[size + k * step + q * (k + 1) * step, size + k * step + r * (k + 1) * step]
+    xss: A[size + k * step + q * (k + 1) * step, size + k * step + r * (k + 1) * step],
 ):
     """The windows of an image are those of overlapping tiles."""
     grown, tile_step = size + k * step, (k + 1) * step
@@ -227,12 +227,14 @@ def stencil_tiling_3d(
         map_nd(3, f, slide_nd(window, one, xsss)),
         untile(
             3,
-            map_nd(3, lambda t: map_nd(3, f, slide_nd(window, one, t)), slide_nd(grown, tiles, xsss)),
+            map_nd(
+                3, lambda t: map_nd(3, f, slide_nd(window, one, t)), slide_nd(grown, tiles, xsss)
+            ),
         ),
     )
 
 
-@rule(source="LIFT, TestStencilsTACO; SCOPES'22: two stencils in one pass over a tile")
+@rule(source="LIFT stencils, CGO'18: overlapped tiles of two stencils in a row")
 def stencil_chain_tiling(
     f: Fun[B[size], C], g: Fun[A[size], B], xs: A[size + size + k + q * (k + 2)]
 ):

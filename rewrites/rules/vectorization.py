@@ -262,7 +262,7 @@ def take_as_scalar(vs: vec(A, w)[m + r]):
     return take(m * w, as_scalar(vs)), as_scalar(take(m, vs))
 
 
-@rule(source="TensorRight's concat of reshaped arrays, for vectors")
+@rule(source="RISE concat, asVector")
 def as_vector_concat(xs: A[n * w], ys: A[m * w]):
     """Vectors do not cross from one array to the next if they fit."""
     return as_vector(w, concat(xs, ys)), concat(as_vector(w, xs), as_vector(w, ys))
