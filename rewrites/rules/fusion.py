@@ -85,13 +85,13 @@ def reduce_banana_split(f: Fun[B, A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]):
     )
 
 
-@rule(source="RISE, map fusion into generate; TensorRight's map of iota")
+@rule(source="RISE map fusion, into generate")
 def map_generate(g: Fun[A, B], f: Fun[i32, A]):
     """A map over a generated array generates the results."""
     return map(g, generate(n, f)), generate(n, lambda i: g(f(i)))
 
 
-@rule(source="LIFT ArrayFromValue; TensorRight's map of broadcast")
+@rule(source="LIFT ArrayFromValue under a map")
 def map_repeat(f: Fun[A, B], x: A):
     """A map over copies of one element copies its result."""
     return map(f, repeat(m, x)), repeat(m, f(x))
