@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relift.compiler.cells import Addressing
 from relift.compiler.emitter import Emitter, c_name, words
@@ -13,6 +14,7 @@ from relift.compiler.kernel import Compiled
 from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
+from relift.compiler.steps import written_out
 from relift.compiler.threads import Threads, number, threads_of
 from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
@@ -53,6 +55,7 @@ def compile_program(program: Program, *, contract: bool = True) -> Compiled:
     }
     <BLANKLINE>
     """
+    program = replace(program, body=written_out(program.body))
     check_sizes(program)
     stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
     functions = Functions()

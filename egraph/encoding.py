@@ -160,11 +160,11 @@ def arity_of(terms: Iterable[Term]) -> int:
 
 
 NOT_SEARCHED: frozenset[str] = frozenset((
-    "unzip", "partial_reduce", "iterate", "let", "scan_seq", "reduce_while", "filter_seq",
+    "unzip", "partial_reduce", "iterate", "iterate_sizes", "let", "scan_seq", "reduce_while", "filter_seq",
     "insertion_sort_seq", "linear_search", "binary_search", "at_runtime", "at_runtime_unsafe",
     "gather_indices", "scatter_indices", "scatter", "map_seq_unroll", "map_warp", "map_lane",
     "map_stream", "iterate_stream", "reduce_seq_unroll", "map_seq_slide", "circular_buffer",
-    "rotate_values", "as_vector_aligned",
+    "rotate_values", "as_vector_aligned", "pad_empty",
 ))  # fmt: skip
 """Patterns that the e-graph holds and rules may rewrite, but that no search result can contain yet."""
 
@@ -451,6 +451,7 @@ FACTS = """\
 (function rep (E) Q :merge old)
 (relation associative (O))
 (relation commutative (O))
+(relation idempotent (O))
 (relation neutral (O E))
 (relation exact (T))
 (relation tile (i64))
@@ -640,6 +641,8 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
             text.append(f"(associative {operator})\n")
         if law.commutative:
             text.append(f"(commutative {operator})\n")
+        if law.idempotent:
+            text.append(f"(idempotent {operator})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:
@@ -665,6 +668,6 @@ def law_premises(
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """
     premise = f"({law} {operator} {element})" if element else f"({law} {operator})"
-    if policy == "exact" and law != "commutative":
+    if policy == "exact" and law not in ("commutative", "idempotent"):
         return [premise, *(f"(exact {t})" for t in types)]
     return [premise]

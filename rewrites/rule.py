@@ -24,10 +24,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from relift.semantics.errors import IllTyped, ReliftError, callers_line
+from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.printer import show
-from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKind
-from relift.semantics.sizes import Size
+from relift.semantics.signatures import (
+    FunctionKind,
+    IndexKind,
+    Kind,
+    NatKind,
+    OperatorKind,
+)
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
@@ -42,9 +48,10 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import as_term, scope
 from relift.semantics.types import TypeVariable, type_names, type_sizes
-from relift.semantics.written import Written
+from relift.semantics.written import Written, index_metavariable
 
-Law: TypeAlias = Literal["associative", "commutative", "neutral"]
+Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
+IndexLaw: TypeAlias = Literal["bijective", "inverse"]
 Direction: TypeAlias = Literal["forward", "backward"]
 
 
@@ -60,14 +67,30 @@ def naturals(names: str) -> tuple[Size, ...]:
 
 @dataclass(frozen=True)
 class Condition:
-    """A law that an operator metavariable must obey; `neutral` also names its neutral element."""
+    """A law that an operator metavariable must obey.
+
+    `neutral` also names its neutral element, `distributive` the operator that it distributes over.
+    """
 
     law: Law
     operator: str
     element: str | None = None
+    over: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.law}({self.operator}{', ' + self.element if self.element else ''})"
+        return f"{self.law}({', '.join(filter(None, (self.operator, self.element, self.over)))})"
+
+
+@dataclass(frozen=True)
+class IndexCondition:
+    """A law that an index metavariable must obey; `inverse` also names what undoes it."""
+
+    law: IndexLaw
+    function: str
+    inverse: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.law}({self.function}{', ' + self.inverse if self.inverse else ''})"
 
 
 def associative(operator: str) -> Condition:
@@ -83,6 +106,26 @@ def commutative(operator: str) -> Condition:
 def neutral(operator: str, element: str) -> Condition:
     """Combining with `element`, on either side, changes nothing."""
     return Condition("neutral", operator, element)
+
+
+def idempotent(operator: str) -> Condition:
+    """Combining a value with itself changes nothing."""
+    return Condition("idempotent", operator)
+
+
+def distributive(times: str, plus: str) -> Condition:
+    """`times` distributes over `plus`, on both sides: x(y + z) = xy + xz and (x + y)z = xz + yz."""
+    return Condition("distributive", times, over=plus)
+
+
+def bijective(function: str) -> IndexCondition:
+    """The index function is a permutation of the indices below its length."""
+    return IndexCondition("bijective", function)
+
+
+def inverse(function: str, other: str) -> IndexCondition:
+    """Each of two index functions undoes the other; both are permutations then."""
+    return IndexCondition("inverse", function, other)
 
 
 @dataclass(frozen=True)
@@ -117,7 +160,7 @@ class Rule:
     parameters: Mapping[str, Kind]
     left: Term
     right: Term
-    where: tuple[Condition, ...] = ()
+    where: tuple[Condition | IndexCondition, ...] = ()
     choose: tuple[Size, ...] = ()
     lowering: bool = False
     source: str = ""
@@ -139,10 +182,13 @@ class Rule:
     def sizes(self) -> tuple[str, ...]:
         """The size variables, sorted."""
         found = {n for t in self._all_types() for size in type_sizes(t) for n in size.names()}
+        for kind in self.parameters.values():
+            if isinstance(kind, IndexKind):
+                found |= kind.length.names()
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 found.update(n for size in named_sizes(t) for n in size.names())
-        return tuple(sorted(found))
+        return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
 
     @cached_property
     def positive(self) -> tuple[Size, ...]:
@@ -154,12 +200,18 @@ class Rule:
                     solved = {"?" + name: size for name, size in t.solved.items()}
                     for size in t.signature.positive:
                         found[size.substitute(solved)] = None
-        return tuple(size for size in found if not size.surely_at_least(1))
+        return tuple(size for size in found if not size.surely_at_least(1) and not is_bound(size))
 
     @property
     def needs_reassociation(self) -> bool:
         """Whether the two sides may differ in floating point: it regroups or reorders an operator."""
-        return bool(self.where)
+        return any(condition.law != "idempotent" for condition in self.laws())
+
+    def laws(self, operator: str | None = None) -> tuple[Condition, ...]:
+        """The laws that the rule needs of an operator metavariable, or of all of them."""
+        return tuple(
+            c for c in self.where if isinstance(c, Condition) and operator in (None, c.operator)
+        )
 
     def _all_types(self) -> list[Any]:
         found: list[Any] = []
@@ -169,17 +221,22 @@ class Rule:
                     found += [*arguments, result]
                 case OperatorKind(element):
                     found.append(element)
-                case NatKind():
+                case NatKind() | IndexKind():
                     pass
                 case _:
                     found.append(kind)
         return found
 
+    @property
+    def sign(self) -> str:
+        """What stands between the sides: an arrow where they may not be swapped."""
+        return "->" if self.lowering or self.refinement else "=="
+
     def equation(self, width: int = 100) -> str:
         """Both sides and the conditions, on as many lines as needed."""
         conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
-        sign = "->" if self.lowering or self.refinement else "=="
+        sign = self.sign
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
             return f"{left} {sign} {right}{conditions}"
         return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")
@@ -198,7 +255,7 @@ class RejectedRule:
 
 
 def rule(
-    where: Sequence[Condition] = (),
+    where: Sequence[Condition | IndexCondition] = (),
     *,
     choose: Sequence[Size] = (),
     lowering: bool = False,
@@ -212,7 +269,8 @@ def rule(
     """
 
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
-        place = callers_line()
+        code = function.__code__
+        place = f"{code.co_filename}:{code.co_firstlineno}"
         try:
             made = make_rule(function, where, choose, lowering, source, place)
             return replace(made, refinement=refinement, proof=proof)
@@ -224,7 +282,7 @@ def rule(
 
 def make_rule(
     function: Callable[..., Any],
-    where: Sequence[Condition] = (),
+    where: Sequence[Condition | IndexCondition] = (),
     choose: Sequence[Size] = (),
     lowering: bool = False,
     source: str = "",
@@ -243,6 +301,8 @@ def make_rule(
                 arguments.append(FunctionMetavariable(name, kind))
             case OperatorKind(element):
                 arguments.append(OperatorMetavariable(name, element))
+            case IndexKind(length):
+                arguments.append(index_metavariable(name, length))
             case _:
                 arguments.append(Metavariable(name, (), kind))
     with scope(list(parameters)):
@@ -271,7 +331,22 @@ def _require_closed(name: str, side: str, term: Term) -> None:
             raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")
 
 
-def _require_condition(name: str, condition: Condition, parameters: Mapping[str, Kind]) -> None:
+def _require_condition(
+    name: str, condition: Condition | IndexCondition, parameters: Mapping[str, Kind]
+) -> None:
+    if isinstance(condition, IndexCondition):
+        named = [condition.function, *([condition.inverse] if condition.inverse else [])]
+        for function in named:
+            if not isinstance(parameters.get(function), IndexKind):
+                raise IllTyped(
+                    f"{name}: the condition {condition} needs an index metavariable "
+                    f"{function}: Index[n]"
+                )
+        if len({parameters[function] for function in named}) > 1:
+            raise IllTyped(
+                f"{name}: the condition {condition} needs index metavariables of one length"
+            )
+        return
     operator = parameters.get(condition.operator)
     if not isinstance(operator, OperatorKind):
         raise IllTyped(
@@ -281,6 +356,13 @@ def _require_condition(name: str, condition: Condition, parameters: Mapping[str,
         raise IllTyped(
             f"{name}: the condition {condition} needs a metavariable "
             f"{condition.element}: {operator.element}"
+        )
+    if condition.over == condition.operator:
+        raise IllTyped(f"{name}: the condition {condition} needs two operators")
+    if condition.over is not None and parameters.get(condition.over) != operator:
+        raise IllTyped(
+            f"{name}: the condition {condition} needs an operator metavariable "
+            f"{condition.over}: {operator}"
         )
 
 

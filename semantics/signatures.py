@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, SizeLike
 from relift.semantics.types import (
     Array,
     Scalar,
@@ -38,10 +38,14 @@ class NatKind:
 
 @dataclass(frozen=True)
 class FunctionKind:
-    """A function of some arguments, each typed."""
+    """A function of some arguments, each typed; of a size first, where `binds` names one.
+
+    The size that it binds may be any: the function is traced once, and the pattern says what it is.
+    """
 
     arguments: tuple[Type, ...]
     result: Type
+    binds: str | None = None
 
     def __repr__(self) -> str:
         return f"Fun[{', '.join(map(str, (*self.arguments, self.result)))}]"
@@ -78,10 +82,10 @@ class NumbersKind:
         return f"numbers {self.element[self.length]}"
 
 
-WrittenKind: TypeAlias = IndexKind | NumbersKind
-"""What only a pattern can have: parameters that hold no term (see `written`)."""
+WrittenKind: TypeAlias = NumbersKind
+"""What only a pattern can have: constants that are written out."""
 
-Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | Type
+Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | IndexKind | Type
 """What a parameter of a pattern or of a rule can be; a type stands for data of that type."""
 
 Nat, Width, Dimension = NatKind("size"), NatKind("width"), NatKind("dimension")
@@ -101,7 +105,14 @@ class _Op:
         return OperatorKind(element)
 
 
-Fun, Op = _Fun(), _Op()
+class _Index:
+    """The notation `Index[n]`: a function from the indices below n to indices below n."""
+
+    def __getitem__(self, length: SizeLike) -> Any:
+        return IndexKind(Size.of(length))
+
+
+Fun, Op, Index = _Fun(), _Op(), _Index()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,11 @@ from relift.rewrites.rule import (
     RejectedRule,
     Rule,
     associative,
+    bijective,
     commutative,
+    distributive,
+    idempotent,
+    inverse,
     naturals,
     neutral,
     rule,
@@ -60,6 +64,7 @@ from relift.semantics.language import (
     hypot,
     insertion_sort_seq,
     iterate,
+    iterate_sizes,
     iterate_stream,
     join,
     let,
@@ -87,6 +92,7 @@ from relift.semantics.language import (
     not_equal,
     operator,
     pad,
+    pad_empty,
     partial_reduce,
     power,
     program,
@@ -130,7 +136,7 @@ from relift.semantics.multidimensional import (
     zip_nd,
 )
 from relift.semantics.printer import show
-from relift.semantics.signatures import Fun, Op
+from relift.semantics.signatures import Fun, Index, Op
 from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
 from relift.semantics.written import reorder_stride, reverse, shift
 
@@ -171,16 +177,17 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Fun", "IllTyped", "Op", "Program", "RejectedRule", "ReliftError", "Rule", "Undefined",
-    "Unsupported", "absolute", "add", "as_scalar", "as_vector", "as_vector_aligned", "associative",
-    "at_runtime", "at_runtime_unsafe", "binary_search", "boolean", "ceil", "check",
-    "circular_buffer", "clamp", "commutative", "compile", "concat", "cos", "devices", "drop",
-    "equal", "exp", "f32", "f64", "filter_seq", "floor", "fma", "gather", "gather_indices",
-    "generate", "head", "hypot", "i32", "i64", "insertion_sort_seq", "iterate", "iterate_stream",
-    "join", "let", "linear_search", "literal_array", "log", "make_array", "map", "map_fst",
-    "map_glb", "map_lane", "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll",
-    "map_snd", "map_stream", "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror",
-    "mul", "nat", "naturals", "neutral", "not_equal", "operator", "optimize", "pad", "pad_nd",
+    "Fun", "IllTyped", "Index", "Op", "Program", "RejectedRule", "ReliftError", "Rule",
+    "Undefined", "Unsupported", "absolute", "add", "as_scalar", "as_vector", "as_vector_aligned",
+    "associative", "at_runtime", "at_runtime_unsafe", "bijective", "binary_search", "boolean",
+    "ceil", "check", "circular_buffer", "clamp", "commutative", "compile", "concat", "cos",
+    "devices", "distributive", "drop", "equal", "exp", "f32", "f64", "filter_seq", "floor", "fma",
+    "gather", "gather_indices", "generate", "head", "hypot", "i32", "i64", "idempotent",
+    "insertion_sort_seq", "inverse", "iterate", "iterate_sizes", "iterate_stream", "join", "let",
+    "linear_search", "literal_array", "log", "make_array", "map", "map_fst", "map_glb",
+    "map_lane", "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll", "map_snd",
+    "map_stream", "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror", "mul", "nat",
+    "naturals", "neutral", "not_equal", "operator", "optimize", "pad", "pad_empty", "pad_nd",
     "partial_reduce", "power", "program", "reduce", "reduce_seq", "reduce_seq_unroll",
     "reduce_while", "reorder_stride", "repeat", "reverse", "rotate_values", "rsqrt", "rule",
     "scan_seq", "scatter", "scatter_indices", "select", "shift", "show", "sin", "slide",

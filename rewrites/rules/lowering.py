@@ -27,25 +27,25 @@ _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 @rule(lowering=True, source=_SOURCE)
 def map_to_seq(f: Fun[A, B], xs: A[n]):
     """One work-item computes the elements in a loop."""
-    return map(lambda x: f(x), xs), map_seq(lambda x: f(x), xs)
+    return map(f, xs), map_seq(f, xs)
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_glb(f: Fun[A, B], xs: A[n]):
     """Each work-item of dimension d computes one element."""
-    return map(lambda x: f(x), xs), map_glb(d)(lambda x: f(x), xs)
+    return map(f, xs), map_glb(d)(f, xs)
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_wrg(f: Fun[A, B], xs: A[n]):
     """Each work-group of dimension d computes one element."""
-    return map(lambda x: f(x), xs), map_wrg(d)(lambda x: f(x), xs)
+    return map(f, xs), map_wrg(d)(f, xs)
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_lcl(f: Fun[A, B], xs: A[n]):
     """Each work-item of a work-group, in dimension d, computes one element."""
-    return map(lambda x: f(x), xs), map_lcl(d)(lambda x: f(x), xs)
+    return map(f, xs), map_lcl(d)(f, xs)
 
 
 @rule(lowering=True, source=_SOURCE)
