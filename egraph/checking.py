@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from relift.egraph.search_tier import Bench, check_search
 from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
 from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.smt import check_index
 from relift.rewrites.verdicts import Status, TierName
 
-TIERS: tuple[TierName, ...] = ("1", "2", "3", "5")
-"""1 types, 2 random, 3 free symbols, 5 search; the proving tiers 4a and 4b do not exist yet."""
+TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "5")
+"""1 types, 2 random, 3 free symbols, 4a index functions, 5 search."""
 
 
 def check(
@@ -39,7 +40,7 @@ def check_all(
 ) -> Iterator[CheckReport]:
     """What the tiers say of each rule, one after the other; tier 5 shares one e-graph process."""
     with ExitStack() as stack:
-        extra: dict[TierName, Tier] = {}
+        extra: dict[TierName, Tier] = {"4a": check_index}
         if "5" in tiers:
             bench = stack.enter_context(Bench())
             extra["5"] = lambda rule: search_tier(rule, bench)

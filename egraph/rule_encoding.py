@@ -32,7 +32,7 @@ from relift.egraph.encoding import (
 )
 from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.rule import Direction, Rule, is_miller, named_sizes
-from relift.semantics.patterns import PadEmpty
+from relift.semantics.patterns import IterateSizes, PadEmpty
 from relift.semantics.signatures import FunctionKind, IndexKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -167,10 +167,11 @@ class _Encoder:
             raise NotSearchable("lowering: applied by context")
         if self.rule.refinement:
             raise NotSearchable("refinement: the e-graph only unites what is equal")
-        if any(
-            isinstance(t, PadEmpty) for side in (self.left, self.right) for t, _ in subterms(side)
-        ):
-            raise NotSearchable("the e-graph would share cells that pad_empty leaves open")
+        for t in (t for side in (self.left, self.right) for t, _ in subterms(side)):
+            if isinstance(t, PadEmpty):
+                raise NotSearchable("the e-graph would share cells that pad_empty leaves open")
+            if isinstance(t, IterateSizes):
+                raise NotSearchable("the e-graph has no function that is typed at every size")
         for name, kind in self.rule.parameters.items():
             if isinstance(kind, IndexKind):
                 raise NotSearchable(

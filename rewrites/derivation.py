@@ -122,7 +122,7 @@ def confirm(
             return None
         try:
             small = derivation.origin.at(sizes)
-            terms = list(_again(derivation, small, rules, choices))
+            terms = [small.body, *(t for t, _ in _again(derivation, small, rules, choices))]
         except ReliftError:
             continue
         _compare(terms, small)
@@ -173,13 +173,12 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 def _again(
     derivation: Derivation, small: Program, rules: Mapping[str, Rule], choices: Mapping[int, int]
-) -> Iterator[Term]:
-    """The terms of the derivation at other sizes; each step is matched anew."""
+) -> Iterator[tuple[Term, Step]]:
+    """Each step of the derivation at other sizes, matched anew, with the term that it gives."""
     t = small.body
-    yield t
     for step in derivation.steps:
         chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
-        t, _ = apply_rule(
+        t, filling = apply_rule(
             rules[step.rule],
             t,
             step.position,
@@ -187,7 +186,24 @@ def _again(
             choices=chosen,
             policy=derivation.policy,
         )
-        yield t
+        yield t, Step(step.rule, step.direction, step.position, filling, chosen)
+
+
+def redo(
+    derivation: Derivation,
+    rules: Mapping[str, Rule],
+    sizes: Mapping[str, int],
+    choices: Mapping[int, int],
+) -> Derivation:
+    """The derivation at other sizes, with `choices` saying what replaces each number chosen along the way.
+
+    Raises `ReliftError` when the program, or a step, does not allow these sizes.
+    """
+    program = derivation.origin.at(sizes)
+    again = list(_again(derivation, program, rules, choices))
+    result = again[-1][0] if again else program.body
+    steps = tuple(step for _, step in again)
+    return Derivation(derivation.origin, sizes, steps, result, derivation.policy)
 
 
 def _compare(terms: Sequence[Term], program: Program) -> None:

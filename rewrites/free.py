@@ -31,16 +31,7 @@ from relift.rewrites.index_tables import Table, all_tables, looked_up
 from relift.rewrites.instances import Instances, compare, counterexample, show_value
 from relift.rewrites.models import confirm_difference
 from relift.rewrites.rule import (
-    Condition,
-    IndexCondition,
     Rule,
-    associative,
-    bijective,
-    commutative,
-    distributive,
-    idempotent,
-    inverse,
-    neutral,
 )
 from relift.rewrites.verdicts import Counterexample, Status, TierResult
 from relift.semantics.errors import Unsupported
@@ -418,7 +409,7 @@ def check_free(
         if instances.largest(sizes) > largest:
             too_large += 1
             continue
-        late, difference = False, None
+        late, difference, data = False, None, dict[str, str]()
         for tables in all_tables(rule, sizes):
             late = time.monotonic() - start > budget and tried > 0
             if late:
@@ -489,51 +480,3 @@ def interpreted(rule: Rule) -> list[str]:
                 case _:
                     pass
     return sorted(found)
-
-
-def missing_guard(rule: Rule, *, bound: int = 3, budget: float = 5.0) -> str | None:
-    """The fewest laws whose addition makes a refuted rule pass, as a sentence; None when no laws do.
-
-    The laws are those of the menu (of operators, then of index functions) that the rule does not state yet.
-    """
-    menu: list[tuple[Condition | IndexCondition, str]] = []
-    for name, kind in rule.parameters.items():
-        if isinstance(kind, OperatorKind):
-            menu.append((associative(name), f"{name} is associative"))
-            menu.append((commutative(name), f"{name} is commutative"))
-            menu += [
-                (neutral(name, z), f"{z} is neutral for {name}")
-                for z, of in rule.parameters.items()
-                if of == kind.element
-            ]
-    for name, kind in rule.parameters.items():
-        if isinstance(kind, OperatorKind):
-            menu.append((idempotent(name), f"{name} is idempotent"))
-            menu += [
-                (distributive(name, plus), f"{name} distributes over {plus}")
-                for plus, of in rule.parameters.items()
-                if of == kind and plus != name
-            ]
-        if isinstance(kind, IndexKind):
-            menu.append((bijective(name), f"{name} is a permutation"))
-            menu += [
-                (
-                    inverse(name, q),
-                    f"{name} and {q} are inverse" if name != q else f"{name} is its own inverse",
-                )
-                for q, of in rule.parameters.items()
-                if of == kind and q >= name
-            ]
-    menu = [(condition, text) for condition, text in menu if condition not in rule.where]
-    end = time.monotonic() + budget
-    for count in range(1, len(menu) + 1):
-        for added in itertools.combinations(menu, count):
-            left = end - time.monotonic()
-            if left <= 0:
-                return None
-            where = (*rule.where, *(condition for condition, _ in added))
-            found = check_free(replace(rule, where=where), bound=bound, budget=left)
-            if found.status == "ok":
-                laws = " and ".join(text for _, text in added)
-                return f"holds if {laws} ({found.detail})"
-    return None

@@ -56,7 +56,7 @@ class Instances:
         }
         written |= {k.length for k in rule.parameters.values() if isinstance(k, IndexKind)}
         written |= {n for t in terms for n in (*type_sizes(t.type), *named_sizes(t))}
-        self._natural = [n for n in written if not n.surely_at_least(0) and not is_bound(n)]
+        self.naturals = [n for n in written if not n.surely_at_least(0) and not is_bound(n)]
         self._cells = [n for n in {cells(t.type) for t in terms} if not is_bound(n)]
         self._result_cells = cells(rule.left.type)
 
@@ -76,7 +76,7 @@ class Instances:
     def admissible(self, sizes: Mapping[str, int]) -> bool:
         """Whether the sizes make both sides defined: nothing negative, nothing 0 that must not be."""
         return all(n.evaluate(sizes) >= 1 for n in self.rule.positive) and all(
-            n.evaluate(sizes) >= 0 for n in self._natural
+            n.evaluate(sizes) >= 0 for n in self.naturals
         )
 
     def largest(self, sizes: Mapping[str, int]) -> int:

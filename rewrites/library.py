@@ -20,13 +20,15 @@ from relift.rewrites.rules import (
     split_join,
     stencil,
     take_drop,
+    tiling,
     transposition,
     vectorization,
 )
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter, reduction, scans, iteration, stencil, vectorization, lowering,
+    padding, gather_scatter, reduction, scans, iteration, tiling,
+    stencil, vectorization, lowering,
 )  # fmt: skip
 
 

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.instantiation import Filling
 from relift.semantics.printer import show
 from relift.semantics.signatures import (
     FunctionKind,
@@ -32,11 +34,13 @@ from relift.semantics.signatures import (
     Kind,
     NatKind,
     OperatorKind,
+    Unproved,
 )
 from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
+    Lambda,
     Metavariable,
     Operator,
     OperatorMetavariable,
@@ -47,7 +51,15 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.tracing import as_term, scope
-from relift.semantics.types import TypeVariable, type_names, type_sizes
+from relift.semantics.types import (
+    Array,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    type_names,
+    type_sizes,
+)
 from relift.semantics.written import Written, index_metavariable
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
@@ -190,9 +202,14 @@ class Rule:
                 found.update(n for size in named_sizes(t) for n in size.names())
         return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
 
-    @cached_property
+    @property
     def positive(self) -> tuple[Size, ...]:
         """Sizes that must be at least 1 for both sides to be defined, and are not always."""
+        return tuple(size for size in self.divisors if not size.surely_at_least(1))
+
+    @cached_property
+    def divisors(self) -> tuple[Size, ...]:
+        """Sizes that must be at least 1 for both sides to be defined: chunk lengths, steps, widths."""
         found: dict[Size, None] = {}
         for side in (self.left, self.right):
             for t, _ in subterms(side):
@@ -200,7 +217,7 @@ class Rule:
                     solved = {"?" + name: size for name, size in t.solved.items()}
                     for size in t.signature.positive:
                         found[size.substitute(solved)] = None
-        return tuple(size for size in found if not size.surely_at_least(1) and not is_bound(size))
+        return tuple(size for size in found if not is_bound(size))
 
     @property
     def needs_reassociation(self) -> bool:
@@ -247,11 +264,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class RejectedRule:
-    """A rule whose sides do not even type-check; kept so that a check can say so."""
+    """A rule whose sides do not even type-check; kept so that a check can say so, and what would mend it.
+
+    `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.
+    """
 
     name: str
     error: ReliftError
     place: str | None = None
+    again: Callable[[Mapping[str, Size]], Rule] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 def rule(
@@ -271,13 +294,93 @@ def rule(
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
         code = function.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
+
+        def made(written: Callable[..., Any]) -> Rule:
+            found = make_rule(written, where, choose, lowering, source, place)
+            return replace(found, refinement=refinement, proof=proof)
+
         try:
-            made = make_rule(function, where, choose, lowering, source, place)
-            return replace(made, refinement=refinement, proof=proof)
+            return made(function)
         except ReliftError as error:
-            return RejectedRule(function.__name__, error, place)
+            return RejectedRule(
+                function.__name__, error, place, lambda sizes: made(at_other_sizes(function, sizes))
+            )
 
     return decorate
+
+
+def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> Callable[..., Any]:
+    """The same Python function, where the sizes that its file names stand for others."""
+
+    def changed(value: Any) -> Any:
+        return value.substitute(sizes) if isinstance(value, Size) else value
+
+    names = {name: changed(value) for name, value in function.__globals__.items()}
+    other = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    other.__annotations__ = {
+        name: of if isinstance(of, str) else _kind_at(of, Filling(sizes=sizes))
+        for name, of in function.__annotations__.items()
+    }
+    other.__doc__ = function.__doc__
+    return other
+
+
+def _kind_at(kind: Any, filling: Filling) -> Any:
+    """The kind of a metavariable, at other sizes and types."""
+    match kind:
+        case FunctionKind(arguments, result):
+            return FunctionKind(tuple(map(filling.type, arguments)), filling.type(result))
+        case OperatorKind(element):
+            return OperatorKind(filling.type(element))
+        case IndexKind(length):
+            return IndexKind(length.substitute(filling.sizes))
+        case NatKind():
+            return kind
+        case _:
+            return filling.type(kind)
+
+
+def specialised(
+    rule: Rule, sizes: Mapping[str, Size], types: Mapping[str, Type] | None = None
+) -> Rule:
+    """The rule with other sizes and types in place of its own; raises `IllTyped`.
+
+    >>> from relift.rewrites.library import RULES
+    >>> print(specialised(RULES["join_split"], {"m": Size.of(4)}))
+    join_split: join(split(4, xs)) == xs
+    """
+    filling = Filling(types or {}, sizes)
+    left, right = filling.term(rule.left), filling.term(rule.right)
+    _require_one_type(rule.name, left, right)
+    return replace(
+        rule,
+        parameters={name: _kind_at(kind, filling) for name, kind in rule.parameters.items()},
+        left=left,
+        right=right,
+        choose=tuple(size.substitute(sizes) for size in rule.choose),
+    )
+
+
+def without_argument(rule: Rule, name: str, index: int) -> Rule:
+    """The rule where a function metavariable does not use one of its arguments.
+
+    >>> from relift.rewrites.library import RULES
+    >>> print(show(without_argument(RULES["map_interchange"], "h", 0).right))
+    transpose(map(lambda y: map(lambda x: h(y), xs), ys))
+    """
+    kind = rule.parameters[name]
+    assert isinstance(kind, FunctionKind), f"cannot happen: {name} is no function"
+    rest = (*kind.arguments[:index], *kind.arguments[index + 1 :])
+    names = [Var(f"a{i}", t) for i, t in enumerate(kind.arguments)]
+    used = (*names[:index], *names[index + 1 :])
+    body = Metavariable(name, used, kind.result)
+    filling = Filling(functions={name: Lambda(tuple(names), body)})
+    parameters = {**rule.parameters, name: FunctionKind(rest, kind.result) if rest else kind.result}
+    return replace(
+        rule, parameters=parameters, left=filling.term(rule.left), right=filling.term(rule.right)
+    )
 
 
 def make_rule(
@@ -312,10 +415,7 @@ def make_rule(
         left, right = as_term(sides[0]), as_term(sides[1])
     for side, term in (("left", left), ("right", right)):
         _require_closed(function.__name__, side, term)
-    if left.type != right.type:
-        raise IllTyped(
-            f"{function.__name__}: the left side has type {left.type}, the right side {right.type}"
-        )
+    _require_one_type(function.__name__, left, right)
     for condition in where:
         _require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
@@ -323,6 +423,29 @@ def make_rule(
         function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
         doc, place,
     )  # fmt: skip
+
+
+def _require_one_type(name: str, left: Term, right: Term) -> None:
+    if left.type == right.type:
+        return
+    message = f"{name}: the left side has type {left.type}, the right side {right.type}"
+    for n, m in _size_pairs(left.type, right.type) or ():
+        if n != m:
+            raise Unproved(message, "equals", n, m)
+    raise IllTyped(message)
+
+
+def _size_pairs(left: Type, right: Type) -> list[tuple[Size, Size]] | None:
+    """The sizes of two types place by place; None when the types differ in more than sizes."""
+    match left, right:
+        case (Array(of, n), Array(other, m)) | (Vector(of, n), Vector(other, m)):
+            inner = _size_pairs(of, other)
+            return None if inner is None else [(n, m), *inner]
+        case Tuple(parts), Tuple(others) if len(parts) == len(others):
+            pairs = [_size_pairs(p, q) for p, q in zip(parts, others, strict=True)]
+            return None if None in pairs else [pair for found in pairs for pair in found or ()]
+        case _:
+            return [] if left == right else None
 
 
 def _require_closed(name: str, side: str, term: Term) -> None:

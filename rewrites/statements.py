@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from relift.rewrites.rule import Condition, FunctionMetavariable, Rule
+from relift.rewrites.rule import Condition, FunctionMetavariable, IndexCondition, Rule
 from relift.semantics import indices
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, operator_lambda
@@ -46,7 +46,7 @@ from relift.semantics.signatures import (
     OperatorKind,
     WrittenKind,
 )
-from relift.semantics.sizes import Name, Size
+from relift.semantics.sizes import Atom, Name, Power, Size
 from relift.semantics.terms import (
     Apply,
     BinaryOperator,
@@ -85,11 +85,13 @@ from relift.semantics.types import (
 from relift.semantics.written import (
     IndexExpression,
     IndexFunction,
+    IndexMetavariable,
     IndexOperation,
     Numbers,
     SizeIndex,
     TheIndex,
     Written,
+    index_metavariable,
 )
 
 LIBRARY = Path(__file__).resolve().parent.parent / "rocq"
@@ -169,8 +171,15 @@ class Names:
 
 
 @dataclass(frozen=True)
-class AnyWritten:
-    """Any index function, or any row of numbers: what a congruence lemma quantifies over."""
+class AnyNumbers:
+    """Any row of numbers: what a congruence lemma quantifies over."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class AnyFunction:
+    """Any function that is given a size first."""
 
     name: str
 
@@ -179,12 +188,14 @@ class AnyWritten:
 class _Statement:
     """What a statement needs to bind, found while its sides are written.
 
-    `given`: things without a definition here, each with its kind; `differences`: sizes written with a minus.
+    `given`: things without a definition here, each with its kind; `floats`: their types; `unspecified`: the
+    relations of types with open cells; `differences`: sizes written with a minus.
     """
 
     names: Names = field(default_factory=Names)
     given: dict[str, Kind] = field(default_factory=dict)
     floats: dict[str, None] = field(default_factory=dict)
+    unspecified: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
@@ -200,7 +211,7 @@ class _Statement:
             terms = [
                 " * ".join(
                     [str(abs(c))] * (abs(c) != 1 or not monomial)
-                    + [self.names.of("size", str(a)) for a, power in monomial for _ in range(power)]
+                    + [self.atom(a) for a, power in monomial for _ in range(power)]
                 )
                 for monomial, c in n.ordered()
                 if c * sign > 0
@@ -209,6 +220,11 @@ class _Statement:
             return f"({text})" if len(terms) > 1 or " " in text else text
 
         return total(1) or "0", total(-1)
+
+    def atom(self, a: Atom) -> str:
+        if isinstance(a, Power):
+            return f"{self.size(a.base)} ^ {self.size(a.exponent)}"
+        return self.names.of("size", str(a))
 
     def type(self, t: Type) -> str:
         match t:
@@ -239,8 +255,8 @@ class _Statement:
 
     def kind_type(self, kind: Kind | WrittenKind) -> str:
         match kind:
-            case FunctionKind(arguments, result):
-                return " -> ".join(map(self.type, (*arguments, result)))
+            case FunctionKind(arguments, result, binds):
+                return " -> ".join([*["nat"] * (binds is not None), *map(self.type, (*arguments, result))])
             case OperatorKind(element):
                 return " -> ".join([self.type(element)] * 3)
             case IndexKind():
@@ -254,8 +270,11 @@ class _Statement:
 
     def kind_relation(self, kind: Kind | WrittenKind) -> str:
         match kind:
-            case FunctionKind(arguments, result):
-                return self._function_relation(arguments, result)
+            case FunctionKind(arguments, result, binds):
+                related = self._function_relation(arguments, result)
+                if binds is None:
+                    return related
+                return f"(Rsize (fun {self.names.of('size', binds)} => {related}))"
             case OperatorKind(element):
                 return self._function_relation((element, element), element)
             case IndexKind(length):
@@ -353,30 +372,47 @@ class _Side:
             case BinaryOperator():
                 return self.function(operator_lambda(operator, element))
 
-    def function(self, f: Lambda) -> str:
-        """A lambda; `fun x => g x` is g."""
+    def function(self, f: Lambda, size: str | None = None) -> str:
+        """A lambda, which is given `size` first where its pattern binds one; `fun x => g x` is g."""
         match f.body:
             case Metavariable(name, arguments) if arguments == f.parameters:
-                return self.metavariable(name)
+                text = self.metavariable(name)
             case Combine(operator, left, right) if (left, right) == f.parameters:
-                return self.operator(operator, left.type)
-            case _:
-                binders = " ".join(f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters)
-                return f"(fun {binders} => {self.term(f.body)})"
+                text = self.operator(operator, left.type)
+            case body:
+                binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
+                text = f"(fun {' '.join(binders)} => {self.term(body)})"
+        return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
     def pattern(self, t: Pattern) -> str:
         """The pattern's own template, over its parameters and the sizes that typing solved."""
         values = {name: self.statement.size(n) for name, n in t.solved.items()}
+        if "{unspecified}" in t.rocq:
+            assert isinstance(t.type, Array), "cannot happen: unspecified cells are of an array"
+            values["unspecified"] = self.unspecified(t.type.element)
         for name in t.signature.parameters:
-            values[name] = self.parameter(t, getattr(t, name))
+            values[name] = self.parameter(t, name, getattr(t, name))
         return f"({t.rocq.format(**values)})"
 
-    def parameter(self, t: Pattern, value: Any) -> str:
+    def unspecified(self, t: Type) -> str:
+        """A value of which nothing is known; see `refines` in `Laws.v`."""
+        match t:
+            case Array(element, _) | Vector(element, _):
+                return f"(repeat {self.unspecified(element)})"
+            case Tuple(parts):
+                return _nested("({}, {})", map(self.unspecified, parts))
+            case Scalar() if not t.is_float:
+                raise Unsupported(f"an unspecified {t} has no denotation in Rocq", place="")
+            case _:
+                self.statement.unspecified[self.statement.relation(t)] = None
+                return self.given(f"unspecified_{t}", t)
+
+    def parameter(self, t: Pattern, place: str, value: Any) -> str:
         match value:
             case Size():
                 return self.statement.size(value)
             case Lambda():
-                return self.function(value)
+                return self.function(value, t.bound_size(place))
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self.operator(value, operand_type(t))
             case IndexFunction(body):
@@ -384,7 +420,7 @@ class _Side:
             case Numbers(numbers, of):
                 first, *rest = [self.literal(v, of) for v in numbers or (0,)]
                 return f"(row {first} ({' :: '.join([*rest, 'nil'])})%list)"
-            case AnyWritten(name):
+            case AnyNumbers(name) | AnyFunction(name):
                 return self.metavariable(name)
             case Written():
                 raise Unsupported(f"{value!r} has no denotation in Rocq yet", place="")
@@ -393,6 +429,9 @@ class _Side:
 
     def index_function(self, body: IndexExpression, length: Size) -> str:
         """Over nat where nothing turns negative, else over Z and back."""
+        alone = IndexFunction(body).metavariable
+        if alone is not None:
+            return self.metavariable(alone.name)
         bound = f"v_{self.statement.names.of('index', 'i')}"
         i = indices.variable("an index", length)
         if _never_negative(body, i):
@@ -413,18 +452,25 @@ class _Side:
             case IndexOperation(symbol, left, right):
                 x, y = self._index(left, i, size), self._index(right, i, size)
                 return f"({x} {({'//': '/', '%': 'mod'}).get(symbol, symbol)} {y})"
+            case IndexMetavariable(name, _, argument):
+                return f"({self.metavariable(name)} {self._index(argument, i, size)})"
 
 
 def _never_negative(e: IndexExpression, i: indices.Index) -> bool:
     """Whether nothing that the expression computes is negative, as far as ranges tell."""
     match e:
+        case IndexMetavariable(_, _, argument):
+            return _never_negative(argument, i)
         case TheIndex() | SizeIndex():
             value = IndexFunction(e).of(i)
             return indices.surely_at_most(Size.of(0), value)
         case IndexOperation(symbol, left, right):
-            inner = _never_negative(left, i) and _never_negative(right, i)
-            value = IndexFunction(e).of(i) if inner and symbol == "-" else Size.of(0)
-            return inner and indices.surely_at_most(Size.of(0), value)
+            if not (_never_negative(left, i) and _never_negative(right, i)):
+                return False
+            if symbol != "-":
+                return True
+            known = not IndexFunction(e).metavariables
+            return known and indices.surely_at_most(Size.of(0), IndexFunction(e).of(i))
 
 
 def _component(text: str, index: int, count: int) -> str:
@@ -449,7 +495,8 @@ class Equation:
     types: tuple[str, ...]
     sizes: tuple[str, ...]
     positive: tuple[Size, ...]
-    where: tuple[Condition, ...] = ()
+    where: tuple[Condition | IndexCondition, ...] = ()
+    refinement: bool = False
     proof: str = ""
 
 
@@ -488,9 +535,16 @@ def proposition(rule: Provable) -> str:
     positive = [f"0 < {s.size(n)}" for n in dict.fromkeys((*rule.positive, *_read(rule)))]
     lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
     lines += [f"({' '.join(sizes)} : nat)"] * bool(sizes) + given + binders
-    hypotheses = [f"PER {r}" for _, r in types] + positive + _least(s, rule)
+    kind_of_relation = "refines" if rule.refinement else "PER"
+    hypotheses = [f"{kind_of_relation} {r}" for _, r in types] + positive + _least(s, rule)
     hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s._signed, s.differences)]
     hypotheses += [*laws, *given_related, *related]
+    if rule.refinement:
+        hypotheses += [
+            f"unspecified {s.relation(kind)} {x}"
+            for x, kind in s.given.items()
+            if isinstance(kind, TypeVariable | Scalar) and s.relation(kind) in s.unspecified
+        ]
     quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
     return quantified + "".join(f"{h} ->\n" for h in hypotheses) + f"{result}\n  {left}\n  {right}"
 
@@ -499,13 +553,20 @@ def _is_size(kind: Kind | WrittenKind) -> bool:
     return isinstance(kind, NatKind)
 
 
-def _law(s: _Statement, rule: Provable, condition: Condition) -> str:
-    kind = rule.parameters[condition.operator]
-    assert isinstance(kind, OperatorKind), "cannot happen: laws are of operators"
-    arguments = [s.names.of("metavariable", condition.operator)]
-    if condition.element is not None:
-        arguments.append(s.names.of("metavariable", condition.element))
-    return f"{condition.law} {s.relation(kind.element)} {' '.join(arguments)}"
+def _law(s: _Statement, rule: Provable, condition: Condition | IndexCondition) -> str:
+    def name(of: str | None) -> list[str]:
+        return [] if of is None else [s.names.of("metavariable", of)]
+
+    if isinstance(condition, IndexCondition):
+        kind = rule.parameters[condition.function]
+        assert isinstance(kind, IndexKind), "cannot happen: such laws are of index functions"
+        arguments = [s.size(kind.length), *name(condition.function), *name(condition.inverse)]
+    else:
+        of = rule.parameters[condition.operator]
+        assert isinstance(of, OperatorKind), "cannot happen: laws are of operators"
+        arguments = [s.relation(of.element), *name(condition.operator), *name(condition.element)]
+        arguments += name(condition.over)
+    return f"{condition.law} {' '.join(arguments)}"
 
 
 def _least(s: _Statement, rule: Provable) -> list[str]:
@@ -554,6 +615,7 @@ def respects(pattern: type[Pattern]) -> Equation:
     types = [t for kind in parameters.values() for t in _types_of(kind)] + [result]
     names = {a for t in types for n in type_sizes(t) for a in n.names()}
     names |= {name for name, kind in parameters.items() if isinstance(kind, NatKind)}
+    names -= {kind.binds for kind in parameters.values() if isinstance(kind, FunctionKind)}
     solved = {name: Size.atom(name) for name in sorted(names)}
     values = {name: _any(name, kind) for name, kind in parameters.items()}
     node = pattern(**values, type=result, solved=solved)
@@ -573,12 +635,15 @@ def _any(name: str, kind: Kind | WrittenKind) -> Any:
     match kind:
         case NatKind():
             return Size.atom(name)
-        case FunctionKind(arguments, result):
-            return trace(FunctionMetavariable(name, kind), arguments, result)
+        case FunctionKind(arguments, result, binds):
+            function = FunctionMetavariable(name, kind)
+            return AnyFunction(name) if binds else trace(function, arguments, result)
         case OperatorKind(element):
             return OperatorMetavariable(name, element)
-        case IndexKind() | NumbersKind():
-            return AnyWritten(name)
+        case IndexKind(length):
+            return index_metavariable(name, length)
+        case NumbersKind():
+            return AnyNumbers(name)
         case _:
             return Metavariable(name, (), kind)
 
@@ -604,8 +669,8 @@ def _plain_kind(kind: Kind | WrittenKind) -> Kind | WrittenKind:
     match kind:
         case NatKind():
             return kind
-        case FunctionKind(arguments, result):
-            return FunctionKind(tuple(map(_plain, arguments)), _plain(result))
+        case FunctionKind(arguments, result, binds):
+            return FunctionKind(tuple(map(_plain, arguments)), _plain(result), binds)
         case OperatorKind(element):
             return OperatorKind(_plain(element))
         case IndexKind(length):

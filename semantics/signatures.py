@@ -150,6 +150,20 @@ def schema_size(name: str) -> Size:
     return Size.atom("?" + name)
 
 
+class Unproved(IllTyped):
+    """Two sizes that must be related and are not for every value: `left` divides, equals or is at most `right`."""
+
+    def __init__(
+        self,
+        message: str,
+        relation: Literal["divides", "equals", "at most"],
+        left: Size,
+        right: Size,
+    ) -> None:
+        super().__init__(message)
+        self.relation, self.left, self.right = relation, left, right
+
+
 class Matching:
     """One-way matching of schemas against actual types, for the pattern called `pattern`.
 
@@ -199,9 +213,12 @@ class Matching:
                 unknown = [name for name in size.names() if name.startswith("?")]
                 if not unknown:
                     if size != actual:
-                        self._fail(
-                            f"length {size} is needed, but the argument has length {actual}; "
-                            "write both with one size, or take or pad"
+                        raise Unproved(
+                            f"{self.pattern}: length {size} is needed, but the argument has length "
+                            f"{actual}; write both with one size, or take or pad",
+                            "equals",
+                            size,
+                            actual,
                         )
                 elif len(unknown) == 1 and (linear := size.linear_in(unknown[0])) is not None:
                     self._solve_one(unknown[0], *linear, actual)
@@ -223,13 +240,17 @@ class Matching:
             mend = f"pad the array or choose a size that divides {rest}"
             after = f" (length {actual} after {offset})" if offset != 0 else ""
             always = " for every size" if (rest.names() | factor.names()) else ""
-            self._fail(f"{factor} does not divide {rest}{always}{after}; {mend}")
-            return
+            message = f"{self.pattern}: {factor} does not divide {rest}{always}{after}; {mend}"
+            raise Unproved(message, "divides", factor, rest)
         if not value.surely_at_least(0):
             least = "" if actual.constant is not None else ", or state a size with least=..."
             mend = f"pad the array{least}"
-            self._fail(
-                f"length {actual} is too short: {offset} elements are needed at least; {mend}"
+            raise Unproved(
+                f"{self.pattern}: length {actual} is too short: {offset} elements are needed at "
+                f"least; {mend}",
+                "at most",
+                offset,
+                actual,
             )
         self.sizes[name] = value
 

@@ -400,15 +400,17 @@ def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> La
         matching.solve()
     else:
         matching.sizes[unknown] = bound_size(1 + _sizes_bound.get())
-    size, function = matching.sizes[unknown], value
+    size = matching.sizes[unknown]
+    function: Any = value
     if inspect.isfunction(value):
         parameters = list(inspect.signature(value).parameters.values())
         if len(parameters) == 1 + len(kind.arguments):
 
-            def function(*arguments: Any) -> Any:
+            def at_this_size(*arguments: Any) -> Any:
                 return value(size, *arguments)
 
-            setattr(function, "__signature__", inspect.Signature(parameters[1:]))  # noqa: B010
+            setattr(at_this_size, "__signature__", inspect.Signature(parameters[1:]))  # noqa: B010
+            function = at_this_size
     token = _sizes_bound.set(1 + _sizes_bound.get())
     try:
         traced = trace(function, [matching.apply(t) for t in kind.arguments])

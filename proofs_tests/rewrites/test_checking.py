@@ -54,7 +54,7 @@ def test_report_as_json() -> None:
     assert data["float"] == "needs reassociation"
     assert data["counterexample"]["sizes"] == {"k": 2, "m": 2}
     assert data["counterexample"]["left"] == "op(x0, x1, x2, x3)"
-    assert data["guard"].startswith("holds if op is commutative")
+    assert data["guard"]["conditions"] == ["op is commutative"]
 
 
 def test_float_verdicts() -> None:

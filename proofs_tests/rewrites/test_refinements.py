@@ -26,6 +26,8 @@ from relift.semantics.terms import Input, Term
 from relift.semantics.types import f32, i32
 
 # mypy: disable-error-code="misc,no-untyped-def,valid-type"
+# pyright: reportGeneralTypeIssues=false
+# (f32[6] in an annotation is a type of the object language)
 
 
 @rule(refinement=True)

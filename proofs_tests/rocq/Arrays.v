@@ -27,6 +27,9 @@ Definition Rfun (A B : Type) (R : rel A) (S : rel B) : rel (A -> B) :=
 Definition Rindex (n : nat) : rel (nat -> nat) :=
   fun p q => forall i, i < n -> p i = q i /\ p i < n.
 
+(* A function that is given a size first, on which its type depends. *)
+Definition Rsize (A : Type) (R : nat -> rel A) : rel (nat -> A) := fun f g => forall n, R n (f n) (g n).
+
 (* Partial equivalence: symmetric and transitive.  A value is proper when it is related to itself. *)
 Definition PER (A : Type) (R : rel A) :=
   (forall x y, R x y -> R y x) /\ (forall x y z, R x y -> R y z -> R x z).

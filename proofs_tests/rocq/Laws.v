@@ -21,3 +21,10 @@ Definition bijective (n : nat) (p : nat -> nat) :=
   forall j, j < n -> exists i, i < n /\ p i = j /\ forall k, k < n -> p k = j -> k = i.
 Definition inverse (n : nat) (p q : nat -> nat) :=
   forall i, i < n -> p (q i) = i /\ q (p i) = i.
+
+(* A refinement fixes cells that its left side leaves unspecified, so it holds in one direction only.  Its
+   types carry a relation that need not be symmetric: R x y says that y is x where x is specified.  An
+   unspecified value is refined by every value; what is computed from it may stay unspecified. *)
+Definition refines (A : Type) (R : rel A) :=
+  (forall x y, R x y -> R x x /\ R y y) /\ (forall x y z, R x y -> R y z -> R x z).
+Definition unspecified (A : Type) (R : rel A) (x : A) := forall y, R y y -> R x y.

@@ -32,6 +32,10 @@ Definition scan_seq (A B : Type) (f : B -> A -> B) (z : B) (xs : arr A) : arr B 
   fun i => fold f z (S i) xs.
 Fixpoint iterate (A : Type) (m : nat) (f : A -> A) (x : A) : A :=
   match m with O => x | S k => f (iterate k f x) end.
+(* f halves, thirds, ... the length, down to k; it is given the length of its result. *)
+Fixpoint iterate_sizes (A : Type) (m factor : nat) (f : nat -> arr A -> arr A) (k : nat) (xs : arr A)
+  : arr A :=
+  match m with O => xs | S j => iterate_sizes j factor f k (f (k * factor ^ j) xs) end.
 Definition let_in (A B : Type) (f : A -> B) (x : A) : B := f x.
 
 Definition generate (B : Type) (f : Z -> B) : arr B := fun i => f (Z.of_nat i).

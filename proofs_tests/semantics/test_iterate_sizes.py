@@ -56,12 +56,12 @@ def test_powers_read_back(base: Size, e: Size) -> None:
 def test_powers_have_names_and_bounds() -> None:
     """What a power depends on, in what it is linear, and that it is at least 1."""
     assert (n * b**m).names() == {"n", "b", "m"}
-    assert (n * b**m).linear_in("n") == (b**m, 0)
+    assert (n * b**m).linear_in("n") == (b**m, Size.of(0))
     assert (n * b**m).linear_in("m") is None
     assert (2**m).surely_at_least(1)
     assert not (2**m).surely_at_least(2)
     with pytest.raises(IllTyped, match="0 or more, not m - 1"):
-        2 ** (m - 1)
+        _ = 2 ** (m - 1)
 
 
 def halved(y: Any) -> Term:

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
-from relift.semantics.language import concat, generate, join, make_array, map, repeat, slide, transpose
+from relift.semantics.language import (
+    concat,
+    generate,
+    join,
+    make_array,
+    map,
+    repeat,
+    slide,
+    transpose,
+)
 from relift.semantics.signatures import Fun
 from relift.semantics.types import tup
 
 
-@rule(source="LIFT removeEmptyMap, dropId; RISE mapIdentity, mapIdentityAfter, eliminate-map-identity")
+@rule(
+    source="LIFT removeEmptyMap, dropId; RISE mapIdentity, mapIdentityAfter, eliminate-map-identity"
+)
 def map_identity(xs: A[n]):
     """A map of the identity changes nothing."""
     return map(lambda x: x, xs), xs

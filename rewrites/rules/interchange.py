@@ -89,7 +89,9 @@ def reduce_map_zip(f: Fun[B, A, B], zs: B[m], xss: A[n, m]):
     )
 
 
-@rule(source="LIFT mapReduceInterchangeWithZipOutside; RISE lift-reduce-seq-3, with its missing guard")
+@rule(
+    source="LIFT mapReduceInterchangeWithZipOutside; RISE lift-reduce-seq-3, with its missing guard"
+)
 def map_reduce_interchange_captured(
     h: Fun[A, C, B, C], z: Fun[A, C], xs: A[n], ys: B[m]
 ):  # fmt: skip
@@ -136,7 +138,10 @@ def map_reduce_zip_interchange(f: Fun[D, A, B, D], z: D, xss: A[n, m], ys: B[m])
     )  # fmt: skip
 
 
-@rule(where=MONOID, source="RISE liftReduce (second case), lift-reduce-seq-2, with their missing guards")
+@rule(
+    where=MONOID,
+    source="RISE liftReduce (second case), lift-reduce-seq-2, with their missing guards",
+)
 def map_combine_reduce_interchange(op: Op[A], z: A, ys: A[n], xss: A[n, m]):
     """What is combined with the result of a reduction may start it."""
     return (

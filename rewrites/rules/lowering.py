@@ -14,7 +14,10 @@ from relift.semantics.language import (
     map_glb,
     map_lcl,
     map_seq,
+    map_seq_unroll,
     map_wrg,
+    reduce_seq,
+    reduce_seq_unroll,
     to_global,
     to_local,
     to_private,
@@ -28,6 +31,21 @@ _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 def map_to_seq(f: Fun[A, B], xs: A[n]):
     """One work-item computes the elements in a loop."""
     return map(f, xs), map_seq(f, xs)
+
+
+@rule(lowering=True, source="LIFT source, MapSeqUnroll")
+def map_to_seq_unroll(f: Fun[A, B], xs: A[n]):
+    """One work-item computes the elements one after the other, written out."""
+    return map(lambda x: f(x), xs), map_seq_unroll(lambda x: f(x), xs)
+
+
+@rule(lowering=True, source="RISE, reduceSeqUnroll")
+def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
+    """The steps of a sequential reduction are written out."""
+    return (
+        reduce_seq(lambda acc, x: f(acc, x), z, xs),
+        reduce_seq_unroll(lambda acc, x: f(acc, x), z, xs),
+    )
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)

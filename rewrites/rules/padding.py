@@ -16,7 +16,7 @@ Wrapping and mirroring twice is not one wrap or mirror: the border repeats what 
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
-from relift.rewrites.rule import associative, naturals, neutral, rule
+from relift.rewrites.rule import naturals, neutral, rule
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -272,7 +272,7 @@ def pad_constant_split(c: A, xs: A[k * m]):
     )
 
 
-@rule(where=[associative("op"), neutral("op", "z")], source="TensorRight's reduce of pad")
+@rule(where=[neutral("op", "z")], source="TensorRight's reduce of pad")
 def reduce_pad(op: Op[A], z: A, xs: A[n]):
     """A border of neutral elements adds nothing."""
     return reduce(op, z, pad(left, right, z, xs)), reduce(op, z, xs)

@@ -19,7 +19,9 @@ from relift.semantics.language import join, map, repeat, slide, split
 from relift.semantics.signatures import Fun
 
 
-@rule(source="LIFT, ICFP'15, split-join rule; LIFT splitJoin; RISE `*f -> S >> **f >> J`, split-join-n")
+@rule(
+    source="LIFT, ICFP'15, split-join rule; LIFT splitJoin; RISE `*f -> S >> **f >> J`, split-join-n"
+)
 def split_join(f: Fun[A, B], xs: A[k * m]):
     """A map goes chunk by chunk."""
     return map(f, xs), join(map(lambda c: map(f, c), split(m, xs)))
@@ -49,7 +51,9 @@ def map_join(f: Fun[A, B], xss: A[k, m]):
     return map(f, join(xss)), join(map(lambda xs: map(f, xs), xss))
 
 
-@rule(source="LIFT joinSplit, with its missing guard: f avoids the row; LIFT macro rule splitJoinId")
+@rule(
+    source="LIFT joinSplit, with its missing guard: f avoids the row; LIFT macro rule splitJoinId"
+)
 def map_map_flat(f: Fun[A, B], xss: A[k, m]):
     """A map over rows is one map over all elements, cut into rows again."""
     return map(lambda xs: map(f, xs), xss), split(m, map(f, join(xss)))

@@ -22,7 +22,9 @@ from relift.semantics.signatures import Fun
 from relift.semantics.types import i32
 
 
-@rule(source="LIFT idTransposeTranspose, transposeTransposeId; RISE removeTransposePair, createTransposePair")
+@rule(
+    source="LIFT idTransposeTranspose, transposeTransposeId; RISE removeTransposePair, createTransposePair"
+)
 def transpose_transpose(xss: A[k, m]):
     """Transposing twice changes nothing."""
     return transpose(transpose(xss)), xss

@@ -1,6 +1,6 @@
 """Algorithmic patterns: what is computed, with no say on who computes it or where it is stored."""
 
-# pyright: reportUnboundVariable=false
+# pyright: reportUnboundVariable=false, reportUnusedImport=false
 # (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
 
 from __future__ import annotations
@@ -195,12 +195,13 @@ class IterateSizes(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "iterate_sizes"
+    rocq: ClassVar = "iterate_sizes {m} {factor} {f} {k} {xs}"
     signature: ClassVar = Signature(
         {
             "m": Nat,
             "factor": Nat,
             "f": FunctionKind((a[length * factor],), a[length], binds="length"),
-            "xs": a[k * factor**m],
+            "xs": a[k * factor**m],  # pyright: ignore[reportOperatorIssue]  # as of `m` above
         },
         a[k],
         positive=(factor,),
@@ -218,6 +219,8 @@ class IterateSizes(Pattern):
 @dataclass(frozen=True)
 class Let(Pattern):
     """`let(f, x)`: f of a value that has a name, and so is computed once.
+
+    A Python variable is no such name: used twice, its term stands in the program twice.
 
     Law: let(f, x) == f(x).
     Source: RISE (`let`); LIFT (`Let`).

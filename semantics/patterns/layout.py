@@ -231,6 +231,7 @@ class PadEmpty(Pattern):
     right: Size
     xs: Term
     name: ClassVar = "pad_empty"
+    rocq: ClassVar = "pad_constant {left} {n} {unspecified} {xs}"
     signature: ClassVar = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right])
 
     @staticmethod
