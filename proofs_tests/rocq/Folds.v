@@ -14,6 +14,15 @@ Lemma iterate_related : forall (A B : Type) (S : A -> B -> Prop) f g k x y,
   S x y -> (forall a b, S a b -> S (f a) (g b)) -> S (iterate k f x) (iterate k g y).
 Proof. induction k; simpl; intros; auto. Qed.
 
+Lemma iterate_sizes_related : forall (A : Type) (R : rel A) m b f g k x y,
+  (forall l, Rfun (Rarr (l * b) R) (Rarr l R) (f l) (g l)) -> Rarr (k * b ^ m) R x y ->
+  Rarr k R (iterate_sizes m b f k x) (iterate_sizes m b g k y).
+Proof.
+  induction m; simpl; intros b f g k x y F X.
+  - rewrite Nat.mul_1_r in X. exact X.
+  - apply IHm; auto. apply F. rewrite <- Nat.mul_assoc, (Nat.mul_comm (b ^ m)). exact X.
+Qed.
+
 (* ---- equations that need no law ---- *)
 
 Lemma fold_append : forall (A B : Type) (f : B -> A -> B) a b z x,

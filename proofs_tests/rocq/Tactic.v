@@ -32,6 +32,10 @@ Ltac both_ways := repeat match goal with
       first [ know (R x x); [ apply (per_left (R := R) ltac:(per) H) |]
             | know (R y y); [ apply (per_right (R := R) ltac:(per) H) |]
             | know (R y x); [ apply (per_sym (R := R) ltac:(per) H) |] ]
+  end;
+  repeat match goal with
+  | P : refines ?R, H : ?R ?x ?y |- _ =>
+      first [ know (R x x); [ apply (proj1 (proj1 P x y H)) |] | know (R y y); [ apply (proj2 (proj1 P x y H)) |] ]
   end.
 Ltac laws_of_pairs := repeat match goal with
   | L : associative ?R ?op, H : Rfun ?R (Rfun ?R ?R) ?op ?op' |- _ =>
@@ -55,10 +59,10 @@ Ltac know_indices := repeat match goal with
       lazymatch goal with _ : p a < n |- _ => fail | _ => idtac end;
       let I := fresh in assert (I : a < n) by index; destruct (H a I)
   end.
-Ltac indices := first [ index | progress know_indices; solve [ index | congruence ] ].
-
+Lemma nearest_below : forall i n, 0 < n -> nearest i n < n.
+Proof. unfold nearest. intros. lia. Qed.
 Ltac opened := unfold
-  as_vector, as_scalar, circular_buffer, map_slide, binary_search, at_runtime_unsafe, gather_indices, nearest,
+  as_vector, as_scalar, circular_buffer, map_slide, binary_search, at_runtime_unsafe, gather_indices,
   pad_mirror, pad_wrap, around, pad_clamp, pad_constant, map, zip, unzip, reduce, reduce_seq, partial_reduce,
   scan_seq, let_in, generate, literal_array, repeat, at_runtime, split, join, transpose, slide, take, drop,
   at_index, head, tail, concat, gather, scatter, store in *.
@@ -93,9 +97,17 @@ Ltac relate :=
   | |- Rarr _ _ _ _ => first [ eassumption | named | intros ? ?; reduced; relate ]
   | |- Rpair _ _ _ _ => first [ eassumption | named | split; reduced; relate ]
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
+  | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
   | |- context [if ?b then _ else _] => condition b
   | |- _ => first [ eassumption | reflexivity | folds | spine ]
   end
+with indices := first
+  [ index
+  | progress know_indices; solve [ index | congruence ]
+  | apply nearest_below; assumption
+  | apply position_below; indices
+  | apply position_same; intros; indices
+  | f_equal; solve [ relate ] ]
 with condition b :=
   match goal with
   | |- context [if ?c then _ else _] =>
@@ -110,6 +122,8 @@ with spine :=
   | |- ?R (snd ?p) (snd ?q) => eapply (@snd_related _ _ _ R p q); spine
   | |- ?R ?x ?y =>
       first [ eassumption
+            | match goal with U : unspecified ?R x |- _ => apply U; relate end
+            | match goal with H : Rsize _ ?f ?g |- _ (?f ?n) (?g ?n) => refine (H n) end
             | named
             | lazymatch goal with
               | |- ?R (?f ?a) (?g ?b) =>
@@ -125,6 +139,7 @@ with named :=
         | eapply linear_search_related; relate
         | eapply reduce_while_related; relate
         | eapply scatter_indices_related; relate
+        | eapply iterate_sizes_related; [ intro; relate | relate ]
         | same_fold | same_iteration ]
 with same_fold :=
   lazymatch goal with
