@@ -94,7 +94,7 @@ from relift.semantics.written import (
     index_metavariable,
 )
 
-LIBRARY = Path(__file__).resolve().parent.parent / "rocq"
+LIBRARY = Path(__file__).parent.parent / "rocq"  # not resolved: in a checkout the parts are links
 """The folder with the library of definitions, lemmas and the tactic (in a checkout: `proofs_tests/rocq`)."""
 
 DEFINITIONS = ("Arrays", "Patterns", "Laws")
@@ -105,26 +105,22 @@ _WORDS = """
     return then using where with nat bool Z list prod option fst snd pair true false eq nil cons S O Some None
     not and or True False ex sigma pred rel_of
 """
-_DEFINED = re.compile(
-    r"^\s*(?:Local\s+|Global\s+)?(?:Definition|Fixpoint|Inductive|Lemma|Theorem|Ltac|Variables?|Notation)"
-    r"\s+\(?([\w' ]+)",
-    re.M,
-)
+_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.M)
 
 
-def library_files() -> tuple[Path, ...]:
-    """The files of the library in the order of their names."""
-    return tuple(sorted(LIBRARY.glob("*.v")))
+def _text(name: str) -> str:
+    """A file of the library without its comments."""
+    return uncommented((LIBRARY / f"{name}.v").read_text())
 
 
 @cache
 def definitions_hash() -> str:
     """sha256 of the definitions that statements are made of; comments and layout do not count."""
-    text = "".join(_normalised(_uncommented((LIBRARY / f"{name}.v").read_text())) for name in DEFINITIONS)
+    text = "".join(_normalised(_text(name)) for name in DEFINITIONS)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _uncommented(text: str) -> str:
+def uncommented(text: str) -> str:
     """Rocq text without its comments, which nest."""
     kept: list[str] = []
     depth = 0
@@ -143,9 +139,8 @@ def _normalised(text: str) -> str:
 def _reserved() -> frozenset[str]:
     """Names that a binder of a statement must not take."""
     found = set(_WORDS.split())
-    for file in library_files():
-        for names in _DEFINED.findall(_uncommented(file.read_text())):
-            found.update(names.split())
+    for name in DEFINITIONS:
+        found.update(_DEFINED.findall(_text(name)))
     return frozenset(found)
 
 

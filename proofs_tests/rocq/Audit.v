@@ -7,3 +7,4 @@ Arguments stopped {P}.
 (* The theorem itself; of a proof that stopped only True. *)
 Definition theorem (P : Prop) (o : outcome P) : match o with holds _ => P | stopped => True end :=
   match o with holds proof => proof | stopped => I end.
+Arguments theorem {P}.
