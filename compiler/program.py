@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relift.compiler.cells import Addressing
 from relift.compiler.emitter import Emitter, c_name, words
@@ -13,6 +14,7 @@ from relift.compiler.kernel import Compiled
 from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
+from relift.compiler.steps import written_out
 from relift.compiler.threads import Threads, number, threads_of
 from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
@@ -28,6 +30,10 @@ WORK_ITEMS = tuple(f"{kind}_{d}" for kind in ("glb", "wrg", "lcl") for d in rang
 
 INT_LIMIT = 2**31
 """Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
+
+
+LONGEST_COMMENT = 60
+"""Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
 
 
 def compile_program(program: Program, *, contract: bool = True) -> Compiled:
@@ -53,6 +59,7 @@ def compile_program(program: Program, *, contract: bool = True) -> Compiled:
     }
     <BLANKLINE>
     """
+    program = replace(program, body=written_out(program.body))
     check_sizes(program)
     stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
     functions = Functions()
@@ -203,6 +210,7 @@ def _kernel(
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),
+            *_indexed(generator),
             *(
                 [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
                 * threads.has_groups
@@ -240,9 +248,10 @@ def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str
 
 
 def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> list[str]:
-    term = f"{stage.result}: {stage.body.type} =\n  " + show(stage.body, width=94).replace(
-        "\n", "\n  "
-    )
+    shown = show(stage.body, width=94).splitlines()
+    if len(shown) > LONGEST_COMMENT:
+        shown = [f"(a term of {len(shown)} lines)"]
+    term = "\n  ".join([f"{stage.result}: {stage.body.type} =", *shown])
     inputs = ", ".join(f"{p.name}: {p.type}" for p in read)
     items = " x ".join(map(str, threads.total))
     groups = " x ".join(map(str, threads.local))
@@ -251,6 +260,15 @@ def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> l
     )
     lines.append(f"work-items: {items}, in groups of {groups}")
     return [f"// {line}" for line in lines]
+
+
+def _indexed(generator: Generator) -> list[str]:
+    """The private arrays that are not registers."""
+    return [
+        f"// {name} is indexed by {generator.addressing.text(index)}, which is no constant: it lies in memory, "
+        "not in registers; map_seq_unroll and reduce_seq_unroll make constants"
+        for name, index in generator.indexed.items()
+    ]
 
 
 def _dimensions(threads: Threads) -> str:

@@ -25,9 +25,25 @@ from relift.semantics.binding import tidy
 from relift.semantics.errors import ReliftError
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import Program
-from relift.semantics.patterns import Reduce, ReduceSeq
+from relift.semantics.patterns import (
+    AtRuntimeUnsafe,
+    GatherIndices,
+    Reduce,
+    ReduceSeq,
+    ScatterIndices,
+)
 from relift.semantics.scalars import IRRATIONAL
-from relift.semantics.terms import Apply, Call, Literal, subterms
+from relift.semantics.terms import (
+    Apply,
+    Call,
+    Input,
+    Lambda,
+    Literal,
+    Term,
+    Var,
+    children,
+    subterms,
+)
 from relift.semantics.types import Array, Scalar, Tuple, Type, cells, dimensions
 
 INTERPRETER_LIMIT = 200_000
@@ -106,31 +122,76 @@ def _read(name: str, t: Type, text: str) -> Any:
 
 
 def random_inputs(program: Program, seed: int) -> tuple[Any, ...]:
-    """Inputs for a program at concrete sizes: floats in [0, 1), whole numbers in [-8, 8)."""
-    generator = np.random.default_rng(seed)
-    return tuple(_draw(p.type, generator, whole=False) for p in program.parameters)
+    """Inputs for a program at concrete sizes: floats in [0, 1), whole numbers in [-8, 8).
+
+    Whole numbers that the program uses as indices are below the length of what they index.
+    """
+    return _inputs(program, seed, whole=False)
 
 
 def whole_inputs(program: Program, seed: int) -> tuple[Any, ...]:
     """Inputs whose values are small whole numbers, on which floating-point sums are exact."""
+    return _inputs(program, seed, whole=True)
+
+
+def _inputs(program: Program, seed: int, *, whole: bool) -> tuple[Any, ...]:
     generator = np.random.default_rng(seed)
-    return tuple(_draw(p.type, generator, whole=True) for p in program.parameters)
+    below = index_bounds(program.body)
+    return tuple(
+        _draw(p.type, generator, below.get(p.name), whole=whole) for p in program.parameters
+    )
 
 
-def _draw(t: Type, generator: np.random.Generator, *, whole: bool) -> Any:
+def index_bounds(t: Term) -> dict[str, int]:
+    """The inputs whose numbers may be used as indices, each with the shortest length that they index.
+
+    >>> ids, xs = Input("ids", i32[4]), Input("xs", f32[3])
+    >>> index_bounds(parse("map(lambda i: at_runtime_unsafe(i, xs), ids)", ids=ids, xs=xs))
+    {'ids': 3}
+    """
+    found: dict[str, int] = {}
+
+    def inputs_of(t: Term, around: Mapping[str, frozenset[str]]) -> frozenset[str]:
+        """The inputs that a value may be taken from."""
+        if isinstance(t, Input):
+            return frozenset((t.name,))
+        if isinstance(t, Var):
+            return around.get(t.name, frozenset())
+        data = {
+            place: inputs_of(u, around) for place, u in children(t) if not isinstance(u, Lambda)
+        }
+        everything = frozenset().union(*data.values())
+        if isinstance(t, AtRuntimeUnsafe | GatherIndices | ScatterIndices):
+            places = data["index" if isinstance(t, AtRuntimeUnsafe) else "ids"]
+            for name in sorted(places):
+                length = t.solved["n"].constant or 0
+                found[name] = min(found.get(name, length), length)
+        for _, f in children(t):
+            if isinstance(f, Lambda):
+                inner = {**around, **dict.fromkeys((x.name for x in f.parameters), everything)}
+                everything |= inputs_of(f.body, inner)
+        return everything
+
+    inputs_of(t, {})
+    return found
+
+
+def _draw(t: Type, generator: np.random.Generator, below: int | None, *, whole: bool) -> Any:
     shape, element = dimensions(t)
     extents = tuple(n.constant or 0 for n in shape)
     match element:
         case Tuple(parts):
             return tuple(
-                _draw(part[extents] if extents else part, generator, whole=whole) for part in parts
+                _draw(part[extents] if extents else part, generator, below, whole=whole)
+                for part in parts
             )
         case Scalar(name) if name == "boolean":
             return generator.integers(0, 2, extents).astype(DTYPES[name])[()]
         case Scalar(name) if element.is_float and not whole:
             return generator.random(extents, dtype=np.float64).astype(DTYPES[name])[()]
         case Scalar(name):
-            return generator.integers(-8, 8, extents).astype(DTYPES[name])[()]
+            lowest, end = (-8, 8) if below is None or element.is_float else (0, max(below, 1))
+            return generator.integers(lowest, end, extents).astype(DTYPES[name])[()]
         case _:
             raise AssertionError(f"cannot happen: an input of type {t}")
 

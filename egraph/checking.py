@@ -6,25 +6,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from relift.egraph.search_tier import Bench, check_search
-from relift.rewrites.checking import CheckReport, TierResult, check_rule
+from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.rewrites.verdicts import Status
+from relift.rewrites.smt import check_index
+from relift.rewrites.verdicts import Status, TierName
 
-TIERS = (1, 2, 3, 5)
-"""1 types, 2 random, 3 free symbols, 5 search; the proving tiers 4a and 4b do not exist yet."""
+TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "5")
+"""1 types, 2 random, 3 free symbols, 4a index functions, 5 search."""
 
 
 def check(
     rule: Rule | RejectedRule,
     *,
-    tiers: Sequence[int] = TIERS,
+    tiers: Sequence[TierName] = TIERS,
     bound: int = 3,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
     """What the tiers say of a rule; tier 3 tries every size up to `bound`.
 
     >>> from relift.rewrites.library import RULES
-    >>> check(RULES["join_split"], tiers=(1, 3)).ok
+    >>> check(RULES["join_split"], tiers=("1", "3")).ok
     True
     """
     return next(check_all([rule], tiers=tiers, bound=bound, progress=progress))
@@ -33,16 +34,16 @@ def check(
 def check_all(
     rules: Iterable[Rule | RejectedRule],
     *,
-    tiers: Sequence[int] = TIERS,
+    tiers: Sequence[TierName] = TIERS,
     bound: int = 3,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[CheckReport]:
     """What the tiers say of each rule, one after the other; tier 5 shares one e-graph process."""
     with ExitStack() as stack:
-        extra = {}
-        if 5 in tiers:
+        extra: dict[TierName, Tier] = {"4a": check_index}
+        if "5" in tiers:
             bench = stack.enter_context(Bench())
-            extra[5] = lambda rule: search_tier(rule, bench)
+            extra["5"] = lambda rule: search_tier(rule, bench)
         for rule in rules:
             yield check_rule(rule, tiers=tiers, bound=bound, extra=extra, progress=progress)
 
@@ -52,6 +53,6 @@ def search_tier(rule: Rule, bench: Bench) -> TierResult:
     verdict = check_search(rule, bench)
     parts = [str(v) for v in (verdict.forward, verdict.backward) if v.searchable]
     if not parts:
-        return TierResult(5, "search", "skipped", f"not searchable: {verdict.forward.reason}")
+        return TierResult("5", "search", "skipped", f"not searchable: {verdict.forward.reason}")
     status: Status = "ok" if verdict.passed else "refuted" if verdict.refuted else "skipped"
-    return TierResult(5, "search", status, "; ".join(parts))
+    return TierResult("5", "search", status, "; ".join(parts))

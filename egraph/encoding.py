@@ -22,7 +22,7 @@ from typing import Literal as Choice
 
 from relift.rewrites.matching import FloatPolicy
 from relift.semantics.errors import Unsupported
-from relift.semantics.patterns import PATTERNS, Generate
+from relift.semantics.patterns import PATTERNS, Generate, IterateSizes
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -99,7 +99,10 @@ def _several(name: str, kind: Kind, head: tuple[Slot, ...], place: str, n: int) 
 
 
 def constructors(arity: int) -> dict[str, Constructor]:
-    """All constructors of terms whose tuples, calls and applications have at most `arity` parts."""
+    """All constructors of terms whose tuples, calls and applications have at most `arity` parts.
+
+    There is none for `iterate_sizes`: its function is typed at every size, and the e-graph has numbers only.
+    """
     typed = (Slot("String", "function"), Slot("T", "type"))
     found = [
         Constructor("Var", "var", (Slot("N", "name"),)),
@@ -117,6 +120,7 @@ def constructors(arity: int) -> dict[str, Constructor]:
         *(
             Constructor("P_" + name, "pattern", tuple(_slots(pattern)), pattern)
             for name, pattern in PATTERNS.items()
+            if pattern is not IterateSizes
         ),
     ]
     return {c.name: c for c in found}
@@ -160,11 +164,11 @@ def arity_of(terms: Iterable[Term]) -> int:
 
 
 NOT_SEARCHED: frozenset[str] = frozenset((
-    "unzip", "partial_reduce", "iterate", "let", "scan_seq", "reduce_while", "filter_seq",
-    "insertion_sort_seq", "linear_search", "binary_search", "at_runtime", "at_runtime_unsafe",
-    "gather_indices", "scatter_indices", "scatter", "map_seq_unroll", "map_warp", "map_lane",
-    "map_stream", "iterate_stream", "reduce_seq_unroll", "map_seq_slide", "circular_buffer",
-    "rotate_values", "as_vector_aligned",
+    "unzip", "partial_reduce", "iterate", "iterate_sizes", "let", "scan_seq", "reduce_while",
+    "filter_seq", "insertion_sort_seq", "linear_search", "binary_search", "scatter_indices",
+    "scatter", "map_seq_unroll", "map_warp", "map_lane", "map_stream", "iterate_stream",
+    "reduce_seq_unroll", "map_seq_slide", "circular_buffer", "rotate_values", "as_vector_aligned",
+    "pad_empty",
 ))  # fmt: skip
 """Patterns that the e-graph holds and rules may rewrite, but that no search result can contain yet."""
 
@@ -451,6 +455,7 @@ FACTS = """\
 (function rep (E) Q :merge old)
 (relation associative (O))
 (relation commutative (O))
+(relation idempotent (O))
 (relation neutral (O E))
 (relation exact (T))
 (relation tile (i64))
@@ -640,6 +645,8 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
             text.append(f"(associative {operator})\n")
         if law.commutative:
             text.append(f"(commutative {operator})\n")
+        if law.idempotent:
+            text.append(f"(idempotent {operator})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:
@@ -665,6 +672,6 @@ def law_premises(
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """
     premise = f"({law} {operator} {element})" if element else f"({law} {operator})"
-    if policy == "exact" and law != "commutative":
+    if policy == "exact" and law not in ("commutative", "idempotent"):
         return [premise, *(f"(exact {t})" for t in types)]
     return [premise]

@@ -18,12 +18,13 @@ What is wanted of an e-class:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from relift.egraph.snapshot import ENode, Snapshot
+from relift.egraph.snapshot import ENode
+from relift.egraph.term_graph import Classes
 from relift.rewrites.derivation import Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
@@ -117,6 +118,14 @@ _VIEWS: tuple[type[Pattern], ...] = (
     patterns.AsScalar, patterns.Concat, patterns.Gather, patterns.Head, patterns.PadMirror,
     patterns.PadWrap, patterns.Tail,
 )  # fmt: skip
+_LOOKUPS: tuple[type[Pattern], ...] = (
+    patterns.AtRuntime, patterns.AtRuntimeUnsafe, patterns.GatherIndices,
+)  # fmt: skip
+"""What reads at indices that are data: those are laid out only, for a kernel looks them up in a buffer.
+
+A vector has no such reads: each lane would look up an index of its own.
+"""
+
 _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
@@ -135,11 +144,39 @@ def _holds_vectors(t: Type) -> bool:
             return False
 
 
-class Extractor:
-    """Answers states over one snapshot; `width` plans are kept for each state."""
+_UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
-    def __init__(self, snapshot: Snapshot, device: DeviceDescription, width: int = 12) -> None:
+
+def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
+    """The option when it is lowered as demanded; a loop may be written out."""
+    if demanded in option.lowerings:
+        return option
+    if demanded.rule not in _UNROLLED:
+        return None
+    plain = _UNROLLED[demanded.rule]
+    if plain is None and option.node.head.pattern is patterns.ReduceSeq:
+        return replace(option, lowerings=(*option.lowerings, demanded))
+    if plain is not None and Lowering(plain) in option.lowerings:
+        swapped = tuple(demanded if low.rule == plain else low for low in option.lowerings)
+        return replace(option, lowerings=swapped)
+    return None
+
+
+class Extractor:
+    """Answers states over one e-graph; `width` plans are kept for each state.
+
+    `demanded` says how the computing nodes of some classes have to be lowered.
+    """
+
+    def __init__(
+        self,
+        snapshot: Classes,
+        device: DeviceDescription,
+        width: int = 12,
+        demanded: Mapping[int, Lowering] | None = None,
+    ) -> None:
         self.snapshot, self.device, self.width = snapshot, device, width
+        self.demanded = demanded or {}
         self._options: dict[State, list[_Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
         self._parallel = float(max(1, device.compute_units))
@@ -169,6 +206,15 @@ class Extractor:
         return float(t.length.constant or 0)
 
     def options(self, state: State) -> Iterator[_Option]:
+        """All ways to answer a state that are lowered as demanded."""
+        demanded = self.demanded.get(state.eclass)
+        for option in self._free_options(state):
+            if demanded is None:
+                yield option
+            elif (adapted := _as_demanded(option, demanded)) is not None:
+                yield adapted
+
+    def _free_options(self, state: State) -> Iterator[_Option]:
         """All ways to answer a state; inside a lane there are no vectors."""
         if state.place is Place.LANE and _holds_vectors(self._type(state.eclass)):
             return
@@ -202,6 +248,9 @@ class Extractor:
         elif pattern in _VIEWS:
             label = ("transpose",) if pattern is patterns.Transpose else ()
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
+        elif pattern in _LOOKUPS and state.place is not Place.LANE:
+            places = State(node.children[0], Want.LAYOUT, state.place)
+            yield self._option(node, (places, *below[1:]), _LAYOUT * 4)
         elif pattern is patterns.PadConstant:
             yield self._option(node, below, _LAYOUT)
             if computes:
@@ -244,6 +293,9 @@ class Extractor:
             yield self._option(node, value, 0.01)
         elif pattern in (patterns.At, patterns.Head):
             yield self._option(node, view, 0.5)
+        elif pattern in (patterns.AtRuntime, patterns.AtRuntimeUnsafe) and place is not Place.LANE:
+            places = State(node.children[0], Want.LAYOUT, place)
+            yield self._option(node, (places, *view[1:]), 1.0)
         elif node.head.kind in ("apply", "call", "combine", "tuple"):
             yield self._option(node, value, 1.0)
         elif pattern is patterns.Splat:

@@ -32,7 +32,8 @@ from relift.egraph.encoding import (
 )
 from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.rule import Direction, Rule, is_miller, named_sizes
-from relift.semantics.signatures import FunctionKind, OperatorKind
+from relift.semantics.patterns import IterateSizes, PadEmpty
+from relift.semantics.signatures import FunctionKind, IndexKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -164,6 +165,21 @@ class _Encoder:
     def encode(self) -> EncodedRule:
         if self.rule.lowering:
             raise NotSearchable("lowering: applied by context")
+        if self.rule.refinement:
+            raise NotSearchable("refinement: the e-graph only unites what is equal")
+        for t in (t for side in (self.left, self.right) for t, _ in subterms(side)):
+            if isinstance(t, PadEmpty):
+                raise NotSearchable("the e-graph would share cells that pad_empty leaves open")
+            if isinstance(t, IterateSizes):
+                raise NotSearchable("the e-graph has no function that is typed at every size")
+        for name, kind in self.rule.parameters.items():
+            if isinstance(kind, IndexKind):
+                raise NotSearchable(
+                    f"the e-graph has no variables for index functions such as {name}"
+                )
+        for condition in self.rule.laws():
+            if condition.law == "distributive":
+                raise NotSearchable(f"the e-graph does not know {condition}")
         if isinstance(self.left, Metavariable):
             raise NotSearchable("the matched side is a bare metavariable, which matches everything")
         matched = self._match(self.left, ())
@@ -364,7 +380,7 @@ class _Encoder:
     def _laws(self) -> list[str]:
         premises: list[str] = []
         types = [type_variable(name) for name in self.rule.types]
-        for condition in self.rule.where:
+        for condition in self.rule.laws():
             if condition.operator not in self.operators:
                 raise NotSearchable(f"the operator {condition.operator} is not determined")
             element = None

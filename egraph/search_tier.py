@@ -40,7 +40,7 @@ from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import Exact, World, evaluate
 from relift.semantics.language import add, operator, select
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     BinaryOperator,
@@ -315,7 +315,7 @@ class Trial:
             match kind:
                 case FunctionKind(_, result):
                     found[name] = _opaque_function((seed, name), self.filling.type(result))
-                case OperatorKind() | NatKind():
+                case OperatorKind() | NatKind() | IndexKind():
                     pass
                 case _:
                     found[name] = _value(self.filling.type(kind), (seed, name))
@@ -386,9 +386,8 @@ def make_trial(
     neutral: dict[str, Lambda] = {}
     for name, kind in rule.parameters.items():
         if isinstance(kind, OperatorKind):
-            laws = {c.law for c in rule.where if c.operator == name}
-            operators[name] = _lawful(frozenset(laws))
-    for condition in rule.where:
+            operators[name] = _lawful(frozenset(c.law for c in rule.laws(name)))
+    for condition in rule.laws():
         if condition.element is not None:
             value = operators[condition.operator].laws.neutral
             assert value is not None, "cannot happen: the operator was chosen to have one"
@@ -418,6 +417,19 @@ def _lawful(laws: frozenset[str]) -> BinaryOperator:
         return operator(lambda x, y: x + y + x * x * y, neutral=0, name="skew_sum")
     if laws == frozenset(("commutative",)):
         return operator(lambda x, y: x * y + 1, commutative=True, name="product_and_one")
+    if laws == frozenset(("idempotent",)):
+        return operator(lambda x, y: 2 * x - y, idempotent=True, name="reflection")
+    if laws == frozenset(("idempotent", "associative")):
+        return operator(lambda x, y: x + 0 * y, associative=True, idempotent=True, name="first")
+    if "idempotent" in laws:
+        return operator(
+            lambda x, y: x & y,
+            associative=True,
+            commutative=True,
+            neutral=-1,
+            idempotent=True,
+            name="both_bits",
+        )
     if laws:
         return add
     return operator(lambda x, y: x - 2 * y, name="lawless")

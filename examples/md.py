@@ -2,7 +2,7 @@
 
 relift run examples/md.py --size n=1024,k=128 --random 0 --check
 
-The places of every atom's k neighbours come as an array; SHOC keeps their numbers and looks the places up.
+The numbers of every atom's k neighbours come as an array, and their places are looked up, as in SHOC.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def within(squared: rl.f32, cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32) -> rl.f32:
 
 
 @rl.program
-def md(atoms: place[n], neighbours: place[n, k], cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32):
+def md(atoms: place[n], neighbours: rl.i32[n, k], cutoff: rl.f32, lj1: rl.f32, lj2: rl.f32):
     """The sum of the forces of the neighbours whose squared distance is less than `cutoff`."""
 
     def force(p, q):
@@ -42,14 +42,19 @@ def md(atoms: place[n], neighbours: place[n, k], cutoff: rl.f32, lj1: rl.f32, lj
         return (x * s, y * s, z * s)
 
     def total(a):
-        return rl.reduce(plus, (0.0, 0.0, 0.0), rl.map(lambda q: force(a[0], q), a[1]))
+        return rl.reduce(
+            plus,
+            (0.0, 0.0, 0.0),
+            rl.map(lambda i: force(a[0], rl.at_runtime_unsafe(i, atoms)), a[1]),
+        )
 
     return rl.map(total, rl.zip(atoms, neighbours))
 
 
 @md.gold
 def with_numpy(atoms, neighbours, cutoff, lj1, lj2):
-    gaps = np.stack(atoms)[:, :, None] - np.stack(neighbours)
+    places = np.stack(atoms)
+    gaps = places[:, :, None] - places[:, neighbours]
     squared = (gaps**2).sum(axis=0)
     acts = (squared < cutoff) & (squared > 0)
     near = 1 / np.where(acts, squared, 1).astype(np.float64)

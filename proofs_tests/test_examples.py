@@ -53,6 +53,11 @@ def test_example_agrees(name: str, sizes: dict[str, int]) -> None:
 
 def test_every_example_is_tested() -> None:
     """No program lies in examples/ without sizes here or in test_table_one."""
-    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {"benchmark_dot", "my_rules"}
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - {
+        "benchmark_dot",
+        "my_rules",
+        "partial_dot",  # low-level already: test_iterate_sizes
+        "popl24_goals",  # see egraph.test_guided
+    }
 
     assert programs == {*SIZES, *PROGRAMS}

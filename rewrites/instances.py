@@ -18,8 +18,8 @@ from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.instantiation import at_sizes
 from relift.semantics.interpreter import Value, World, evaluate, fits
 from relift.semantics.printer import show
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
-from relift.semantics.sizes import Size
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import Pattern, subterms
 from relift.semantics.types import Type, cells, type_sizes
 
@@ -31,7 +31,7 @@ def kind_types(kind: Any) -> tuple[Type, ...]:
             return (*arguments, result)
         case OperatorKind(element):
             return (element,)
-        case NatKind():
+        case NatKind() | IndexKind():
             return ()
         case _:
             return (kind,)
@@ -54,9 +54,10 @@ class Instances:
         written = {
             n for kind in rule.parameters.values() for t in kind_types(kind) for n in type_sizes(t)
         }
+        written |= {k.length for k in rule.parameters.values() if isinstance(k, IndexKind)}
         written |= {n for t in terms for n in (*type_sizes(t.type), *named_sizes(t))}
-        self._natural = [n for n in written if not n.surely_at_least(0)]
-        self._cells = list({cells(t.type) for t in terms})
+        self.naturals = [n for n in written if not n.surely_at_least(0) and not is_bound(n)]
+        self._cells = [n for n in {cells(t.type) for t in terms} if not is_bound(n)]
         self._result_cells = cells(rule.left.type)
 
     def assignments(self, bound: int) -> Iterator[dict[str, int]]:
@@ -75,7 +76,7 @@ class Instances:
     def admissible(self, sizes: Mapping[str, int]) -> bool:
         """Whether the sizes make both sides defined: nothing negative, nothing 0 that must not be."""
         return all(n.evaluate(sizes) >= 1 for n in self.rule.positive) and all(
-            n.evaluate(sizes) >= 0 for n in self._natural
+            n.evaluate(sizes) >= 0 for n in self.naturals
         )
 
     def largest(self, sizes: Mapping[str, int]) -> int:
@@ -93,8 +94,10 @@ class Instances:
             left, right = at_sizes(self.rule.left, values), at_sizes(self.rule.right, values)
         except ReliftError:  # a size that only makes sense as a name, such as a dimension
             return self.rule.equation()
-        one_line = f"{show(left, width=1000)} == {show(right, width=1000)}"
-        return one_line if len(one_line) <= 90 else f"{show(left)}\n  ==\n{show(right)}"
+        one_line = f"{show(left, width=1000)} {self.rule.sign} {show(right, width=1000)}"
+        return (
+            one_line if len(one_line) <= 90 else f"{show(left)}\n  {self.rule.sign}\n{show(right)}"
+        )
 
 
 def _with_total(limits: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
@@ -117,9 +120,16 @@ class Difference:
 
 
 def compare(
-    rule: Rule, world: World, equal: Callable[[Value, Value], bool], result: Type | None = None
+    rule: Rule,
+    world: World,
+    covers: Callable[[Value, Value], bool],
+    result: Type | None = None,
 ) -> Difference | None:
-    """Evaluate both sides; None when they are defined, of the shape of their type, and equal."""
+    """Evaluate both sides; None when they are defined, of the shape of their type, and agree.
+
+    `covers(x, y)`: for every content of the open cells of y, x has one that makes them equal.  The left side
+    of a rule covers the right; of an equation, the right also the left.
+    """
     values: dict[str, Value] = {}
     for side, t in (("left", rule.left), ("right", rule.right)):
         try:
@@ -132,9 +142,13 @@ def compare(
     for side, value in values.items():
         if not fits(value, expected, world.size):
             return Difference(f"the {side} side is not of the shape {expected}", left, right)
-    if equal(left, right):
+
+    def agree(x: Value, y: Value) -> bool:
+        return covers(x, y) and (rule.refinement or covers(y, x))
+
+    if agree(left, right):
         return None
-    place = first_difference(left, right, equal)
+    place = first_difference(left, right, agree)
     return Difference("the sides differ" + (f", first at {place}" if place else ""), left, right)
 
 

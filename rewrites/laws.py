@@ -55,7 +55,7 @@ def check_laws(
     if element is None:
         element = _element_of(operator)
     f = denote_operator(operator, element, World(domain=Exact()))
-    for law, arity, sides in _declared(operator, f):
+    for law, arity, sides in _declared(operator, element, f):
         found = _search(operator.name, law, element, arity, sides, examples)
         if found is not None:
             return found
@@ -70,7 +70,7 @@ Sides = Callable[..., tuple[Any, Any]]
 
 
 def _declared(
-    operator: BinaryOperator, f: Callable[[Any, Any], Any]
+    operator: BinaryOperator, element: Type, f: Callable[[Any, Any], Any]
 ) -> Iterator[tuple[str, int, Sides]]:
     laws = operator.laws
     if laws.associative:
@@ -82,6 +82,13 @@ def _declared(
         name = f"to have the neutral element {unit}"
         yield name, 1, lambda x: (f(unit, x), x)
         yield name, 1, lambda x: (f(x, unit), x)
+    if laws.idempotent:
+        yield "idempotent", 1, lambda x: (f(x, x), x)
+    for plus in laws.distributes_over:
+        g = denote_operator(plus, element, World(domain=Exact()))
+        name = f"to distribute over {plus.name}"
+        yield name, 3, lambda x, y, z, g=g: (f(x, g(y, z)), g(f(x, y), f(x, z)))
+        yield name, 3, lambda x, y, z, g=g: (f(g(x, y), z), g(f(x, z), f(y, z)))
 
 
 def _search(

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Literal as Choice
 from typing import TypeAlias
 
-from relift.rewrites.rule import Condition, Direction, Rule, is_miller
+from relift.rewrites.index_tables import holds
+from relift.rewrites.rule import Condition, Direction, IndexCondition, Rule, is_miller
 from relift.semantics.binding import Position, alpha_equal, replace_at, substitute, term_at
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import Splat
-from relift.semantics.signatures import Matching
+from relift.semantics.patterns import PadEmpty, Splat
+from relift.semantics.signatures import IndexKind, Matching
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -36,6 +37,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    subterms,
 )
 from relift.semantics.types import (
     Array,
@@ -46,7 +48,7 @@ from relift.semantics.types import (
     Vector,
     substitute_type,
 )
-from relift.semantics.written import Written
+from relift.semantics.written import IndexFunction, Written
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
@@ -92,16 +94,21 @@ def apply_filled(
     Raises `NoMatch` when the filled side is not what stands at the position, a law is not declared, or a
     size that must be positive is not.
     """
+    if rule.refinement and direction == "backward":
+        raise NoMatch(f"{rule.name} is a refinement: it holds from left to right only")
     before, after = rule.side(direction)
     here = term_at(t, position)
     try:
         if not alpha_equal(filling.term(before), here):
             raise NoMatch(f"{rule.name}: its side, filled in, is not the term at this place")
         for condition in rule.where:
-            require(condition, filling, policy)
+            if isinstance(condition, Condition):
+                require(condition, filling, policy)
+        _require_index_laws(rule, filling)
         for size in rule.positive:
             if not size.substitute(filling.sizes).surely_at_least(1):
                 raise NoMatch(f"{rule.name}: {size} must be at least 1")
+        _require_uncopied(rule, before, after, filling)
         new = filling.term(after)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
@@ -126,9 +133,30 @@ def match(rule: Rule, pattern: Term, t: Term, choices: Mapping[str, int]) -> Fil
     if missing:
         raise NoMatch(f"{rule.name}: size {missing[0]} is not determined; choose it")
     for name in matcher.applied_to_terms:
-        if name not in filling.functions:
+        if name not in filling.functions and name not in filling.indices:
             raise NoMatch(f"{rule.name}: {name} is not determined by this side")
     return filling
+
+
+def determines(rule: Rule, direction: Direction) -> bool:
+    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
+    found: set[str] = set()
+    before, _ = rule.side(direction)
+    for t, bound in subterms(before):
+        match t:
+            case Metavariable(name) if is_miller(t, bound):
+                found.add(name)
+            case Combine(operator):
+                while isinstance(operator, Vectorized):
+                    operator = operator.operator
+                found.add(operator.name)
+            case Pattern() if (op := getattr(t, "op", None)) is not None:
+                while isinstance(op, Vectorized):
+                    op = op.operator
+                found.add(op.name)
+            case _:
+                pass
+    return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
 class _Matcher:
@@ -139,6 +167,7 @@ class _Matcher:
         self.sizes = Matching(rule.name)
         self.functions: dict[str, Lambda] = {}
         self.operators: dict[str, Operator] = {}
+        self.indices: dict[str, IndexFunction] = {}
         self.applied_to_terms: list[str] = []  # not Miller patterns: checked once all is filled in
         self._type_schema = {name: TypeVariable("?" + name) for name in rule.types}
         self._size_schema = {name: Size.atom("?" + name) for name in rule.sizes}
@@ -152,6 +181,7 @@ class _Matcher:
             {name.removeprefix("?"): n for name, n in self.sizes.sizes.items()},
             self.functions,
             self.operators,
+            self.indices,
         )
 
     def fail(self, p: Term, t: Term) -> None:
@@ -206,12 +236,21 @@ class _Matcher:
                         self.sizes.match(self.schema(x.type), y.type, y.name)
                         inner[x.name] = y
                     self.match(body, theirs.body, inner)
+                case IndexFunction():
+                    self._index_function(mine, theirs)
                 case Written():
                     pass  # compared when all sizes are known, by `apply_filled`
                 case BinaryOperator() | OperatorMetavariable() | Vectorized():
                     self._operator(mine, theirs, operand_type(t))
                 case _:
                     self.match(mine, theirs, names)
+
+    def _index_function(self, p: IndexFunction, t: IndexFunction) -> None:
+        """A metavariable alone is bound; all else is compared when all is known, by `apply_filled`."""
+        if (alone := p.metavariable) is None:
+            self.applied_to_terms.extend(p.metavariables)
+        elif self.indices.setdefault(alone.name, t) != t:
+            raise NoMatch(f"{self.rule.name}: {alone.name} stands for two index functions")
 
     def _operator(self, p: Operator, t: Operator, element: Type) -> None:
         match p, t:
@@ -261,28 +300,93 @@ def _kind(t: Term) -> str:
             return type(t).__name__.lower()
 
 
+def _require_uncopied(rule: Rule, before: Term, after: Term, filling: Filling) -> None:
+    """Raise `NoMatch` when a term with open cells would be copied: each copy would leave them open anew."""
+    for name, f in filling.functions.items():
+        if any(isinstance(t, PadEmpty) for t, _ in subterms(f.body)):
+            uses, depth = _uses(after, name)
+            most_uses, most_depth = _uses(before, name)
+            if uses > most_uses or (not f.parameters and depth > most_depth):
+                raise NoMatch(
+                    f"{rule.name}: {name} has cells that pad_empty leaves open, and is copied"
+                )
+
+
+def _uses(t: Term, name: str) -> tuple[int, int]:
+    """How often a metavariable occurs, and under how many binders at most."""
+    depths = [
+        len(bound) for u, bound in subterms(t) if isinstance(u, Metavariable) and u.name == name
+    ]
+    return len(depths), max(depths, default=0)
+
+
+def _require_index_laws(rule: Rule, filling: Filling) -> None:
+    """Raise `NoMatch` unless the index functions stay in the array and obey the rule's conditions.
+
+    Both are decided by trying all indices, so only at a length that is a number.
+    """
+    tables: dict[str, Sequence[int]] = {}
+    for name, kind in rule.parameters.items():
+        if not isinstance(kind, IndexKind):
+            continue
+        if name not in filling.indices:
+            raise NoMatch(f"{rule.name}: the index function {name} is not determined")
+        f, length = filling.indices[name], kind.length.substitute(filling.sizes)
+        if length.constant is None:
+            raise NoMatch(
+                f"{rule.name}: {name} is an index function of {length} elements; whether it stays "
+                "among them is known for a number of elements only"
+            )
+        if (i := f.escapes(length)) is not None:
+            raise NoMatch(f"{rule.name}: {name} takes index {i} out of {length} elements")
+        tables[name] = f.table(length.constant).tolist()
+    for condition in rule.where:
+        if isinstance(condition, IndexCondition) and not holds(condition, tables):
+            shown = filling.indices[condition.function]
+            raise NoMatch(f"{rule.name}: {condition} does not hold of {shown}")
+
+
 def require(condition: Condition, filling: Filling, policy: FloatPolicy) -> None:
     """Raise `NoMatch` unless the law is declared, and granted for the type it is used at."""
     operator = filling.operators[condition.operator]
-    if condition.element is None:
+    if condition.over is not None:
+        if not distributes(operator, filling.operators[condition.over]):
+            raise NoMatch(f"{condition} is not declared of these operators")
+    elif condition.element is None:
         if not has_law(operator, condition.law):
             raise NoMatch(f"{condition} is not declared of this operator")
     elif not is_neutral(operator, filling.functions[condition.element].body):
         raise NoMatch(f"{condition} is not declared of this operator and value")
-    if policy == "exact" and condition.law != "commutative":
+    if policy == "exact" and condition.law not in ("commutative", "idempotent"):
         for t in filling.types.values():
             if holds_floats(t):
                 raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
 
 
 def has_law(operator: Operator, law: str) -> bool:
-    """Whether an operator is declared associative or commutative; lanes inherit it."""
+    """Whether an operator is declared associative, commutative or idempotent; lanes inherit it."""
     match operator:
         case Vectorized(_, inner):
             return has_law(inner, law)
         case BinaryOperator(_, laws):
-            return laws.associative if law == "associative" else laws.commutative
+            declared = {
+                "associative": laws.associative,
+                "commutative": laws.commutative,
+                "idempotent": laws.idempotent,
+            }
+            return declared[law]
         case OperatorMetavariable():
+            return False
+
+
+def distributes(times: Operator, plus: Operator) -> bool:
+    """Whether an operator is declared to distribute over another; lanes inherit it."""
+    match times, plus:
+        case Vectorized(width, inner), Vectorized(other_width, other) if width == other_width:
+            return distributes(inner, other)
+        case BinaryOperator(_, laws), BinaryOperator():
+            return plus in laws.distributes_over
+        case _:
             return False
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import random
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from relift.rewrites.index_tables import Table, draw_tables, looked_up
 from relift.rewrites.instances import (
     Difference,
     Instances,
@@ -25,9 +26,9 @@ from relift.rewrites.instances import (
 from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Counterexample
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import Exact, Value, World
+from relift.semantics.interpreter import UNSPECIFIED, Exact, Value, World, refines
 from relift.semantics.scalars import IRRATIONAL, SCALAR_FUNCTIONS
-from relift.semantics.signatures import FunctionKind, NatKind, OperatorKind
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.types import (
     Array,
     Scalar,
@@ -66,20 +67,26 @@ class NoModel(Exception):
 
 @dataclass(frozen=True)
 class Operation:
-    """A binary operation on one kind of leaf, and exactly the laws that it obeys."""
+    """A binary operation on one kind of leaf, and exactly the laws that it obeys.
+
+    `over` names the operations of the table that it distributes over.
+    """
 
     text: str
     function: Callable[[Any, Any], Any]
     associative: bool = False
     commutative: bool = False
     neutral: Any = None
+    idempotent: bool = False
+    over: tuple[str, ...] = ()
 
-    def obeys(self, laws: set[str]) -> bool:
-        """Whether it obeys all these laws."""
+    def obeys(self, laws: Collection[str]) -> bool:
+        """Whether it obeys all these laws of one operator."""
         return (
             (self.associative or "associative" not in laws)
             and (self.commutative or "commutative" not in laws)
             and (self.neutral is not None or "neutral" not in laws)
+            and (self.idempotent or "idempotent" not in laws)
         )
 
 
@@ -94,20 +101,44 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             "x - y, or the other when one is 0", _with_unit(0, lambda x, y: x - y), neutral=0
         ),
         Operation("|x - y|", lambda x, y: abs(x - y), commutative=True),
+        Operation("2*x - y", lambda x, y: 2 * x - y, idempotent=True),
+        Operation(
+            "2*x - y, or the other when one is 0",
+            _with_unit(0, lambda x, y: 2 * x - y),
+            neutral=0,
+            idempotent=True,
+        ),
+        Operation("(x + y) // 2", lambda x, y: (x + y) // 2, commutative=True, idempotent=True),
+        Operation(
+            "(x + y) // 2, or the other when one is 0",
+            _with_unit(0, lambda x, y: (x + y) // 2),
+            commutative=True,
+            neutral=0,
+            idempotent=True,
+        ),
         Operation(
             "(x*x + y*y) mod 97, or the other when one is 0",
             _with_unit(0, lambda x, y: (x * x + y * y) % 97),
             commutative=True,
             neutral=0,
         ),
-        Operation("x", lambda x, y: x, associative=True),
+        Operation("x", lambda x, y: x, associative=True, idempotent=True),
+        Operation("y", lambda x, y: y, associative=True, idempotent=True),
         Operation(
-            "x, or y when x is 0", _with_unit(0, lambda x, y: x), associative=True, neutral=0
+            "x, or y when x is 0",
+            _with_unit(0, lambda x, y: x),
+            associative=True,
+            neutral=0,
+            idempotent=True,
         ),
-        Operation("x + y + 1", lambda x, y: x + y + 1, True, True, neutral=-1),
-        Operation("x + y", lambda x, y: x + y, True, True, neutral=0),
-        Operation("max(x, y)", max, True, True, neutral=-math.inf),
-        Operation("x and y bit by bit", lambda x, y: x & y, True, True, neutral=-1),
+        Operation("x + y + 1", lambda x, y: x + y + 1, True, True, -1, over=("max(x, y)",)),
+        Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
+        Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=("x + y",)),
+        Operation("x * y * y", lambda x, y: x * y * y),
+        Operation("2*x*y", lambda x, y: 2 * x * y, True, True, over=("x + y",)),
+        Operation("max(x, y)", max, True, True, -math.inf, True, over=("min(x, y)",)),
+        Operation("min(x, y)", min, True, True, math.inf, True, over=("max(x, y)",)),
+        Operation("x and y bit by bit", lambda x, y: x & y, True, True, -1, True),
     ),
     "text": (
         Operation("xy backwards", lambda x, y: (x + y)[::-1]),
@@ -123,16 +154,27 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             commutative=True,
             neutral="",
         ),
-        Operation("x", lambda x, y: x, associative=True),
+        Operation("x", lambda x, y: x, associative=True, idempotent=True),
+        Operation("y", lambda x, y: y, associative=True, idempotent=True),
         Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
-        Operation("max(x, y)", max, True, True, neutral=""),
+        Operation("max(x, y)", max, True, True, neutral="", idempotent=True),
     ),
     "truth": (
         Operation("x implies y", lambda x, y: not x or y),
         Operation("not both x and y", lambda x, y: not (x and y), commutative=True),
-        Operation("x", lambda x, y: x, associative=True),
-        Operation("x or y", lambda x, y: x or y, True, True, neutral=False),
-        Operation("x and y", lambda x, y: x and y, True, True, neutral=True),
+        Operation("x", lambda x, y: x, associative=True, idempotent=True),
+        Operation("y", lambda x, y: y, associative=True, idempotent=True),
+        Operation("x is not y", lambda x, y: x != y, True, True, neutral=False),
+        Operation("x or y", lambda x, y: x or y, True, True, False, True, over=("x and y",)),
+        Operation(
+            "x and y",
+            lambda x, y: x and y,
+            True,
+            True,
+            True,
+            True,
+            over=("x or y", "x is not y"),
+        ),
     ),
 }
 """Operations with few laws first: they break what a rule does not state."""
@@ -171,11 +213,12 @@ class Model:
     world: World
     operations: Mapping[str, str]
     calls: Mapping[str, Mapping[str, str]]
+    tables: Mapping[str, Table]
 
     def difference(self) -> Difference | None:
         """How the sides differ in this model, or None; raises `NoModel` where arithmetic has no value."""
         result = substitute_type(self.rule.left.type, self.types, {})
-        return compare(self.rule, self.world, equal, result)
+        return compare(self.rule, self.world, lambda x, y: refines(x, y, equal), result)
 
     def data(self) -> dict[str, str]:
         """What each metavariable stands for; of a function, the values that were asked for."""
@@ -189,6 +232,8 @@ class Model:
                         shown[f"{name}({arguments})"] = result
                 case NatKind():
                     pass
+                case IndexKind():
+                    shown[name] = f"lambda i: {list(self.tables[name])}[i]"
                 case _:
                     shown[name] = show_value(self.world.metavariables[name])
         return shown
@@ -214,6 +259,9 @@ def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
         stand_ins: tuple[Type, ...] = (i32, TypeVariable(name), tup(i32, i32), i32[2])
         types[name] = choose(stand_ins)
     draw = _Drawing(rule, sizes, types, choose)
+    tables = draw_tables(rule, sizes, choose)
+    if tables is None:
+        raise NoModel
     for name, kind in rule.parameters.items():
         if isinstance(kind, OperatorKind):
             draw.operator(name, kind)
@@ -223,12 +271,14 @@ def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
                 draw.function(name, result)
             case OperatorKind() | NatKind():
                 pass
+            case IndexKind():
+                draw.metavariables[name] = looked_up(name, tables[name])
             case _:
                 if name not in draw.metavariables:  # a neutral element is there already
                     data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
                     draw.metavariables[name] = data
-    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic())
-    return Model(rule, sizes, types, world, draw.operations, draw.calls)
+    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic(), types=types)
+    return Model(rule, sizes, types, world, draw.operations, draw.calls, tables)
 
 
 class _Drawing:
@@ -240,6 +290,7 @@ class _Drawing:
         self.rule, self.sizes, self.types, self.choose = rule, sizes, types, choose
         self.metavariables: dict[str, Any] = {}
         self.operations: dict[str, str] = {}
+        self.chosen: dict[str, dict[Leaf, Operation]] = {}
         self.calls: dict[str, dict[str, str]] = {}
 
     def value(self, t: Type, leaf: Callable[[Leaf], Any]) -> Value:
@@ -258,6 +309,8 @@ class _Drawing:
         calls = self.calls[name] = {}
 
         def scatter(*arguments: Value) -> Value:
+            if has_open_cells(arguments):
+                return self.value(result, lambda _: UNSPECIFIED)
             shown = ", ".join(map(show_value, arguments))
             state = random.Random(zlib.crc32(f"{seed} {name} {shown}".encode()))
             value = self.value(result, lambda leaf: state.choice(LEAF_VALUES[leaf]))
@@ -269,11 +322,17 @@ class _Drawing:
     def operator(self, name: str, kind: OperatorKind) -> None:
         """An operation for each kind of leaf, cell by cell; its neutral element is set, too."""
         element = substitute_type(kind.element, self.types, {})
-        conditions = [c for c in self.rule.where if c.operator == name]
-        laws: set[str] = {c.law for c in conditions}
+        conditions = self.rule.laws(name)
+        laws = {c.law for c in conditions}
         chosen: dict[Leaf, Operation] = {}
+        products = [c.operator for c in self.rule.laws() if c.over == name]
         for leaf in sorted(leaves(element)):
-            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws)]
+            over = {self.chosen[c.over][leaf].text for c in conditions if c.over in self.chosen}
+            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws) and over <= {*o.over}]
+            for product in products:
+                drawn = self.chosen.get(product)
+                options = OPERATIONS[leaf] if drawn is None else (drawn[leaf],)
+                lawful = [o for o in lawful if any(o.text in p.over for p in options)]
             if not lawful:
                 raise NoModel
             chosen[leaf] = self.choose(lawful)
@@ -282,6 +341,7 @@ class _Drawing:
                 z = self.value(kind.element, lambda leaf: chosen[leaf].neutral)
                 if self.metavariables.setdefault(condition.element, z) != z:
                     raise NoModel
+        self.chosen[name] = chosen
         self.metavariables[name] = lambda x, y: _cell_by_cell(chosen, element, x, y)
         self.operations[name] = "; ".join(o.text for o in chosen.values())
 
@@ -295,7 +355,16 @@ def _cell_by_cell(chosen: Mapping[Leaf, Operation], t: Type, x: Value, y: Value)
                 _cell_by_cell(chosen, part, p, q) for part, p, q in zip(parts, x, y, strict=True)
             )
         case _:
+            if x is UNSPECIFIED or y is UNSPECIFIED:
+                return UNSPECIFIED
             return chosen[leaf_of(t)].function(x, y)
+
+
+def has_open_cells(value: Value) -> bool:
+    """Whether a cell of a value is left open."""
+    if isinstance(value, list | tuple):
+        return any(map(has_open_cells, value))
+    return value is UNSPECIFIED
 
 
 def leaf_of(t: Type) -> Leaf:

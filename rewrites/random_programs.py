@@ -32,6 +32,7 @@ from relift.semantics.types import (
     substitute_type,
     tup,
 )
+from relift.semantics.written import reverse, shift
 
 Step: TypeAlias = Callable[[Term], Term]
 """Something that can be written around a term."""
@@ -159,6 +160,10 @@ class _Growing:
             lambda xs: rl.repeat(2, xs),
             lambda xs: rl.take(0, xs),
             lambda xs: rl.concat(xs, xs),
+            lambda xs: rl.gather(reverse, xs),
+            lambda xs: rl.scatter(shift(1), xs),
+            lambda xs: rl.map_stream(self.grow, xs),
+            lambda xs: rl.iterate_stream(self.grow, xs),
         ]
         if n.surely_at_least(1):
             steps += [
@@ -192,6 +197,7 @@ class _Growing:
                 lambda xs: rl.pad(0, 1, 7, xs),
                 lambda xs: rl.scan_seq(lambda acc, x: acc + x, literal(0, element), xs),
                 lambda xs: rl.filter_seq(lambda x: x < 3, literal(0, element), xs),
+                lambda xs: rl.binary_search(lambda x: literal(0, i32), literal(5, element), xs),
                 lambda xs: rl.insertion_sort_seq(lambda x, y: x < y, xs),
                 lambda xs: rl.reduce_seq(lambda acc, x: acc * 2 + x, literal(1, element), xs),
             ]

@@ -20,17 +20,27 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Literal, TypeAlias
 
-from relift.semantics.errors import IllTyped, ReliftError, callers_line
+from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.instantiation import Filling
 from relift.semantics.printer import show
-from relift.semantics.signatures import FunctionKind, Kind, NatKind, OperatorKind
-from relift.semantics.sizes import Size
+from relift.semantics.signatures import (
+    FunctionKind,
+    IndexKind,
+    Kind,
+    NatKind,
+    OperatorKind,
+    Unproved,
+)
+from relift.semantics.sizes import Size, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
+    Lambda,
     Metavariable,
     Operator,
     OperatorMetavariable,
@@ -41,10 +51,19 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.tracing import as_term, scope
-from relift.semantics.types import TypeVariable, type_names, type_sizes
-from relift.semantics.written import Written
+from relift.semantics.types import (
+    Array,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    type_names,
+    type_sizes,
+)
+from relift.semantics.written import Written, index_metavariable
 
-Law: TypeAlias = Literal["associative", "commutative", "neutral"]
+Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
+IndexLaw: TypeAlias = Literal["bijective", "inverse"]
 Direction: TypeAlias = Literal["forward", "backward"]
 
 
@@ -60,14 +79,30 @@ def naturals(names: str) -> tuple[Size, ...]:
 
 @dataclass(frozen=True)
 class Condition:
-    """A law that an operator metavariable must obey; `neutral` also names its neutral element."""
+    """A law that an operator metavariable must obey.
+
+    `neutral` also names its neutral element, `distributive` the operator that it distributes over.
+    """
 
     law: Law
     operator: str
     element: str | None = None
+    over: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.law}({self.operator}{', ' + self.element if self.element else ''})"
+        return f"{self.law}({', '.join(filter(None, (self.operator, self.element, self.over)))})"
+
+
+@dataclass(frozen=True)
+class IndexCondition:
+    """A law that an index metavariable must obey; `inverse` also names what undoes it."""
+
+    law: IndexLaw
+    function: str
+    inverse: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.law}({self.function}{', ' + self.inverse if self.inverse else ''})"
 
 
 def associative(operator: str) -> Condition:
@@ -83,6 +118,26 @@ def commutative(operator: str) -> Condition:
 def neutral(operator: str, element: str) -> Condition:
     """Combining with `element`, on either side, changes nothing."""
     return Condition("neutral", operator, element)
+
+
+def idempotent(operator: str) -> Condition:
+    """Combining a value with itself changes nothing."""
+    return Condition("idempotent", operator)
+
+
+def distributive(times: str, plus: str) -> Condition:
+    """`times` distributes over `plus`, on both sides: x(y + z) = xy + xz and (x + y)z = xz + yz."""
+    return Condition("distributive", times, over=plus)
+
+
+def bijective(function: str) -> IndexCondition:
+    """The index function is a permutation of the indices below its length."""
+    return IndexCondition("bijective", function)
+
+
+def inverse(function: str, other: str) -> IndexCondition:
+    """Each of two index functions undoes the other; both are permutations then."""
+    return IndexCondition("inverse", function, other)
 
 
 @dataclass(frozen=True)
@@ -108,19 +163,23 @@ class Rule:
 
     `equation` rules hold in both directions.  `lowering` rules hold as equations too, but are applied
     forward only, by context, and never unioned: they say who computes and where results are stored.
+    `refinement` rules hold from left to right only: the right side fixes cells that the left leaves open.
     `choose` holds sizes that matching does not determine and that the user of the rule picks.
+    `proof` is the script that tier 4b runs where its own tactic does not suffice.
     """
 
     name: str
     parameters: Mapping[str, Kind]
     left: Term
     right: Term
-    where: tuple[Condition, ...] = ()
+    where: tuple[Condition | IndexCondition, ...] = ()
     choose: tuple[Size, ...] = ()
     lowering: bool = False
     source: str = ""
     doc: str = ""
     place: str | None = None
+    refinement: bool = False
+    proof: str = ""
 
     def side(self, direction: Direction) -> tuple[Term, Term]:
         """The term to match and the term to put in its place."""
@@ -135,14 +194,22 @@ class Rule:
     def sizes(self) -> tuple[str, ...]:
         """The size variables, sorted."""
         found = {n for t in self._all_types() for size in type_sizes(t) for n in size.names()}
+        for kind in self.parameters.values():
+            if isinstance(kind, IndexKind):
+                found |= kind.length.names()
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 found.update(n for size in named_sizes(t) for n in size.names())
-        return tuple(sorted(found))
+        return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
 
-    @cached_property
+    @property
     def positive(self) -> tuple[Size, ...]:
         """Sizes that must be at least 1 for both sides to be defined, and are not always."""
+        return tuple(size for size in self.divisors if not size.surely_at_least(1))
+
+    @cached_property
+    def divisors(self) -> tuple[Size, ...]:
+        """Sizes that must be at least 1 for both sides to be defined: chunk lengths, steps, widths."""
         found: dict[Size, None] = {}
         for side in (self.left, self.right):
             for t, _ in subterms(side):
@@ -150,12 +217,18 @@ class Rule:
                     solved = {"?" + name: size for name, size in t.solved.items()}
                     for size in t.signature.positive:
                         found[size.substitute(solved)] = None
-        return tuple(size for size in found if not size.surely_at_least(1))
+        return tuple(size for size in found if not is_bound(size))
 
     @property
     def needs_reassociation(self) -> bool:
         """Whether the two sides may differ in floating point: it regroups or reorders an operator."""
-        return bool(self.where)
+        return any(condition.law != "idempotent" for condition in self.laws())
+
+    def laws(self, operator: str | None = None) -> tuple[Condition, ...]:
+        """The laws that the rule needs of an operator metavariable, or of all of them."""
+        return tuple(
+            c for c in self.where if isinstance(c, Condition) and operator in (None, c.operator)
+        )
 
     def _all_types(self) -> list[Any]:
         found: list[Any] = []
@@ -165,17 +238,22 @@ class Rule:
                     found += [*arguments, result]
                 case OperatorKind(element):
                     found.append(element)
-                case NatKind():
+                case NatKind() | IndexKind():
                     pass
                 case _:
                     found.append(kind)
         return found
 
+    @property
+    def sign(self) -> str:
+        """What stands between the sides: an arrow where they may not be swapped."""
+        return "->" if self.lowering or self.refinement else "=="
+
     def equation(self, width: int = 100) -> str:
         """Both sides and the conditions, on as many lines as needed."""
         conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
-        sign = "->" if self.lowering else "=="
+        sign = self.sign
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
             return f"{left} {sign} {right}{conditions}"
         return f"{left}\n  {sign}\n{right}" + (f"\n{conditions}" if conditions else "")
@@ -186,19 +264,27 @@ class Rule:
 
 @dataclass(frozen=True)
 class RejectedRule:
-    """A rule whose sides do not even type-check; kept so that a check can say so."""
+    """A rule whose sides do not even type-check; kept so that a check can say so, and what would mend it.
+
+    `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.
+    """
 
     name: str
     error: ReliftError
     place: str | None = None
+    again: Callable[[Mapping[str, Size]], Rule] | None = field(
+        default=None, compare=False, repr=False
+    )
 
 
 def rule(
-    where: Sequence[Condition] = (),
+    where: Sequence[Condition | IndexCondition] = (),
     *,
     choose: Sequence[Size] = (),
     lowering: bool = False,
+    refinement: bool = False,
     source: str = "",
+    proof: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: a rule from a function of metavariables that returns its two sides.
 
@@ -206,18 +292,100 @@ def rule(
     """
 
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
-        place = callers_line()
+        code = function.__code__
+        place = f"{code.co_filename}:{code.co_firstlineno}"
+
+        def made(written: Callable[..., Any]) -> Rule:
+            found = make_rule(written, where, choose, lowering, source, place)
+            return replace(found, refinement=refinement, proof=proof)
+
         try:
-            return make_rule(function, where, choose, lowering, source, place)
+            return made(function)
         except ReliftError as error:
-            return RejectedRule(function.__name__, error, place)
+            return RejectedRule(
+                function.__name__, error, place, lambda sizes: made(at_other_sizes(function, sizes))
+            )
 
     return decorate
 
 
+def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> Callable[..., Any]:
+    """The same Python function, where the sizes that its file names stand for others."""
+
+    def changed(value: Any) -> Any:
+        return value.substitute(sizes) if isinstance(value, Size) else value
+
+    names = {name: changed(value) for name, value in function.__globals__.items()}
+    other = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    other.__annotations__ = {
+        name: of if isinstance(of, str) else _kind_at(of, Filling(sizes=sizes))
+        for name, of in function.__annotations__.items()
+    }
+    other.__doc__ = function.__doc__
+    return other
+
+
+def _kind_at(kind: Any, filling: Filling) -> Any:
+    """The kind of a metavariable, at other sizes and types."""
+    match kind:
+        case FunctionKind(arguments, result):
+            return FunctionKind(tuple(map(filling.type, arguments)), filling.type(result))
+        case OperatorKind(element):
+            return OperatorKind(filling.type(element))
+        case IndexKind(length):
+            return IndexKind(length.substitute(filling.sizes))
+        case NatKind():
+            return kind
+        case _:
+            return filling.type(kind)
+
+
+def specialised(
+    rule: Rule, sizes: Mapping[str, Size], types: Mapping[str, Type] | None = None
+) -> Rule:
+    """The rule with other sizes and types in place of its own; raises `IllTyped`.
+
+    >>> from relift.rewrites.library import RULES
+    >>> print(specialised(RULES["join_split"], {"m": Size.of(4)}))
+    join_split: join(split(4, xs)) == xs
+    """
+    filling = Filling(types or {}, sizes)
+    left, right = filling.term(rule.left), filling.term(rule.right)
+    _require_one_type(rule.name, left, right)
+    return replace(
+        rule,
+        parameters={name: _kind_at(kind, filling) for name, kind in rule.parameters.items()},
+        left=left,
+        right=right,
+        choose=tuple(size.substitute(sizes) for size in rule.choose),
+    )
+
+
+def without_argument(rule: Rule, name: str, index: int) -> Rule:
+    """The rule where a function metavariable does not use one of its arguments.
+
+    >>> from relift.rewrites.library import RULES
+    >>> print(show(without_argument(RULES["map_interchange"], "h", 0).right))
+    transpose(map(lambda y: map(lambda x: h(y), xs), ys))
+    """
+    kind = rule.parameters[name]
+    assert isinstance(kind, FunctionKind), f"cannot happen: {name} is no function"
+    rest = (*kind.arguments[:index], *kind.arguments[index + 1 :])
+    names = [Var(f"a{i}", t) for i, t in enumerate(kind.arguments)]
+    used = (*names[:index], *names[index + 1 :])
+    body = Metavariable(name, used, kind.result)
+    filling = Filling(functions={name: Lambda(tuple(names), body)})
+    parameters = {**rule.parameters, name: FunctionKind(rest, kind.result) if rest else kind.result}
+    return replace(
+        rule, parameters=parameters, left=filling.term(rule.left), right=filling.term(rule.right)
+    )
+
+
 def make_rule(
     function: Callable[..., Any],
-    where: Sequence[Condition] = (),
+    where: Sequence[Condition | IndexCondition] = (),
     choose: Sequence[Size] = (),
     lowering: bool = False,
     source: str = "",
@@ -236,6 +404,8 @@ def make_rule(
                 arguments.append(FunctionMetavariable(name, kind))
             case OperatorKind(element):
                 arguments.append(OperatorMetavariable(name, element))
+            case IndexKind(length):
+                arguments.append(index_metavariable(name, length))
             case _:
                 arguments.append(Metavariable(name, (), kind))
     with scope(list(parameters)):
@@ -245,10 +415,7 @@ def make_rule(
         left, right = as_term(sides[0]), as_term(sides[1])
     for side, term in (("left", left), ("right", right)):
         _require_closed(function.__name__, side, term)
-    if left.type != right.type:
-        raise IllTyped(
-            f"{function.__name__}: the left side has type {left.type}, the right side {right.type}"
-        )
+    _require_one_type(function.__name__, left, right)
     for condition in where:
         _require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
@@ -258,13 +425,51 @@ def make_rule(
     )  # fmt: skip
 
 
+def _require_one_type(name: str, left: Term, right: Term) -> None:
+    if left.type == right.type:
+        return
+    message = f"{name}: the left side has type {left.type}, the right side {right.type}"
+    for n, m in _size_pairs(left.type, right.type) or ():
+        if n != m:
+            raise Unproved(message, "equals", n, m)
+    raise IllTyped(message)
+
+
+def _size_pairs(left: Type, right: Type) -> list[tuple[Size, Size]] | None:
+    """The sizes of two types place by place; None when the types differ in more than sizes."""
+    match left, right:
+        case (Array(of, n), Array(other, m)) | (Vector(of, n), Vector(other, m)):
+            inner = _size_pairs(of, other)
+            return None if inner is None else [(n, m), *inner]
+        case Tuple(parts), Tuple(others) if len(parts) == len(others):
+            pairs = [_size_pairs(p, q) for p, q in zip(parts, others, strict=True)]
+            return None if None in pairs else [pair for found in pairs for pair in found or ()]
+        case _:
+            return [] if left == right else None
+
+
 def _require_closed(name: str, side: str, term: Term) -> None:
     for t, bound in subterms(term):
         if isinstance(t, Var) and t not in bound:
             raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")
 
 
-def _require_condition(name: str, condition: Condition, parameters: Mapping[str, Kind]) -> None:
+def _require_condition(
+    name: str, condition: Condition | IndexCondition, parameters: Mapping[str, Kind]
+) -> None:
+    if isinstance(condition, IndexCondition):
+        named = [condition.function, *([condition.inverse] if condition.inverse else [])]
+        for function in named:
+            if not isinstance(parameters.get(function), IndexKind):
+                raise IllTyped(
+                    f"{name}: the condition {condition} needs an index metavariable "
+                    f"{function}: Index[n]"
+                )
+        if len({parameters[function] for function in named}) > 1:
+            raise IllTyped(
+                f"{name}: the condition {condition} needs index metavariables of one length"
+            )
+        return
     operator = parameters.get(condition.operator)
     if not isinstance(operator, OperatorKind):
         raise IllTyped(
@@ -274,6 +479,13 @@ def _require_condition(name: str, condition: Condition, parameters: Mapping[str,
         raise IllTyped(
             f"{name}: the condition {condition} needs a metavariable "
             f"{condition.element}: {operator.element}"
+        )
+    if condition.over == condition.operator:
+        raise IllTyped(f"{name}: the condition {condition} needs two operators")
+    if condition.over is not None and parameters.get(condition.over) != operator:
+        raise IllTyped(
+            f"{name}: the condition {condition} needs an operator metavariable "
+            f"{condition.over}: {operator}"
         )
 
 

@@ -30,7 +30,7 @@ def check_random(rule: Rule, *, examples: int = 60, budget: float = 5.0) -> Tier
     start = time.monotonic()
 
     def result(status: Status, detail: str, found: Counterexample | None = None) -> TierResult:
-        return TierResult(2, "random", status, detail, time.monotonic() - start, found)
+        return TierResult("2", "random", status, detail, time.monotonic() - start, found)
 
     if importlib.util.find_spec("hypothesis") is None:
         return result("skipped", "Hypothesis is not installed: pip install hypothesis")

@@ -1,6 +1,6 @@
 """What a check of a rule says: one result per tier, and the smallest counterexample.
 
-A tier that cannot run says `skipped` and why.  Only a proof may say PROVED, so no status here does.
+A tier that cannot run says `skipped` and why.
 """
 
 from __future__ import annotations
@@ -9,8 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Status: TypeAlias = Literal["ok", "refuted", "rejected", "skipped"]
-"""`refuted`: the sides differ; `rejected`: it is no rule at all; `skipped`: this tier cannot tell."""
+TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
+
+Status: TypeAlias = Literal["ok", "proved", "unproved", "refuted", "rejected", "skipped"]
+"""`proved`: for all sizes; `unproved`: a prover gave up; `refuted`: the sides differ; `rejected`: it is no
+rule at all; `skipped`: this tier cannot tell."""
+
+
+def printed(tier: TierName, status: Status) -> str:
+    """The word for a status; only the kernel proof of tier 4b may say PROVED.
+
+    >>> printed("4a", "proved"), printed("4b", "proved"), printed("3", "ok")
+    ('SMT-proved', 'PROVED', 'ok')
+    """
+    if status == "proved" and tier != "4b":
+        return "SMT-proved"
+    return status if status == "ok" else status.upper()
+
 
 FloatVerdict: TypeAlias = Literal["bit-exact", "needs reassociation"]
 
@@ -59,7 +74,7 @@ class TierResult:
     `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.
     """
 
-    tier: int
+    tier: TierName
     name: str
     status: Status
     detail: str
@@ -68,9 +83,9 @@ class TierResult:
     needs_arithmetic: bool = False
 
     def text(self) -> str:
-        """One line: `tier 3 free    ok       exhaustive to 3`."""
-        status = self.status if self.status == "ok" else self.status.upper()
-        return f"tier {self.tier} {self.name:7} {status:8} {self.detail} [{self.seconds:.2f} s]"
+        """One line: `tier 3  free    ok         exhaustive to 3`."""
+        word = printed(self.tier, self.status)
+        return f"tier {self.tier:2} {self.name:7} {word:10} {self.detail} [{self.seconds:.2f} s]"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -83,10 +98,32 @@ class TierResult:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """What would make a failing rule hold: conditions, the rule under them, and what the tiers say of that."""
+
+    conditions: tuple[str, ...]
+    equation: str
+    results: tuple[TierResult, ...]
+
+    def text(self) -> str:
+        """One line: `holds if m divides n (exhaustive to 3, 12 instances; SMT-proved)`."""
+        said = [r.detail if r.status == "ok" else printed(r.tier, r.status) for r in self.results]
+        return f"holds if {' and '.join(self.conditions)} ({'; '.join(said)})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "conditions": list(self.conditions),
+            "equation": self.equation,
+            "tiers": [result.to_json() for result in self.results],
+        }
+
+
+@dataclass(frozen=True)
 class CheckReport:
     """All that was found out about a rule.
 
-    `guard` is one more law that would make a refuted rule hold, where one was found.
+    `guard` would make a failing rule hold, where one was found; `idle` are the conditions that a rule that
+    holds states needlessly.
     """
 
     rule: str
@@ -95,15 +132,16 @@ class CheckReport:
     results: tuple[TierResult, ...]
     float_verdict: FloatVerdict | None = None
     counterexample: Counterexample | None = None
-    guard: str | None = None
+    guard: Guard | None = None
+    idle: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """No tier says no, and one that was asked for besides typing says yes."""
         if any(result.status in ("refuted", "rejected") for result in self.results):
             return False
-        beyond = [result for result in self.results if result.tier > 1]
-        return any(result.status == "ok" for result in beyond or self.results)
+        beyond = [result for result in self.results if result.tier != "1"]
+        return any(result.status in ("ok", "proved") for result in beyond or self.results)
 
     def text(self) -> str:
         """The table of tiers, then the counterexample and the missing guard, where there are any."""
@@ -118,7 +156,9 @@ class CheckReport:
             lines.append("  counterexample:")
             lines += [f"    {line}" for line in self.counterexample.text().splitlines()]
         if self.guard is not None:
-            lines.append(f"  {self.guard}")
+            lines.append(f"  {self.guard.text()}")
+            lines += [f"    {line}" for line in self.guard.equation.splitlines()]
+        lines += [f"  {condition} is not needed" for condition in self.idle]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -130,5 +170,6 @@ class CheckReport:
             "tiers": [result.to_json() for result in self.results],
             "float": self.float_verdict,
             "counterexample": self.counterexample and self.counterexample.to_json(),
-            "guard": self.guard,
+            "guard": self.guard and self.guard.to_json(),
+            "idle": list(self.idle),
         }

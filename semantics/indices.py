@@ -88,7 +88,22 @@ class Larger:
         return f"max({self.left}, {self.right})"
 
 
-IndexAtom: TypeAlias = Variable | Quotient | Remainder | Smaller | Larger
+@dataclass(frozen=True)
+class Loaded:
+    """A number that is data: a cell of a global buffer, or, without an offset, a variable in C.
+
+    `0 <= it < extent` where that is known.
+    """
+
+    name: str
+    offset: Index | None
+    extent: Size | None
+
+    def __str__(self) -> str:
+        return self.name if self.offset is None else f"{self.name}[{self.offset}]"
+
+
+IndexAtom: TypeAlias = Variable | Quotient | Remainder | Smaller | Larger | Loaded
 
 
 @dataclass(frozen=True)
@@ -305,6 +320,8 @@ def _atom_bounds(atom: Atom) -> Bounds:
             return Bounds(Size.of(0), extent - 1)
         case Remainder(_, divisor):
             return Bounds(Size.of(0), divisor - 1)
+        case Loaded(_, _, extent):
+            return UNKNOWN if extent is None else Bounds(Size.of(0), extent - 1)
         case Quotient(dividend, divisor):
             return _quotient_bounds(bounds(dividend), divisor)
         case Smaller(left, right):
@@ -374,8 +391,19 @@ def _inner(atom: Atom) -> tuple[Index, ...]:
             return (e, d)
         case Smaller(left, right) | Larger(left, right):
             return (left, right)
+        case Loaded(_, offset):
+            return () if offset is None else (offset,)
         case _:
             return ()
+
+
+def variables_of(e: Index) -> frozenset[Variable | Loaded]:
+    """The variables and data anywhere in e: what is a number only when the kernel runs.
+
+    >>> variables_of(divide(variable("i", 8), 3) + 1)
+    frozenset({Variable(name='i', extent=8)})
+    """
+    return frozenset(atom for atom in atoms_within(e) if isinstance(atom, Variable | Loaded))
 
 
 def depends_on(e: Index, v: Index) -> bool:
@@ -435,6 +463,8 @@ def _rebuilt(atom: Atom, v: Index, value: Index) -> Index:
             return minimum(substitute(left, v, value), substitute(right, v, value))
         case Larger(left, right):
             return maximum(substitute(left, v, value), substitute(right, v, value))
+        case Loaded(memory, Size() as offset, extent):
+            return Size.atom(Loaded(memory, substitute(offset, v, value), extent))
         case _:
             return Size.atom(atom)
 
@@ -509,6 +539,8 @@ def _atom_c(atom: Atom, suffix: str) -> str:
         case Smaller(left, right) | Larger(left, right):
             name = "min" if isinstance(atom, Smaller) else "max"
             return f"{name}({_argument_c(left, suffix)}, {_argument_c(right, suffix)})"
+        case Loaded(memory, Size() as offset):
+            return f"{memory}[{as_c(offset, suffix)}]"
         case _:
             return str(atom)
 

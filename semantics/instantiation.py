@@ -33,17 +33,18 @@ from relift.semantics.terms import (
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
-from relift.semantics.written import Written
+from relift.semantics.written import IndexFunction, Written
 
 
 @dataclass(frozen=True)
 class Filling:
-    """What metavariables stand for: types, sizes, functions (data: without parameters), operators."""
+    """What metavariables stand for: types, sizes, functions (data: without parameters), operators, indices."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     sizes: Mapping[str, Size] = field(default_factory=dict)
     functions: Mapping[str, Lambda] = field(default_factory=dict)
     operators: Mapping[str, Operator] = field(default_factory=dict)
+    indices: Mapping[str, IndexFunction] = field(default_factory=dict)
 
     def type(self, t: Type) -> Type:
         return substitute_type(t, self.types, self.sizes)
@@ -97,8 +98,10 @@ class Filling:
 
     def _field(self, value: Any, bound: frozenset[str]) -> Any:
         match value:
-            case Size() | Written():
+            case Size():
                 return value.substitute(self.sizes)
+            case Written():
+                return value.substitute(self.sizes, self.indices)
             case Lambda(parameters, body):
                 return self._lambda(parameters, body, bound)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():

@@ -12,6 +12,8 @@ NaN, infinities, signed zeros, integer overflow, division by zero    as the tabl
 an empty array      a pattern's definition at length 0: `reduce` is its initial value, `transpose` of no rows
     is empty columns, an empty result keeps the shape of its type.  What needs an element, such as the
     border of `pad` with `clamp`, is refused when the length is known and `Undefined` when it turns out 0.
+a cell of `pad_empty`      `UNSPECIFIED`: what arithmetic computes from it is unspecified, too, and a branch or
+    an index that depends on it is `Undefined`.  In a NumPy result it is NaN, or 0 where there is no NaN.
 a size below the least value that it states (1, unless `least=0`)    refused when a program is called.
 """
 
@@ -21,7 +23,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any, TypeAlias
@@ -51,15 +53,40 @@ from relift.semantics.terms import (
     Vectorized,
 )
 from relift.semantics.tracing import trace
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
 from relift.semantics.written import Written
 
 Value: TypeAlias = Any
 """An element of the domain, a list of values (array or vector), or a tuple of values."""
 
 
+class Unspecified:
+    """The one value of cells whose content is left open.  It has no arithmetic, so none accepts it silently."""
+
+    def __bool__(self) -> bool:
+        raise Undefined("a branch depends on a cell that pad_empty leaves open")
+
+    def __index__(self) -> int:
+        raise Undefined("an index depends on a cell that pad_empty leaves open")
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("a cell that is left open equals nothing")
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return "unspecified"
+
+
+UNSPECIFIED = Unspecified()
+
+
 class Numeric:
     """NumPy scalars, in the precision of their type."""
+
+    def unspecified(self) -> Value:
+        """The value of a cell whose content is left open."""
+        return UNSPECIFIED
 
     def literal(self, value: float, t: Type) -> Value:
         assert isinstance(t, Scalar), "cannot happen: a literal is a scalar"
@@ -108,15 +135,31 @@ DTYPES: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class World:
-    """All that a term needs besides its variables: sizes, inputs, metavariables, and the domain."""
+    """All that a term needs besides its variables: sizes, inputs, metavariables, and the domain.
+
+    `types` says what type variables stand for that do not stand for single elements of the domain.
+    """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, Value] = field(default_factory=dict)
     metavariables: Mapping[str, Value] = field(default_factory=dict)
     domain: Numeric = field(default_factory=Numeric)
+    types: Mapping[str, Type] = field(default_factory=dict)
 
     def size(self, n: Size) -> int:
         return n.evaluate(self.sizes)
+
+    def unspecified(self, t: Type) -> Value:
+        """A value of type t, each cell of which is left open."""
+        match t:
+            case Array(element, n) | Vector(element, n):
+                return [self.unspecified(element) for _ in range(self.size(n))]
+            case Tuple(parts):
+                return tuple(self.unspecified(part) for part in parts)
+            case TypeVariable(name) if self.types.get(name, t) != t:
+                return self.unspecified(self.types[name])
+            case Scalar() | TypeVariable():
+                return self.domain.unspecified()
 
 
 class Cell:
@@ -195,34 +238,70 @@ def _head(t: _Application, world: World) -> Callable[..., Value]:
 
 
 def _applied(function: Callable[..., Value], arguments: list[Meaning]) -> Meaning:
+    """A function of some arguments; at a cell that is left open its value is left open, too."""
+
+    def refused(error: TypeError, *values: Value) -> Value:
+        if any(x is UNSPECIFIED for x in values):
+            return UNSPECIFIED
+        raise error
+
+    def one() -> Value:
+        x = first()
+        try:
+            return function(x)
+        except TypeError as error:
+            return refused(error, x)
+
+    def two() -> Value:
+        x, y = first(), second()
+        try:
+            return function(x, y)
+        except TypeError as error:
+            return refused(error, x, y)
+
+    def several() -> Value:
+        values = [x() for x in arguments]
+        try:
+            return function(*values)
+        except TypeError as error:
+            return refused(error, *values)
+
     match arguments:
-        case [x]:
-            return lambda: function(x())
-        case [x, y]:
-            return lambda: function(x(), y())
+        case [first]:
+            return one
+        case [first, second]:
+            return two
         case _:
-            return lambda: function(*[x() for x in arguments])
+            return several
 
 
 def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
     """The pattern's own `meaning`; only the terms among its arguments depend on variables.
 
-    A meaning that has a parameter `number` is given what makes whole numbers of the domain.
+    A meaning that has a parameter `number` is given what makes whole numbers of the domain; one that has
+    `unspecified`, what makes elements that are left open.
     """
     known: dict[str, Value] = {}
     terms: dict[str, Meaning] = {}
     for name in _parameters(t.meaning):
         field_value = getattr(t, name, None)
-        if name == "number":
+        if name == "unspecified":
+            assert isinstance(t.type, Array), "cannot happen: only elements are left open"
+            known[name] = partial(world.unspecified, t.type.element)
+        elif name == "number":
             known[name] = partial(world.domain.literal, t=i32)
         elif field_value is None:
             known[name] = world.size(t.solved[name])
         elif isinstance(field_value, Written):
-            known[name] = field_value.meaning(world.size, world.domain.literal)
+            known[name] = field_value.meaning(world.size, world.domain.literal, world.metavariables)
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
         elif isinstance(field_value, Lambda):
-            known[name] = _function(field_value, world, scope)
+            known[name] = (
+                _function(field_value, world, scope)
+                if (bound := t.bound_size(name)) is None
+                else _function_of_a_size(field_value, bound, world, scope)
+            )
         elif isinstance(field_value, BinaryOperator | OperatorMetavariable | Vectorized):
             known[name] = denote_operator(field_value, operand_type(t), world)
         else:
@@ -266,6 +345,15 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
         return body()
 
     return call
+
+
+def _function_of_a_size(
+    f: Lambda, size: str, world: World, scope: Scope
+) -> Callable[[int], Callable[..., Value]]:
+    """The meaning of a lambda at each value of the size that its pattern binds."""
+    return cache(
+        lambda value: _function(f, replace(world, sizes={**world.sizes, size: value}), scope)
+    )
 
 
 def denote_operator(
@@ -338,18 +426,44 @@ def to_numpy(value: Value, t: Type) -> Any:
         case Tuple(parts):
             return tuple(to_numpy(x, part) for x, part in zip(value, parts, strict=True))
         case Scalar(name):
-            return DTYPES[name].type(value)
+            return DTYPES[name].type(_specified(value, DTYPES[name]))
         case Array(element, _) | Vector(element, _):
             if (width := _tuple_width(element)) is not None:
                 return tuple(
                     to_numpy(_component(value, t, i), _component_type(t, i)) for i in range(width)
                 )
-            cells = np.array(value, dtype=DTYPES[str(_scalar_below(element))])
+            dtype = DTYPES[str(_scalar_below(element))]
+            try:
+                cells = np.array(value, dtype=dtype)
+            except (TypeError, Undefined):  # a cell is left open, which NumPy cannot say
+                cells = np.array(_specified(value, dtype), dtype=dtype)
             shape = _shape(t)
             known = [length for length in shape if length is not None]
             return cells.reshape(known) if len(known) == len(shape) else cells
         case _:
             raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def _specified(value: Value, dtype: np.dtype[Any]) -> Value:
+    """The value with NaN, or 0, in the cells that are left open."""
+    if isinstance(value, list):
+        return [_specified(x, dtype) for x in value]
+    return (np.nan if dtype.kind == "f" else 0) if value is UNSPECIFIED else value
+
+
+def refines(open_value: Value, value: Value, equal: Callable[[Value, Value], bool]) -> bool:
+    """Whether a value is one of those that another may be: equal, but for the cells that are left open.
+
+    >>> refines([1, UNSPECIFIED], [1, 2], operator.eq), refines([1, 2], [1, UNSPECIFIED], operator.eq)
+    (True, False)
+    """
+    if isinstance(open_value, list | tuple) and isinstance(value, list | tuple):
+        return len(open_value) == len(value) and all(
+            refines(x, y, equal) for x, y in zip(open_value, value, strict=True)
+        )
+    if open_value is UNSPECIFIED:
+        return True
+    return value is not UNSPECIFIED and equal(open_value, value)
 
 
 def _rows(array: Any) -> int:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -69,6 +69,7 @@ split: Final = Unapplied(patterns.Split)
 join: Final = Unapplied(patterns.Join)
 transpose: Final = Unapplied(patterns.Transpose)
 slide: Final = Unapplied(patterns.Slide)
+pad_empty: Final = Unapplied(patterns.PadEmpty)
 take: Final = Unapplied(patterns.Take)
 drop: Final = Unapplied(patterns.Drop)
 repeat: Final = Unapplied(patterns.Repeat)
@@ -87,6 +88,7 @@ splat: Final = Unapplied(patterns.Splat)
 unzip: Final = Unapplied(patterns.Unzip)
 partial_reduce: Final = Unapplied(patterns.PartialReduce)
 iterate: Final = Unapplied(patterns.Iterate)
+iterate_sizes: Final = Unapplied(patterns.IterateSizes)
 let: Final = Unapplied(patterns.Let)
 generate: Final = Unapplied(patterns.Generate)
 scan_seq: Final = Unapplied(patterns.ScanSeq)
@@ -256,9 +258,13 @@ def operator(
     associative: bool = False,
     commutative: bool = False,
     neutral: Number | None = None,
+    idempotent: bool = False,
+    distributes_over: Sequence[BinaryOperator] = (),
     name: str | None = None,
 ) -> BinaryOperator:
     """A binary operator for `reduce`, with the laws it obeys; what is not declared is not used.
+
+    Idempotent: of x and x it is x.  It distributes over another, on both sides, as `mul` over `add`.
 
     >>> hypot2 = operator(lambda x, y: x + y, associative=True, neutral=0.0, name="plus")
     """
@@ -273,11 +279,19 @@ def operator(
         ) from None
     except ValueError:
         pass  # a function of C that does not say what it takes
-    return BinaryOperator(chosen, Laws(associative, commutative, neutral), function)
+    laws = Laws(associative, commutative, neutral, idempotent, tuple(distributes_over))
+    return BinaryOperator(chosen, laws, function)
 
 
 add: Final = operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add")
-mul: Final = operator(lambda x, y: x * y, associative=True, commutative=True, neutral=1, name="mul")
+mul: Final = operator(
+    lambda x, y: x * y,
+    associative=True,
+    commutative=True,
+    neutral=1,
+    distributes_over=(add,),
+    name="mul",
+)
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:

@@ -31,7 +31,7 @@ from relift.semantics.types import SCALARS, Type, tup, vec
 _ALLOWED = (
     ast.Expression, ast.Call, ast.Name, ast.Load, ast.Lambda, ast.arguments, ast.arg, ast.Constant,
     ast.Tuple, ast.Subscript, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div,
-    ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert,
+    ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert,
     ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
 )  # fmt: skip
 
@@ -88,6 +88,8 @@ def _size(node: ast.expr) -> Size:
             return _size(left) - _size(right)
         case ast.BinOp(left, ast.Mult(), right):
             return _size(left) * _size(right)
+        case ast.BinOp(left, ast.Pow(), right):
+            return _size(left) ** _size(right)
         case _:
             raise IllTyped(f"not a size: {ast.unparse(node)}")
 

@@ -7,10 +7,12 @@ pipeline:  zip(x, y) >> map(lambda p: p[0] * p[1]) >> reduce(add, 0.0)
 from __future__ import annotations
 
 import math
+import re
 from typing import Literal as Choice
 from typing import TypeAlias
 
 from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.signatures import FunctionKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -123,7 +125,7 @@ def _pattern(t: Pattern, style: Style) -> _Node:
     if fields[0] == "dim":
         head += f"({getattr(t, 'dim')})"  # noqa: B009
         fields = fields[1:]
-    items = [_field(getattr(t, name), style) for name in fields]
+    items = [_of_size(t, name, _field(getattr(t, name), style)) for name in fields]
     if t.name in ("pad_clamp", "pad_mirror", "pad_wrap"):
         head, items = "pad", [*items[:2], t.name.removeprefix("pad_"), *items[2:]]
     if t.name == "pad_constant":
@@ -135,6 +137,15 @@ def _pattern(t: Pattern, style: Style) -> _Node:
             return _Broken("", [*data.items, stage], "", " >> ")
         return _Broken("", [data, stage], "", " >> ")
     return _call(head, items)
+
+
+def _of_size(t: Pattern, place: str, shown: _Node) -> _Node:
+    """The text of a function that names the size that its pattern binds, which is its first parameter then."""
+    size = t.bound_size(place) if isinstance(t.signature.parameters[place], FunctionKind) else None
+    text = _flat(shown)
+    if size is None or not re.search(rf"\b{size}\b", text):
+        return shown
+    return _Broken(f"lambda {size}, ", [text.removeprefix("lambda ")], "", "")
 
 
 def _is_stage(t: Pattern) -> bool:

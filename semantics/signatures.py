@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, SizeLike
 from relift.semantics.types import (
     Array,
     Scalar,
@@ -38,10 +38,14 @@ class NatKind:
 
 @dataclass(frozen=True)
 class FunctionKind:
-    """A function of some arguments, each typed."""
+    """A function of some arguments, each typed; of a size first, where `binds` names one.
+
+    The size that it binds may be any: the function is traced once, and the pattern says what it is.
+    """
 
     arguments: tuple[Type, ...]
     result: Type
+    binds: str | None = None
 
     def __repr__(self) -> str:
         return f"Fun[{', '.join(map(str, (*self.arguments, self.result)))}]"
@@ -78,10 +82,10 @@ class NumbersKind:
         return f"numbers {self.element[self.length]}"
 
 
-WrittenKind: TypeAlias = IndexKind | NumbersKind
-"""What only a pattern can have: parameters that hold no term (see `written`)."""
+WrittenKind: TypeAlias = NumbersKind
+"""What only a pattern can have: constants that are written out."""
 
-Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | Type
+Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | IndexKind | Type
 """What a parameter of a pattern or of a rule can be; a type stands for data of that type."""
 
 Nat, Width, Dimension = NatKind("size"), NatKind("width"), NatKind("dimension")
@@ -101,7 +105,14 @@ class _Op:
         return OperatorKind(element)
 
 
-Fun, Op = _Fun(), _Op()
+class _Index:
+    """The notation `Index[n]`: a function from the indices below n to indices below n."""
+
+    def __getitem__(self, length: SizeLike) -> Any:
+        return IndexKind(Size.of(length))
+
+
+Fun, Op, Index = _Fun(), _Op(), _Index()
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,20 @@ def schema_type(name: str) -> TypeVariable:
 def schema_size(name: str) -> Size:
     """A size variable of signatures, apart from those of programs and rules."""
     return Size.atom("?" + name)
+
+
+class Unproved(IllTyped):
+    """Two sizes that must be related and are not for every value: `left` divides, equals or is at most `right`."""
+
+    def __init__(
+        self,
+        message: str,
+        relation: Literal["divides", "equals", "at most"],
+        left: Size,
+        right: Size,
+    ) -> None:
+        super().__init__(message)
+        self.relation, self.left, self.right = relation, left, right
 
 
 class Matching:
@@ -188,9 +213,12 @@ class Matching:
                 unknown = [name for name in size.names() if name.startswith("?")]
                 if not unknown:
                     if size != actual:
-                        self._fail(
-                            f"length {size} is needed, but the argument has length {actual}; "
-                            "write both with one size, or take or pad"
+                        raise Unproved(
+                            f"{self.pattern}: length {size} is needed, but the argument has length "
+                            f"{actual}; write both with one size, or take or pad",
+                            "equals",
+                            size,
+                            actual,
                         )
                 elif len(unknown) == 1 and (linear := size.linear_in(unknown[0])) is not None:
                     self._solve_one(unknown[0], *linear, actual)
@@ -212,13 +240,17 @@ class Matching:
             mend = f"pad the array or choose a size that divides {rest}"
             after = f" (length {actual} after {offset})" if offset != 0 else ""
             always = " for every size" if (rest.names() | factor.names()) else ""
-            self._fail(f"{factor} does not divide {rest}{always}{after}; {mend}")
-            return
+            message = f"{self.pattern}: {factor} does not divide {rest}{always}{after}; {mend}"
+            raise Unproved(message, "divides", factor, rest)
         if not value.surely_at_least(0):
             least = "" if actual.constant is not None else ", or state a size with least=..."
             mend = f"pad the array{least}"
-            self._fail(
-                f"length {actual} is too short: {offset} elements are needed at least; {mend}"
+            raise Unproved(
+                f"{self.pattern}: length {actual} is too short: {offset} elements are needed at "
+                f"least; {mend}",
+                "at most",
+                offset,
+                actual,
             )
         self.sizes[name] = value
 

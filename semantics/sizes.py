@@ -4,6 +4,7 @@ Equality of sizes is equality of polynomials, so it is decided; division is exac
 n is said by what n is, `n = k * m` (or `nat("n", multiple_of=m)`), and that n is at least 4 by its name,
 `nat("n", least=4)`; nothing else is assumed.  The same polynomials serve as index expressions, whose atoms
 may be more than names: quotients, min and max of clamped indices (see `indices`).  No type needs those.
+A power with an open exponent is an atom, too: b**(m + c) is b**c * b**m, and a number of factors is folded.
 
 >>> n, m = nat("n"), nat("m")
 >>> (n + 1) * m - m
@@ -16,13 +17,16 @@ Traceback (most recent call last):
 relift.semantics.errors.IllTyped: n + 1 is not divisible by m for every size; write it as a multiple of m
 >>> nat("n", multiple_of=m) // m
 n_by_m
+>>> n * 2 ** (m + 1) // 2**m
+2*n
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, Self, TypeAlias
 
 from relift.semantics.errors import IllTyped
@@ -115,12 +119,21 @@ class Size:
     __rmul__ = __mul__
 
     def __pow__(self, power: object) -> Size:
-        if not isinstance(power, int) or power < 0:
+        """The power, whose exponent is a sum of products: each open one gives an atom `Power`."""
+        if not isinstance(power, int | Size) or isinstance(power, bool):
             raise IllTyped(f"the power of a size is a whole number, 0 or more, not {power!r}")
         result = Size.of(1)
-        for _ in range(power):
-            result = result * self
+        for monomial, count in Size.of(power).terms.items():
+            if count < 0:
+                raise IllTyped(f"the power of a size is a whole number, 0 or more, not {power}")
+            open_power = monomial and self != 1
+            factor = Size.atom(Power(self, Size({monomial: 1}))) if open_power else self
+            for _ in range(count):
+                result = result * factor
         return result
+
+    def __rpow__(self, base: SizeLike) -> Size:
+        return Size.of(base) ** self
 
     def __truediv__(self, other: object) -> NoReturn:
         raise IllTyped(f"sizes divide exactly or not at all; write ({self}) // {other}")
@@ -201,7 +214,13 @@ class Size:
 
     def names(self) -> frozenset[str]:
         """The named naturals that occur."""
-        return frozenset(atom for atom in self.atoms() if isinstance(atom, str))
+        found: set[str] = set()
+        for atom in self.atoms():
+            if isinstance(atom, str):
+                found.add(atom)
+            elif isinstance(atom, Power):
+                found |= atom.base.names() | atom.exponent.names()
+        return frozenset(found)
 
     @property
     def constant(self) -> int | None:
@@ -214,13 +233,22 @@ class Size:
         """Replace names by sizes, all at once."""
         if not values or not (self.names() & values.keys()):
             return self
+
+        def replaced(atom: Atom) -> Size:
+            if isinstance(atom, Power):
+                return atom.base.substitute(values) ** atom.exponent.substitute(values)
+            return values.get(atom, Size.atom(atom)) if isinstance(atom, str) else Size.atom(atom)
+
+        return self._with_atoms(replaced)
+
+    def _with_atoms(self, replaced: Callable[[Atom], Size]) -> Size:
+        """The polynomial over other atoms."""
         result = Size({})
         for monomial, c in self.terms.items():
             product = Size({(): c})
             for atom, power in monomial:
-                factor = values.get(atom) if isinstance(atom, str) else None
                 for _ in range(power):
-                    product = product * (Size.atom(atom) if factor is None else factor)
+                    product = product * replaced(atom)
             result = result + product
         return result
 
@@ -229,6 +257,9 @@ class Size:
         total = 0
         for monomial, c in self.terms.items():
             for atom, power in monomial:
+                if isinstance(atom, Power):
+                    c *= (atom.base.evaluate(values) ** atom.exponent.evaluate(values)) ** power
+                    continue
                 if atom not in values:
                     raise IllTyped(f"size {atom} has no value; give it with --size {atom}=...")
                 c *= values[str(atom)] ** power
@@ -237,6 +268,8 @@ class Size:
 
     def linear_in(self, name: str) -> tuple[Size, Size] | None:
         """`(a, b)` with `self == a*name + b` and `name` in neither, or None."""
+        if any(isinstance(x, Power) and name in Size.atom(x).names() for x in self.atoms()):
+            return None
         a: dict[Monomial, int] = {}
         b: dict[Monomial, int] = {}
         for monomial, c in self.terms.items():
@@ -250,16 +283,19 @@ class Size:
     def surely_at_least(self, bound: int) -> bool:
         """Whether the value is at least `bound` for all admissible naturals.
 
-        A name with a least value stands for that value plus any natural; then no coefficient may be
-        negative.
+        A name with a least value stands for that value plus any natural, and a power of what is at least 1
+        for 1 plus any natural; then no coefficient may be negative.
 
         >>> (nat("n") - 1).surely_at_least(0), (Size.atom(Name("k")) - 1).surely_at_least(0)
         (True, False)
         """
-        least: dict[str, Size] = {
-            a: a.least + Size.atom(str(a)) for a in self.atoms() if isinstance(a, Name) and a.least
-        }
-        shifted = self.substitute(least) - bound
+
+        def shifted_atom(atom: Atom) -> Size:
+            if isinstance(atom, Power) and atom.base.surely_at_least(1):
+                return Size.atom(atom) + 1
+            return Size.atom(atom) + (atom.least if isinstance(atom, Name) else 0)
+
+        shifted = self._with_atoms(shifted_atom) - bound
         return all(c >= 0 for c in shifted.terms.values())
 
     def __repr__(self) -> str:
@@ -290,6 +326,33 @@ class Size:
 SizeLike: TypeAlias = Size | int
 
 
+@dataclass(frozen=True)
+class Power:
+    """The atom `base**exponent`, whose exponent is a product of names."""
+
+    base: Size
+    exponent: Size
+
+    def __str__(self) -> str:
+        return "**".join(
+            text if re.fullmatch(r"\w+", text) else f"({text})"
+            for text in (str(self.base), str(self.exponent))
+        )
+
+
+def bound_size(depth: int) -> Size:
+    """The size that the pattern at this depth binds in its function, such as the length of a step.
+
+    No program can name it: a name with two underscores in a row is refused by `nat`.
+    """
+    return Size.atom(Name(f"l__{depth}"))
+
+
+def is_bound(n: Size) -> bool:
+    """Whether a size depends on one that a pattern binds."""
+    return any("__" in name for name in n.names())
+
+
 def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Size:
     """A named size of a program, a natural number that is at least `least`.
 
@@ -301,6 +364,8 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
     given: object = name  # users without a type checker give anything
     if not (isinstance(given, str) and given.isidentifier()) or keyword.iskeyword(given):
         raise IllTyped(f"a size is named like a Python variable, not {name!r}")
+    if "__" in name:
+        raise IllTyped(f"the name of a size has no two underscores in a row, unlike {name!r}")
     least_value: object = least
     if not isinstance(least_value, int) or isinstance(least_value, bool) or least_value < 0:
         raise IllTyped(

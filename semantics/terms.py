@@ -236,6 +236,12 @@ class Pattern(Expression):
     type: Type = field(kw_only=True, compare=False, repr=False)
     solved: Mapping[str, Size] = field(kw_only=True, compare=False, repr=False)
 
+    def bound_size(self, place: str) -> str | None:
+        """The name of the size that is bound in the function at a place, if one is."""
+        kind = self.signature.parameters[place]
+        bound: str | None = getattr(kind, "binds", None)
+        return None if bound is None else str(self.solved[bound])
+
 
 Term: TypeAlias = (
     Var | Input | Literal | Apply | Call | Combine | MakeTuple | Get | Metavariable | Pattern
@@ -257,6 +263,8 @@ class Laws:
     associative: bool = False
     commutative: bool = False
     neutral: Number | None = None
+    idempotent: bool = False
+    distributes_over: tuple[BinaryOperator, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from relift.semantics.signatures import (
     OperatorKind,
     Signature,
 )
-from relift.semantics.sizes import Size
+from relift.semantics.sizes import Size, bound_size
 from relift.semantics.terms import (
     Apply,
     BinaryOperator,
@@ -48,6 +48,7 @@ from relift.semantics.terms import (
 from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
 from relift.semantics.written import index_function, numbers
 
+_sizes_bound: ContextVar[int] = ContextVar("how many sizes are bound around", default=0)
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
 
 
@@ -367,7 +368,9 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
         matching.match(kind, values[name].type, name)
     matching.solve()
     for name, kind, value in items:
-        if isinstance(kind, FunctionKind):
+        if isinstance(kind, FunctionKind) and kind.binds is not None:
+            values[name] = _trace_at_any_size(kind, value, matching)
+        elif isinstance(kind, FunctionKind):
             expected = matching.apply(kind.result) if matching.determined(kind.result) else None
             function = trace(value, [matching.apply(t) for t in kind.arguments], expected)
             values[name] = function
@@ -383,6 +386,39 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
             combine(value, Var("%left", element), Var("%right", element))  # or raises
     solved = {name.removeprefix("?"): size for name, size in matching.sizes.items()}
     return pattern(**values, type=matching.apply(signature.result), solved=solved)
+
+
+def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> Lambda:
+    """A function whose types depend on a size that the pattern binds, traced once at a size of its own.
+
+    It may take that size before its other arguments.
+    """
+    unknown = f"?{kind.binds}"
+    if isinstance(value, FixedLambda):  # whose types say what the size is called
+        for schema, x in zip(kind.arguments, value.parameters, strict=True):
+            matching.match(schema, x.type, x.name)
+        matching.solve()
+    else:
+        matching.sizes[unknown] = bound_size(1 + _sizes_bound.get())
+    size = matching.sizes[unknown]
+    function: Any = value
+    if inspect.isfunction(value):
+        parameters = list(inspect.signature(value).parameters.values())
+        if len(parameters) == 1 + len(kind.arguments):
+
+            def at_this_size(*arguments: Any) -> Any:
+                return value(size, *arguments)
+
+            setattr(at_this_size, "__signature__", inspect.Signature(parameters[1:]))  # noqa: B010
+            function = at_this_size
+    token = _sizes_bound.set(1 + _sizes_bound.get())
+    try:
+        traced = trace(function, [matching.apply(t) for t in kind.arguments])
+    finally:
+        _sizes_bound.reset(token)
+    matching.match(kind.result, traced.body.type, "the result of the function")
+    matching.solve()
+    return traced
 
 
 def _require_positive(signature: Signature, matching: Matching) -> None:

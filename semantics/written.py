@@ -3,7 +3,10 @@
 An index function maps the indices of an array to indices of the same array.  It is no scalar function:
 layouts are made of it, so it is known while a program is compiled.
 
-    e ::= i | size | e + e | e - e | e * e | e // size | e % size
+    e ::= i | size | e + e | e - e | e * e | e // size | e % size | p(e)
+
+Only rules have `p(e)`: p is an index metavariable, which maps the indices below its length to such indices
+and is not known otherwise.
 
 >>> n = nat("n")
 >>> f = index_function(lambda i: n - 1 - i, n)
@@ -24,7 +27,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 
 from relift.semantics import indices
-from relift.semantics.errors import IllTyped, Undefined
+from relift.semantics.errors import IllTyped, Undefined, Unsupported
 from relift.semantics.sizes import Combined, Size, SizeLike, nat
 from relift.semantics.types import SCALARS, Scalar, boolean, f32, i32
 
@@ -36,11 +39,18 @@ class Written(ABC):
     """A parameter without terms inside; its text reads back."""
 
     @abstractmethod
-    def substitute(self, sizes: Mapping[str, Size]) -> Written:
-        """The same at other sizes."""
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> Written:
+        """The same at other sizes, and with index metavariables filled in."""
 
     @abstractmethod
-    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
         """What a pattern's `meaning` is given, where `literal` makes numbers of the domain."""
 
     @property
@@ -110,7 +120,16 @@ class IndexOperation(IndexNotation):
     right: IndexExpression
 
 
-IndexExpression: TypeAlias = TheIndex | SizeIndex | IndexOperation
+@dataclass(frozen=True)
+class IndexMetavariable(IndexNotation):
+    """An index metavariable of a rule, on the indices below `length`, applied."""
+
+    name: str
+    length: Size
+    argument: IndexExpression
+
+
+IndexExpression: TypeAlias = TheIndex | SizeIndex | IndexOperation | IndexMetavariable
 
 
 def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
@@ -132,7 +151,7 @@ def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
 
 def _expression(value: Any) -> IndexExpression:
     match value:
-        case TheIndex() | SizeIndex() | IndexOperation():
+        case TheIndex() | SizeIndex() | IndexOperation() | IndexMetavariable():
             return value
         case Size() | int() if not isinstance(value, bool):
             return SizeIndex(Size.of(value))
@@ -156,6 +175,8 @@ def _text(e: IndexExpression, i: str, strength: int = 0) -> str:
         case IndexOperation(symbol, left, right):
             own = _STRENGTH[symbol]
             text = f"{_text(left, i, own)} {symbol} {_text(right, i, own + 1)}"
+        case IndexMetavariable(name, _, argument):
+            own, text = 3, f"{name}({_text(argument, i)})"
     return f"({text})" if own < strength else text
 
 
@@ -167,7 +188,7 @@ class IndexFunction(Written):
 
     def at(self, i: Any, sizes: Mapping[str, int]) -> Any:
         """Its value at the index i, which may be a NumPy array of indices."""
-        return _evaluated(self.body, i, lambda n: n.evaluate(sizes))
+        return _evaluated(self.body, i, lambda n: n.evaluate(sizes), {})
 
     def of(self, i: indices.Index) -> indices.Index:
         """Its value at a symbolic index, simplified.
@@ -182,14 +203,65 @@ class IndexFunction(Written):
         """The function in an index expression, so that functions compose in Python."""
         return _replaced(self.body, lambda e: _expression(i) if isinstance(e, TheIndex) else e)
 
-    def substitute(self, sizes: Mapping[str, Size]) -> IndexFunction:
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> IndexFunction:
         def at_sizes(e: TheIndex | SizeIndex) -> IndexExpression:
             return SizeIndex(e.value.substitute(sizes)) if isinstance(e, SizeIndex) else e
 
-        return IndexFunction(_replaced(self.body, at_sizes))
+        def filled(e: IndexMetavariable) -> IndexExpression:
+            f = (functions or {}).get(e.name)
+            if f is not None:
+                return f(e.argument)
+            return IndexMetavariable(e.name, e.length.substitute(sizes), e.argument)
 
-    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
-        return lambda i: _evaluated(self.body, i, size)
+        return IndexFunction(_replaced(self.body, at_sizes, filled))
+
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
+        return lambda i: _evaluated(self.body, i, size, metavariables)
+
+    @property
+    def metavariable(self) -> IndexMetavariable | None:
+        """The index metavariable that this function is, if it is one alone."""
+        match self.body:
+            case IndexMetavariable(_, _, TheIndex()):
+                return self.body
+            case _:
+                return None
+
+    @property
+    def metavariables(self) -> Mapping[str, Size]:
+        """The index metavariables in it, each with its length."""
+        found: dict[str, Size] = {}
+
+        def note(e: IndexMetavariable) -> IndexExpression:
+            found[e.name] = e.length
+            return e
+
+        _replaced(self.body, lambda e: e, note)
+        return found
+
+    def escapes(self, length: Size) -> int | None:
+        """An index below `length`, a number, that is mapped to none such; None when there is none."""
+        count = length.constant
+        assert count is not None, f"cannot happen: the length {length} has no number"
+        values = self.table(count)
+        outside = np.flatnonzero((values < 0) | (values >= count))
+        return int(outside[0]) if outside.size else None
+
+    def table(self, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Its values at the indices below `count`.
+
+        >>> index_function(reverse, Size.of(4)).table(4)
+        array([3, 2, 1, 0])
+        """
+        indices_below = np.arange(count, dtype=np.int64)
+        return np.broadcast_to(np.asarray(self.at(indices_below, {})), indices_below.shape)
 
     @property
     def sizes(self) -> frozenset[Size]:
@@ -201,32 +273,47 @@ class IndexFunction(Written):
             return e
 
         _replaced(self.body, note)
-        return frozenset(found)
+        return frozenset(found) | frozenset(self.metavariables.values())
 
     def __repr__(self) -> str:
-        taken = {name for n in self.sizes for name in n.names()}
+        if (alone := self.metavariable) is not None:
+            return alone.name
+        taken = {name for n in self.sizes for name in n.names()} | set(self.metavariables)
         i = next(name for name in ("i", "j", "index", "index_") if name not in taken)
         return f"lambda {i}: {_text(self.body, i)}"
 
 
 def _replaced(
-    e: IndexExpression, leaf: Callable[[TheIndex | SizeIndex], IndexExpression]
+    e: IndexExpression,
+    leaf: Callable[[TheIndex | SizeIndex], IndexExpression],
+    applied: Callable[[IndexMetavariable], IndexExpression] = lambda e: e,
 ) -> IndexExpression:
+    """`e` with its leaves replaced, and then what applies a metavariable, innermost first."""
     match e:
         case IndexOperation(symbol, left, right):
-            return _combined(symbol, _replaced(left, leaf), _replaced(right, leaf))
-        case _:
+            return _combined(
+                symbol, _replaced(left, leaf, applied), _replaced(right, leaf, applied)
+            )
+        case IndexMetavariable(name, length, argument):
+            return applied(IndexMetavariable(name, length, _replaced(argument, leaf, applied)))
+        case TheIndex() | SizeIndex():
             return leaf(e)
 
 
-def _evaluated(e: IndexExpression, i: Any, size: Callable[[Size], int]) -> Any:
+def _evaluated(
+    e: IndexExpression,
+    i: Any,
+    size: Callable[[Size], int],
+    metavariables: Mapping[str, Callable[[Any], Any]],
+) -> Any:
     match e:
         case TheIndex():
             return i
         case SizeIndex(n):
             return size(n)
         case IndexOperation(symbol, left, right):
-            x, y = _evaluated(left, i, size), _evaluated(right, i, size)
+            x = _evaluated(left, i, size, metavariables)
+            y = _evaluated(right, i, size, metavariables)
             if symbol in ("//", "%") and y == 0:
                 raise Undefined(f"an index is divided by {_text(right, 'i')}, which is 0")
             match symbol:
@@ -240,6 +327,8 @@ def _evaluated(e: IndexExpression, i: Any, size: Callable[[Size], int]) -> Any:
                     return x // y
                 case "%":
                     return x % y
+        case IndexMetavariable(name, _, argument):
+            return metavariables[name](_evaluated(argument, i, size, metavariables))
 
 
 def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
@@ -261,11 +350,35 @@ def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
                     return indices.divide(x, y)
                 case "%":
                     return indices.modulo(x, y)
+        case IndexMetavariable(name):
+            raise Unsupported(f"the index metavariable {name} has no symbolic value")
+
+
+def index_metavariable(name: str, length: Size) -> IndexFunction:
+    """A metavariable that stands for a function from the indices below `length` to themselves.
+
+    >>> p, q = (index_metavariable(name, nat("n")) for name in "pq")
+    >>> p, index_function(lambda i: p(q(i)), nat("n"))
+    (p, lambda i: p(q(i)))
+    """
+    return IndexFunction(IndexMetavariable(name, length, TheIndex()))
+
+
+def _require_length(body: IndexExpression, length: Size) -> None:
+    """Index metavariables, one after the other, are functions on the indices of their length only."""
+    while isinstance(body, IndexMetavariable):
+        if body.length != length:
+            raise IllTyped(
+                f"{body.name} is an index function of arrays of length {body.length}, "
+                f"but this one has length {length}"
+            )
+        body = body.argument
 
 
 def index_function(function: Any, length: Size) -> IndexFunction:
     """The index function that Python code computes: of the index, or of the index and the length."""
     if isinstance(function, IndexFunction):
+        _require_length(function.body, length)
         return function
     if not callable(function):
         raise IllTyped(f"a function on indices is needed, such as lambda i: ..., not {function!r}")
@@ -275,7 +388,9 @@ def index_function(function: Any, length: Size) -> IndexFunction:
             f"an index function takes the index, or the index and the length, not {count}"
         )
     arguments = (TheIndex(), length)[:count]
-    return IndexFunction(_expression(function(*arguments)))
+    body = _expression(function(*arguments))
+    _require_length(body, length)
+    return IndexFunction(body)
 
 
 def reverse(i: Any, n: SizeLike) -> Any:
@@ -311,10 +426,17 @@ class Numbers(Written):
     values: tuple[Number, ...]
     type: Scalar
 
-    def substitute(self, sizes: Mapping[str, Size]) -> Numbers:
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> Numbers:
         return self
 
-    def meaning(self, size: Callable[[Size], int], literal: Callable[..., Any]) -> Any:
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
         return [literal(value, self.type) for value in self.values]
 
     @property
@@ -356,6 +478,14 @@ def numbers(values: Any, of: Scalar | None = None) -> Numbers:
         kinds = {type(value) for value in row}
         of = boolean if kinds == {bool} else f32 if float in kinds else i32
     return Numbers(tuple(literal(value, of).value for value in row), of)
+
+
+def read_index_function(text: str) -> IndexFunction:
+    """The index function that a text denotes; its free names are sizes."""
+    read = read_written(text)
+    if not isinstance(read, IndexFunction):
+        raise IllTyped(f"not an index function: {text}")
+    return read
 
 
 def read_written(text: str) -> Written:

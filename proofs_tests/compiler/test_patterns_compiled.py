@@ -13,6 +13,7 @@ from proofs_tests.compiler.programs import CASES as LOW_LEVEL
 from proofs_tests.compiler.programs import typed
 from relift.compiler import compile_program
 from relift.compiler.spec import NOT_COMPILED
+from relift.semantics.language import Program
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.terms import Input, Pattern, subterms
 from relift.semantics.types import f32
@@ -67,6 +68,22 @@ COMPILED: dict[str, Body] = {
     "aligned vectors": lambda xs: rl.as_scalar(
         rl.map_glb(0)(rl.map_vec(inc), rl.as_vector_aligned(4, xs))
     ),
+    "looked up": lambda xs: rl.map_glb(0)(
+        lambda i: rl.at_runtime_unsafe(i, xs) * 2.0, rl.generate(12, lambda i: i)
+    ),
+    "looked up at a computed index": lambda xs: rl.map_glb(0)(
+        lambda x: rl.at_runtime_unsafe(rl.i32(x * 12.0), xs), xs
+    ),
+    "looked up in range": lambda xs: rl.map_glb(0)(
+        lambda i: rl.at_runtime(i, 9.0, xs) * 2.0, rl.generate(15, lambda i: i)
+    ),
+    "looked up, rows": lambda xs: rl.map_glb(0)(
+        total, rl.gather_indices(rl.generate(4, lambda i: i), rl.split(3, xs))
+    ),
+    "looked up at a number": each(lambda xs: rl.repeat(2, rl.at_runtime_unsafe(3, xs))),
+    "halved, and halved again": lambda xs: rl.iterate_sizes(
+        2, 2, lambda ys: rl.to_global(rl.map_glb(0)(total, rl.split(2, ys))), xs
+    ),
     "scan": lambda xs: rl.scan_seq(lambda acc, v: acc + v, 0.5, xs),
     "scan of chunks": lambda xs: rl.join(
         rl.map_glb(0)(rl.scan_seq(lambda acc, v: acc * 0.5 + v, 0.0), rl.split(4, xs))
@@ -109,6 +126,21 @@ def test_kernel_agrees_with_the_interpreter(body: Body) -> None:
     np.testing.assert_allclose(compile_program(program)(xs), program(xs), rtol=1e-5)
 
 
+def test_indices_from_an_array() -> None:
+    """Rows are looked up by numbers in a buffer; those out of range give the default."""
+    ids, rows = Input("ids", rl.i32[6]), Input("rows", rl.f32[4, 3])
+    kept = rl.join(rl.map_glb(0)(rl.map_seq(inc), rl.gather_indices(rl.take(4, ids), rows)))
+    checked = rl.map_glb(0)(lambda i: rl.at_runtime(i, 0.5, rl.join(rows)), ids)
+    numbers = np.array([3, 0, 0, 2, -1, 12], np.int32)
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    found = compile_program(Program("kept", (ids, rows), kept))(numbers, values)
+    np.testing.assert_array_equal(found, (values[numbers[:4]] + 1).ravel())
+    compiled = compile_program(Program("checked", (ids, rows), checked))
+    np.testing.assert_array_equal(compiled(numbers, values), [3, 0, 0, 2, 0.5, 0.5])
+    assert "rows[ids[glb_0]]" in compiled.source
+
+
 REFUSED: dict[str, tuple[Body, str]] = {
     "partial_reduce": (lambda xs: rl.partial_reduce(rl.add, 0.0, 3, xs), "map_seq"),
     "reduce_while": (
@@ -121,14 +153,10 @@ REFUSED: dict[str, tuple[Body, str]] = {
     ),
     "linear_search": (lambda xs: rl.linear_search(lambda x: 0, 0.0, xs), "reduce_seq"),
     "binary_search": (lambda xs: rl.binary_search(lambda x: 0, 0.0, xs), "the interpreter"),
-    "at_runtime": (lambda xs: rl.at_runtime(1, 0.0, xs), "see gather"),
-    "at_runtime_unsafe": (lambda xs: rl.at_runtime_unsafe(1, xs), "see gather"),
-    "gather_indices": (
-        lambda xs: rl.gather_indices(rl.literal_array([1, 0]), xs), "see gather",
-    ),
     "scatter_indices": (
         lambda xs: rl.scatter_indices(rl.literal_array([1, 0]), rl.take(2, xs), xs), "see scatter",
     ),
+    "pad_empty": (lambda xs: rl.pad_empty(1, 1, xs), "which fixes the cells"),
     "circular_buffer": (lambda xs: rl.circular_buffer(2, inc, xs), "map_seq_slide"),
     "map_warp": (lambda xs: rl.map_warp(0)(inc, xs), "map_lcl"),
     "map_lane": (lambda xs: rl.map_lane(0)(inc, xs), "map_lcl"),

@@ -92,6 +92,18 @@ CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
         lambda x: rl.partial_reduce(rl.add, 1, 3, x),
         lambda x: x.reshape(2, 3).sum(axis=1) + 1,
     ),
+    (
+        "iterate_sizes",
+        (V,),
+        lambda x: rl.iterate_sizes(1, 3, rl.partial_reduce(rl.add, 0, 3), x),
+        lambda x: x.reshape(2, 3).sum(axis=1),
+    ),
+    (
+        "iterate_sizes",
+        (M,),
+        lambda x: rl.iterate_sizes(2, 2, lambda l, y: rl.drop(l, y), x),
+        lambda x: x[3:],
+    ),
     ("iterate", (V,), lambda x: rl.iterate(3, rl.map(lambda a: a * 2), x), lambda x: 8 * x),
     ("let", (V,), lambda x: rl.let(lambda y: y[0] + y[1], x), lambda x: x[0] + x[1]),
     ("generate", (), lambda: rl.generate(5, lambda i: i * i), lambda: np.arange(5) ** 2),
@@ -181,6 +193,12 @@ CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
         (V,),
         lambda x: rl.pad(7, 8, rl.mirror, x),
         lambda x: np.pad(x, (7, 8), mode="symmetric"),
+    ),
+    (
+        "pad_empty",
+        (V,),
+        lambda x: rl.pad_empty(1, 2, x),
+        lambda x: np.pad(x, (1, 2)),  # a whole number that is left open comes out as 0
     ),
     (
         "pad_wrap",

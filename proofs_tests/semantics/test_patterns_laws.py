@@ -94,6 +94,27 @@ LAWS: dict[str, list[Rule]] = {
         ),
         law(lambda f, x: (rl.iterate(1, f, x), f(x)), f=Fun[A, A], x=A),
     ],
+    "iterate_sizes": [
+        law(
+            lambda op, z, xs: (
+                rl.iterate_sizes(m + k, 2, rl.partial_reduce(op, z, 2), xs),
+                rl.iterate_sizes(
+                    k, 2, rl.partial_reduce(op, z, 2),
+                    rl.iterate_sizes(m, 2, rl.partial_reduce(op, z, 2), xs),
+                ),
+            ),
+            op=Op[A], z=A, xs=A[n * 2 ** (m + k)],
+        ),
+        law(
+            lambda f, xs: (
+                rl.iterate_sizes(2, m + 1, lambda ys: rl.map(lambda r: f(r[0]), rl.split(m + 1, ys)), xs),
+                rl.map(
+                    lambda r: f(f(r[0])), rl.split((m + 1) * (m + 1), xs)
+                ),
+            ),
+            f=Fun[A, A], xs=A[n * (m + 1) ** 2],
+        ),
+    ],
     "let": [law(lambda f, x: (rl.let(lambda y: f(y, y), x), f(x, x)), f=Fun[A, A, B], x=A)],
     "generate": [
         law(
@@ -237,6 +258,16 @@ LAWS: dict[str, list[Rule]] = {
             xs=A[n + 1],
         ),
         law(lambda xs: (rl.pad(1, 1, rl.mirror, xs), rl.pad(1, 1, rl.clamp, xs)), xs=A[n + 1]),
+    ],
+    "pad_empty": [
+        law(
+            lambda xs: (rl.take(n, rl.drop(m, rl.pad_empty(m, k, xs))), xs), xs=A[n]
+        ),
+        law(
+            lambda xs: (
+                rl.pad_empty(m, 0, rl.pad_empty(0, k, xs)), rl.pad_empty(0, k, rl.pad_empty(m, 0, xs))
+            ), xs=A[n],
+        ),
     ],
     "pad_wrap": [
         law(

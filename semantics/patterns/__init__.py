@@ -5,8 +5,8 @@
     opencl        who computes, and where it is stored
 
 Arrays mean Python lists, tuples mean tuples, vectors mean lists of their lanes.  `meaning` is a function of
-the pattern's parameters, by name, of any size that its signature names, and of `number`, which makes a
-whole number of the domain.  OpenCL patterns mean what their algorithmic counterpart means: where something
+the pattern's parameters, by name, of any size that its signature names, of `number`, which makes a whole
+number of the domain, and of `unspecified`, which makes an element whose content is left open.  OpenCL patterns mean what their algorithmic counterpart means: where something
 is computed or stored changes no value.  The docstring of each names the law that characterises it; the
 tests check that law on free symbols.
 
@@ -26,6 +26,7 @@ from relift.semantics.patterns.algorithmic import (
     Generate,
     InsertionSortSeq,
     Iterate,
+    IterateSizes,
     Let,
     LinearSearch,
     LiteralArray,
@@ -49,6 +50,7 @@ from relift.semantics.patterns.layout import (
     Join,
     PadClamp,
     PadConstant,
+    PadEmpty,
     PadMirror,
     PadWrap,
     Scatter,
@@ -84,11 +86,11 @@ from relift.semantics.patterns.opencl import (
 from relift.semantics.terms import Pattern
 
 AnyPattern: TypeAlias = (
-    Map | Zip | Unzip | Reduce | PartialReduce | Iterate | Let | Generate | LiteralArray
-    | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
+    Map | Zip | Unzip | Reduce | PartialReduce | Iterate | IterateSizes | Let | Generate
+    | LiteralArray | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
     | BinarySearch | AtRuntime | AtRuntimeUnsafe | GatherIndices | ScatterIndices
-    | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | Take
-    | Drop | At | Head | Tail | Concat | Gather | Scatter
+    | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | PadEmpty
+    | Take | Drop | At | Head | Tail | Concat | Gather | Scatter
     | MapSeq | MapGlb | MapWrg | MapLcl | MapSeqUnroll | MapWarp | MapLane | MapStream
     | IterateStream | ReduceSeqUnroll | MapSeqSlide | CircularBuffer | RotateValues | ToGlobal
     | ToLocal | ToPrivate | AsVector | AsVectorAligned | AsScalar | MapVec | Splat
@@ -97,11 +99,12 @@ AnyPattern: TypeAlias = (
 PATTERNS: dict[str, type[Pattern]] = {
     p.name: p
     for p in (
-        Map, Zip, Unzip, Reduce, PartialReduce, Iterate, Let, Generate, LiteralArray, Repeat,
+        Map, Zip, Unzip, Reduce, PartialReduce, Iterate, IterateSizes, Let, Generate,
+        LiteralArray, Repeat,
         ReduceSeq, ScanSeq, ReduceWhile, FilterSeq, InsertionSortSeq, LinearSearch,
         BinarySearch, AtRuntime, AtRuntimeUnsafe, GatherIndices, ScatterIndices,
-        Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, Take, Drop,
-        At, Head, Tail, Concat, Gather, Scatter,
+        Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, PadEmpty,
+        Take, Drop, At, Head, Tail, Concat, Gather, Scatter,
         MapSeq, MapGlb, MapWrg, MapLcl, MapSeqUnroll, MapWarp, MapLane, MapStream,
         IterateStream, ReduceSeqUnroll, MapSeqSlide, CircularBuffer, RotateValues, ToGlobal,
         ToLocal, ToPrivate, AsVector, AsVectorAligned, AsScalar, MapVec, Splat,
@@ -129,6 +132,7 @@ __all__ = [
     "Head",
     "InsertionSortSeq",
     "Iterate",
+    "IterateSizes",
     "IterateStream",
     "Join",
     "Let",
@@ -147,6 +151,7 @@ __all__ = [
     "MapWrg",
     "PadClamp",
     "PadConstant",
+    "PadEmpty",
     "PadMirror",
     "PadWrap",
     "PartialReduce",

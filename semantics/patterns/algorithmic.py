@@ -1,6 +1,6 @@
 """Algorithmic patterns: what is computed, with no say on who computes it or where it is stored."""
 
-# pyright: reportUnboundVariable=false
+# pyright: reportUnboundVariable=false, reportUnusedImport=false
 # (in a class body `m` is the schema size `m` above: the annotation of the field binds nothing)
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
-from relift.semantics.patterns.letters import a, b, k, m, n
-from relift.semantics.signatures import Fun, Nat, NumbersKind, Op, Signature
+from relift.semantics.patterns.letters import a, b, factor, k, length, m, n
+from relift.semantics.signatures import Fun, FunctionKind, Nat, NumbersKind, Op, Signature
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Lambda, Operator, Pattern, Term
 from relift.semantics.types import Tuple, boolean, i32
@@ -171,8 +171,49 @@ class Iterate(Pattern):
 
 
 @dataclass(frozen=True)
+class IterateSizes(Pattern):
+    """`iterate_sizes(m, factor, f, xs)`: f applied m times, which divides the length by `factor` each time.
+
+    f is one function for all lengths l of its result; `lambda l, xs: ...` may use l as a size.
+
+    Law: iterate_sizes(m + k, b, f, xs) == iterate_sizes(k, b, f, iterate_sizes(m, b, f, xs)).
+    Rejects: a function whose result is not shorter by the factor; Lift and RISE take other changes, too.
+    Source: LIFT, CGO'17, section 3.2 and Listing 1 (`iterate`); RISE (`iterate`).
+
+    >>> interpret("iterate_sizes(2, 2, partial_reduce(add, 0, 2), xs)", xs=[1, 2, 3, 4])
+    [10]
+    """
+
+    m: Size
+    factor: Size
+    f: Lambda
+    xs: Term
+    name: ClassVar = "iterate_sizes"
+    signature: ClassVar = Signature(
+        {
+            "m": Nat,
+            "factor": Nat,
+            "f": FunctionKind((a[length * factor],), a[length], binds="length"),
+            "xs": a[k * factor**m],  # pyright: ignore[reportOperatorIssue]  # as of `m` above
+        },
+        a[k],
+        positive=(factor,),
+    )
+
+    @staticmethod
+    def meaning(
+        m: int, factor: int, f: Callable[[int], Callable[[Any], Any]], xs: list[Any]
+    ) -> list[Any]:
+        for _ in range(m):
+            xs = f(len(xs) // factor)(xs)
+        return xs
+
+
+@dataclass(frozen=True)
 class Let(Pattern):
     """`let(f, x)`: f of a value that has a name, and so is computed once.
+
+    A Python variable is no such name: used twice, its term stands in the program twice.
 
     Law: let(f, x) == f(x).
     Source: RISE (`let`); LIFT (`Let`).

@@ -206,6 +206,31 @@ class PadWrap(Pattern):
 
 
 @dataclass(frozen=True)
+class PadEmpty(Pattern):
+    """`pad_empty(left, right, xs)`: cells on both sides whose content is left open.
+
+    Whatever is computed from such a cell is open, too; a branch on it is `Undefined`.  A rule that fixes
+    open cells is a refinement.
+
+    Law: take(n, drop(left, pad_empty(left, right, xs))) == xs.
+    Source: RISE (`padEmpty`).
+
+    >>> interpret("pad_empty(1, 2, xs)", xs=[1, 2, 3])
+    [unspecified, 1, 2, 3, unspecified, unspecified]
+    """
+
+    left: Size
+    right: Size
+    xs: Term
+    name: ClassVar = "pad_empty"
+    signature: ClassVar = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right])
+
+    @staticmethod
+    def meaning(left: int, right: int, xs: list[Any], unspecified: Callable[[], Any]) -> list[Any]:
+        return [unspecified() for _ in range(left)] + xs + [unspecified() for _ in range(right)]
+
+
+@dataclass(frozen=True)
 class Take(Pattern):
     """`take(m, xs)`: the first m elements.
 

@@ -98,7 +98,7 @@ def check(
     rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
-        list[int] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+        list[str] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
@@ -112,12 +112,13 @@ def check(
     unknown = [name for name in rules or () if name not in known]
     if unknown:
         raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
-    if tier and (wrong := [t for t in tier if t not in TIERS]):
-        raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(map(str, TIERS))}")
+    if wrong := [t for t in tier or () if t not in TIERS]:
+        raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
+    tiers = tuple(t for t in TIERS if t in tier) if tier else TIERS
     chosen = [known[name] for name in rules or known]
     reports = []
     with _progress("checking") as progress:
-        for r in check_all(chosen, tiers=tuple(tier or TIERS), bound=bound, progress=progress):
+        for r in check_all(chosen, tiers=tiers, bound=bound, progress=progress):
             reports.append(r)
             if not as_json:
                 print(r.text() + "\n", flush=True)
@@ -139,6 +140,14 @@ def optimize(
     budget: BudgetOption = 20.0,
     top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
     float_policy: FloatOption = "reassociate",
+    sketch: Annotated[
+        str | None,
+        typer.Option(help="A goal: file.py:name of an rl.sketch, or its text. Tiles: --size."),
+    ] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
+    times: Annotated[
+        Path | None, typer.Option(help="File that keeps the times of --tune.", metavar="FILE")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -148,7 +157,12 @@ def optimize(
     from relift.semantics.printer import show
     from relift.semantics.storage import write_text
 
-    best = _search(load_program(program), _sizes(size), target, budget, top, float_policy)
+    if times is not None and not tune:
+        raise Refusal("--times keeps the times of --tune; give both")
+    best = _search(
+        load_program(program), _sizes(size), target, budget, top, float_policy, sketch,
+        tune=tune, times=times,
+    )  # fmt: skip
     compiled = [_compile(found.term) for found in best.candidates]
     pairs = list(zip(best.candidates, compiled, strict=True))
     if out is not None:
@@ -169,6 +183,7 @@ def optimize(
                     {
                         "term": show(found.term.body),
                         "estimated_seconds": found.cost.seconds,
+                        "measured_seconds": found.measured,
                         "steps": [step.rule for step in found.derivation.steps],
                         "launch": kernel.launch,
                     }
@@ -180,7 +195,8 @@ def optimize(
     _print_search(best)
     for number, (found, _) in enumerate(pairs, 1):
         title = "best program" if number == 1 else f"candidate {number}"
-        print(f"\n{title}, estimated {found.cost}:\n")
+        measured = "" if found.measured is None else f"measured {found.measured * 1e6:.4g} us, "
+        print(f"\n{title}, {measured}estimated {found.cost}:\n")
         print(show(found.term.body))
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
     if out is not None:
@@ -387,7 +403,7 @@ def bench(
     from relift.compiler.benchmarks import load_benchmarks
     from relift.compiler.bundle import read_results, write_bundle
     from relift.compiler.devices import describe, find_device, label
-    from relift.compiler.timing import times_of
+    from relift.compiler.benchmark_times import times_of
     from relift.semantics.device import GPU, preset
 
     if results is not None:
@@ -475,14 +491,23 @@ def _search(
     budget: float,
     top: int,
     float_policy: str,
+    sketch: str | None = None,
+    *,
+    tune: bool = False,
+    times: Path | None = None,
 ) -> Optimized:
     from relift.compiler.devices import describe, find_device
     from relift.compiler.program import runs
+    from relift.compiler.timing import timer
     from relift.egraph.search import optimize as search
+    from relift.egraph.sketches import load_sketch
 
     if float_policy not in ("reassociate", "exact"):
         raise Refusal(f"--float {float_policy}: say reassociate or exact")
-    program.at(sizes)  # a missing size is a better message than a missing device
+    goal = None if sketch is None else load_sketch(sketch)
+    tiles = () if goal is None else goal.names
+    program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
+    # a missing size is a better message than a missing device
     device = describe(find_device(target))
     with _progress("searching") as report:
         return search(
@@ -491,7 +516,10 @@ def _search(
             device,
             budget=budget,
             top=top,
+            sketch=goal,
             accepts=runs,
+            measure=timer(target) if tune else None,
+            tuning=times,
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
@@ -519,7 +547,7 @@ def _show_times(
     plot: Path | None,
 ) -> None:
     """Print a table of times, or JSON; exit status 1 when a result is wrong."""
-    from relift.compiler.timing import predictions, rank_correlation, share_of_roofline, speedup
+    from relift.compiler.benchmark_times import predictions, rank_correlation, share_of_roofline, speedup
 
     correlation = rank_correlation(predictions(rows))
     for row in rows:

@@ -19,7 +19,7 @@ def partial_reduce_chunks(op: Op[A], z: A, xs: A[k * m]):
     """Reduce each chunk of m, then the partial results."""
     return (
         reduce(op, z, xs),
-        reduce(op, z, map(lambda c: reduce(op, z, c), split(m, xs))),
+        reduce(op, z, map(reduce(op, z), split(m, xs))),
     )
 
 
@@ -28,14 +28,14 @@ def partial_reduce_strided(op: Op[A], z: A, xs: A[k * m]):
     """Reduce every m-th element, then the m partial results."""
     return (
         reduce(op, z, xs),
-        reduce(op, z, map(lambda c: reduce(op, z, c), transpose(split(m, xs)))),
+        reduce(op, z, map(reduce(op, z), transpose(split(m, xs)))),
     )
 
 
 @rule(where=MONOID, source="RISE, blocked reduction")
 def reduce_join(op: Op[A], z: A, xss: A[k, m]):
     """Reduce joined rows row by row."""
-    return reduce(op, z, join(xss)), reduce(op, z, map(lambda xs: reduce(op, z, xs), xss))
+    return reduce(op, z, join(xss)), reduce(op, z, map(reduce(op, z), xss))
 
 
 @rule(source="LIFT, ICFP'15, OpenCL rules")

@@ -28,8 +28,8 @@ from relift.semantics.types import vec
 def vectorize_map(f: Fun[A, B], xs: A[k * w]):
     """A map works on w elements at a time."""
     return (
-        map(lambda x: f(x), xs),
-        as_scalar(map(lambda v: map_vec(lambda x: f(x), v), as_vector(w, xs))),
+        map(f, xs),
+        as_scalar(map(lambda v: map_vec(f, v), as_vector(w, xs))),
     )
 
 
@@ -37,8 +37,8 @@ def vectorize_map(f: Fun[A, B], xs: A[k * w]):
 def as_vector_map(f: Fun[A, B], xs: A[k * w]):
     """A map moves over the making of vectors, into their lanes."""
     return (
-        as_vector(w, map(lambda x: f(x), xs)),
-        map(lambda v: map_vec(lambda x: f(x), v), as_vector(w, xs)),
+        as_vector(w, map(f, xs)),
+        map(lambda v: map_vec(f, v), as_vector(w, xs)),
     )
 
 

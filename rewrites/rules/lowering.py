@@ -14,7 +14,10 @@ from relift.semantics.language import (
     map_glb,
     map_lcl,
     map_seq,
+    map_seq_unroll,
     map_wrg,
+    reduce_seq,
+    reduce_seq_unroll,
     to_global,
     to_local,
     to_private,
@@ -27,25 +30,40 @@ _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 @rule(lowering=True, source=_SOURCE)
 def map_to_seq(f: Fun[A, B], xs: A[n]):
     """One work-item computes the elements in a loop."""
-    return map(lambda x: f(x), xs), map_seq(lambda x: f(x), xs)
+    return map(f, xs), map_seq(f, xs)
+
+
+@rule(lowering=True, source="LIFT source, MapSeqUnroll")
+def map_to_seq_unroll(f: Fun[A, B], xs: A[n]):
+    """One work-item computes the elements one after the other, written out."""
+    return map(lambda x: f(x), xs), map_seq_unroll(lambda x: f(x), xs)
+
+
+@rule(lowering=True, source="RISE, reduceSeqUnroll")
+def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
+    """The steps of a sequential reduction are written out."""
+    return (
+        reduce_seq(lambda acc, x: f(acc, x), z, xs),
+        reduce_seq_unroll(lambda acc, x: f(acc, x), z, xs),
+    )
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_glb(f: Fun[A, B], xs: A[n]):
     """Each work-item of dimension d computes one element."""
-    return map(lambda x: f(x), xs), map_glb(d)(lambda x: f(x), xs)
+    return map(f, xs), map_glb(d)(f, xs)
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_wrg(f: Fun[A, B], xs: A[n]):
     """Each work-group of dimension d computes one element."""
-    return map(lambda x: f(x), xs), map_wrg(d)(lambda x: f(x), xs)
+    return map(f, xs), map_wrg(d)(f, xs)
 
 
 @rule(lowering=True, choose=(d,), source=_SOURCE)
 def map_to_lcl(f: Fun[A, B], xs: A[n]):
     """Each work-item of a work-group, in dimension d, computes one element."""
-    return map(lambda x: f(x), xs), map_lcl(d)(lambda x: f(x), xs)
+    return map(f, xs), map_lcl(d)(f, xs)
 
 
 @rule(lowering=True, source=_SOURCE)

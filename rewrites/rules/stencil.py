@@ -6,9 +6,9 @@ map (map f) . slide s t  =  slide s t . map f
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, k, left, n, q, right, size, step
+from relift.rewrites.notation import A, B, k, q, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import clamp, join, map, pad, slide
+from relift.semantics.language import join, map, slide
 from relift.semantics.signatures import Fun
 
 
@@ -17,7 +17,7 @@ def slide_tiling(xs: A[size + k * step + q * (k + 1) * step]):
     """The windows of an array are the windows of overlapping tiles, each of k + 1 windows."""
     return (
         slide(size, step, xs),
-        join(map(lambda t: slide(size, step, t), slide(size + k * step, (k + 1) * step, xs))),
+        join(map(slide(size, step), slide(size + k * step, (k + 1) * step, xs))),
     )
 
 
@@ -25,10 +25,10 @@ def slide_tiling(xs: A[size + k * step + q * (k + 1) * step]):
 def stencil_tiling(f: Fun[A[size], B], xs: A[size + k * step + q * (k + 1) * step]):
     """A stencil runs tile by tile; neighbouring tiles overlap by size - step elements."""
     return (
-        map(lambda v: f(v), slide(size, step, xs)),
+        map(f, slide(size, step, xs)),
         join(
             map(
-                lambda t: map(lambda v: f(v), slide(size, step, t)),
+                lambda t: map(f, slide(size, step, t)),
                 slide(size + k * step, (k + 1) * step, xs),
             )
         ),
@@ -39,15 +39,6 @@ def stencil_tiling(f: Fun[A[size], B], xs: A[size + k * step + q * (k + 1) * ste
 def map_slide(f: Fun[A, B], xs: A[size + k * step]):
     """Computing inside the windows or before making them is the same."""
     return (
-        map(lambda v: map(lambda x: f(x), v), slide(size, step, xs)),
-        slide(size, step, map(lambda x: f(x), xs)),
-    )
-
-
-@rule(source="RISE, movement rules")
-def pad_clamp_map(f: Fun[A, B], xs: A[n]):
-    """A clamped border may be made before or after a map."""
-    return (
-        pad(left, right, clamp, map(lambda x: f(x), xs)),
-        map(lambda x: f(x), pad(left, right, clamp, xs)),
+        map(lambda v: map(f, v), slide(size, step, xs)),
+        slide(size, step, map(f, xs)),
     )

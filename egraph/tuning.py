@@ -1,0 +1,135 @@
+"""Tuning: candidates are timed on the device, and every result is kept.
+
+The cost model puts candidates in order; the device has the last word.  Timings live in one SQLite file,
+keyed by term, sizes and device, so that a second search reuses them and an interrupted one goes on where it
+was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import Program
+
+FORMAT = 1
+APPLICATION = 0x52454C46  # "RELF" in the file's header: another program's database is refused
+
+Measure: TypeAlias = Callable[[Program], float]
+"""Seconds that a low-level program takes on the device; raises `ReliftError` when it does not run."""
+
+
+class BadDatabase(ReliftError):
+    """The tuning database cannot be used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path}: {why}; move it away, and a new one is made", place="")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What is known of one program on one device: seconds, or why it did not run."""
+
+    seconds: float | None
+    failure: str = ""
+    reused: bool = False
+
+
+def default_path() -> Path:
+    """The user's database: RELIFT_TUNING, or tuning.sqlite in the user's cache folder."""
+    chosen = os.environ.get("RELIFT_TUNING")
+    if chosen:
+        return Path(chosen)
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "relift" / "tuning.sqlite"
+
+
+class Tuner:
+    """Times programs on one device, each once."""
+
+    def __init__(self, path: Path, device: str, measure: Measure) -> None:
+        self.path, self.device, self.measure = path, device, measure
+
+    def time(self, program: Program) -> Timing:
+        """The recorded timing of a program whose sizes are fixed, or a new one."""
+        key = _key(program, self.device)
+        with self._database() as database:
+            row = database.execute(
+                "SELECT seconds, failure FROM timings WHERE key = ?", (key,)
+            ).fetchone()
+        if row is not None:
+            return Timing(row[0], row[1], reused=True)
+        timing = self._measured(program)
+        with self._database() as database, database:
+            database.execute(
+                "INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)",
+                (key, program.name, self.device, timing.seconds, timing.failure, time.time()),
+            )
+        return timing
+
+    def check(self) -> None:
+        """Raise `BadDatabase` when the database cannot be used."""
+        with self._database():
+            pass
+
+    def best(
+        self, programs: Sequence[Program], budget: float, heard: Callable[[str], None]
+    ) -> list[Timing | None]:
+        """The timings of as many programs as `budget` seconds allow, in order; None for the rest."""
+        end = time.monotonic() + budget
+        found: list[Timing | None] = []
+        for number, program in enumerate(programs, 1):
+            if found and time.monotonic() > end:
+                found.append(None)
+                continue
+            heard(f"candidate {number} of {len(programs)}")
+            found.append(self.time(program))
+        return found
+
+    def _measured(self, program: Program) -> Timing:
+        try:
+            return Timing(self.measure(program))
+        except ReliftError as error:
+            return Timing(None, error.message)
+
+    @contextmanager
+    def _database(self) -> Generator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=30)) as database:
+                self._prepare(database)
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise BadDatabase(self.path, f"is no tuning database ({error})") from None
+        except OSError as error:
+            raise BadDatabase(self.path, f"cannot be opened ({error.strerror})") from None
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        application = database.execute("PRAGMA application_id").fetchone()[0]
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not tables:
+            with database:
+                database.execute(f"PRAGMA application_id = {APPLICATION}")
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS timings (key TEXT PRIMARY KEY, program TEXT, "
+                    "device TEXT, seconds REAL, failure TEXT, measured REAL)"
+                )
+        elif application != APPLICATION:
+            raise BadDatabase(self.path, "belongs to another program")
+        elif version != FORMAT:
+            raise BadDatabase(self.path, f"has format {version}, this Relift reads {FORMAT}")
+
+
+def _key(program: Program, device: str) -> str:
+    """Term, types and so sizes, and device; a program with the same text is the same program."""
+    return hashlib.sha256(f"{program}\n{device}".encode()).hexdigest()

@@ -1,0 +1,197 @@
+"""The tuning database: each program timed once, kept whole, and refused when it is not ours."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from relift.egraph.search import optimize
+from relift.egraph.tuning import BadDatabase, Tuner
+from relift.rewrites.loading import load_program
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import Program
+
+SAXPY = load_program("examples/saxpy.py")
+
+
+class Device:
+    """Counts what it is asked to time; programs of 7 elements do not run."""
+
+    def __init__(self) -> None:
+        self.timed: list[str] = []
+
+    def __call__(self, program: Program) -> float:
+        self.timed.append(str(program))
+        if "[7]" in str(program):
+            raise ReliftError("7 is not a size", place="")
+        return float(len(self.timed))
+
+
+def at(n: int) -> Program:
+    return SAXPY.at({"n": n})
+
+
+def test_a_program_is_timed_once(tmp_path: Path) -> None:
+    """A second tuner on the same file reuses the result."""
+    device = Device()
+    first = Tuner(tmp_path / "t.sqlite", "cpu", device).time(at(64))
+    second = Tuner(tmp_path / "t.sqlite", "cpu", device).time(at(64))
+
+    assert (first.seconds, first.reused) == (1.0, False)
+    assert (second.seconds, second.reused) == (1.0, True)
+    assert len(device.timed) == 1
+
+
+@pytest.mark.parametrize(("device", "n"), [("gpu", 64), ("cpu", 128)])
+def test_another_device_or_size_is_timed_anew(tmp_path: Path, device: str, n: int) -> None:
+    measure = Device()
+    Tuner(tmp_path / "t.sqlite", "cpu", measure).time(at(64))
+    assert not Tuner(tmp_path / "t.sqlite", device, measure).time(at(n)).reused
+
+
+def test_a_failure_is_kept_with_its_reason(tmp_path: Path) -> None:
+    device = Device()
+    tuner = Tuner(tmp_path / "t.sqlite", "cpu", device)
+
+    assert [tuner.time(at(7)).failure for _ in range(2)] == ["7 is not a size"] * 2
+    assert len(device.timed) == 1
+
+
+def test_an_interrupted_tuning_goes_on(tmp_path: Path) -> None:
+    """What was timed before Ctrl-C is not timed again."""
+    path = tmp_path / "t.sqlite"
+    done = Device()
+
+    def interrupted(program: Program) -> float:
+        if done.timed:
+            raise KeyboardInterrupt
+        return done(program)
+
+    with pytest.raises(KeyboardInterrupt):
+        Tuner(path, "cpu", interrupted).best([at(8), at(16)], 60, lambda text: None)
+    found = Tuner(path, "cpu", done).best([at(8), at(16)], 60, lambda text: None)
+
+    assert [t is not None and t.reused for t in found] == [True, False]
+
+
+def test_the_budget_ends_the_tuning(tmp_path: Path) -> None:
+    """At least one candidate is timed; the others are left open."""
+    tuner = Tuner(tmp_path / "t.sqlite", "cpu", Device())
+    timings = tuner.best([at(8), at(16)], 0.0, lambda text: None)
+
+    assert timings[0] is not None
+    assert timings[1] is None
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    path.write_bytes(b"no database at all, but long enough to look like one" * 40)
+
+    with pytest.raises(BadDatabase, match=r"t\.sqlite: is no tuning database"):
+        Tuner(path, "cpu", Device()).time(at(8))
+
+
+@pytest.mark.parametrize(
+    ("pragma", "message"),
+    [("application_id = 7", "another program"), ("user_version = 99", "has format 99")],
+)
+def test_a_foreign_file_is_refused(tmp_path: Path, pragma: str, message: str) -> None:
+    path = tmp_path / "t.sqlite"
+    Tuner(path, "cpu", Device()).time(at(8))
+    with sqlite3.connect(path) as database:
+        database.execute(f"PRAGMA {pragma}")
+    database.close()
+
+    with pytest.raises(BadDatabase, match=message):
+        Tuner(path, "cpu", Device()).time(at(8))
+
+
+DOT = load_program("examples/dot.py")
+
+
+class Clock:
+    """Says that every later program is faster, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Program] = []
+
+    def __call__(self, program: Program) -> float:
+        self.asked.append(program)
+        return 1.0 / len(self.asked)
+
+
+def test_a_search_puts_the_fastest_measured_first(tmp_path: Path) -> None:
+    """The order is that of the times, whatever was estimated; both are reported."""
+    clock = Clock()
+    found = optimize(DOT, {"n": 65536}, top=3, measure=clock, tuning=tmp_path / "t.sqlite")
+    times = [f.measured or 0.0 for f in found.candidates]
+
+    assert times == sorted(times)
+    assert found.term == clock.asked[-1]
+    assert all(f.cost.seconds > 0 for f in found.candidates)
+
+
+def test_a_second_search_measures_nothing(tmp_path: Path) -> None:
+    """The same program, sizes and device are looked up; another size is measured."""
+    again, other = Clock(), Clock()
+    best = optimize(DOT, {"n": 65536}, measure=Clock(), tuning=tmp_path / "t.sqlite")
+    found = optimize(DOT, {"n": 65536}, measure=again, tuning=tmp_path / "t.sqlite")
+    optimize(DOT, {"n": 32768}, measure=other, tuning=tmp_path / "t.sqlite")
+
+    assert not again.asked
+    assert other.asked
+    assert found.candidates[0].measured == best.candidates[0].measured
+
+
+def test_a_damaged_file_is_found_before_the_search(tmp_path: Path) -> None:
+    """Nothing is searched or measured for a database that cannot be used."""
+    path = tmp_path / "t.sqlite"
+    path.write_bytes(b"no database at all, but long enough to look like one" * 40)
+    clock = Clock()
+    heard: list[str] = []
+
+    with pytest.raises(BadDatabase):
+        optimize(
+            DOT, {"n": 64}, measure=clock, tuning=path,
+            progress=lambda stage, nodes, seconds: heard.append(stage),
+        )  # fmt: skip
+    assert not clock.asked
+    assert not heard
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from relift.egraph.search import optimize
+from relift.egraph.tuning import Tuner
+from relift.rewrites.loading import load_program
+saxpy = load_program("examples/saxpy.py")
+tuner = Tuner(Path(sys.argv[1]), "cpu", lambda program: 1.0)
+for n in range(1, 10_000):
+    tuner.time(saxpy.at({"n": n}))
+    print(n, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_the_database_whole(tmp_path: Path) -> None:
+    """Killed while it writes, a search leaves a database that reads, with all that it reported."""
+    path = tmp_path / "t.sqlite"
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 10:
+                process.kill()
+                break
+    tuner = Tuner(path, "cpu", Device())
+
+    assert all(tuner.time(at(n)).reused for n in range(1, 11))

@@ -1,0 +1,140 @@
+"""Guard inference: the conditions that the literature forgot are found, and nothing is proposed in vain."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from relift.rewrites.guards import idle_conditions, infer_guard
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, B, C, k, m, n, q, size, step
+from relift.rewrites.rule import RejectedRule, Rule, associative, naturals, neutral, rule
+from relift.rewrites.verdicts import TierResult
+from relift.semantics.language import (
+    as_scalar,
+    as_vector,
+    join,
+    map,
+    map_vec,
+    reduce,
+    slide,
+    split,
+    transpose,
+    zip,
+)
+from relift.semantics.signatures import Fun, Op
+
+u, v, w = naturals("u v w")
+
+
+@rule()
+def overlapped_tiling(xs: A[u + q * v]):
+    """LIFT's slideTiling and RISE's slideOverlap: only the overlap is stated."""
+    return slide(size, step, xs), join(map(lambda t: slide(size, step, t), slide(u, v, xs)))
+
+
+@rule()
+def split_join_anywhere(f: Fun[A, B], xs: A[n]):
+    return map(f, xs), join(map(lambda c: map(f, c), split(m, xs)))
+
+
+@rule()
+def vectorize_anywhere(f: Fun[A, B], xs: A[n]):
+    return map(f, xs), as_scalar(map(lambda x: map_vec(f, x), as_vector(w, xs)))
+
+
+@rule()
+def slide_before_split(xs: A[size + (q * k + k - 1) * step]):
+    """RISE's slideBeforeSplit, as written."""
+    return (
+        split(k, slide(size, step, xs)),
+        map(lambda t: slide(size, step, t), slide(k + size - step, k, xs)),
+    )
+
+
+@rule()
+def chunks(op: Op[A], z: A, xs: A[k * m]):
+    return reduce(op, z, xs), reduce(op, z, map(lambda c: reduce(op, z, c), split(m, xs)))
+
+
+@rule()
+def strided(op: Op[A], z: A, xs: A[k * m]):
+    columns = transpose(split(m, xs))
+    return reduce(op, z, xs), reduce(op, z, map(lambda c: reduce(op, z, c), columns))
+
+
+@rule()
+def hoisted(h: Fun[A, B, C], ys: B[n], xs: A[n]):
+    """The map over ys is done once, although h uses x."""
+    inner = map(lambda p: h(p[0], p[1]), zip(xs, ys))
+    return map(lambda x: map(lambda y: h(x, y), ys), xs), map(lambda x: inner, xs)
+
+
+@rule()
+def shorter_zip(xs: A[n], ys: B[m]):
+    """LIFT's zip of unequal lengths."""
+    return zip(xs, ys), map(lambda p: (p[0], p[1]), zip(xs, ys))
+
+
+@pytest.mark.parametrize(
+    ("written", "conditions"),
+    [
+        (overlapped_tiling, {"step divides u - size", "v equals -size + step + u"}),
+        (split_join_anywhere, {"m divides n"}),
+        (vectorize_anywhere, {"w divides n"}),
+        (chunks, {"op is associative", "z is neutral for op"}),
+        (strided, {"op is associative", "z is neutral for op", "op is commutative"}),
+        (hoisted, {"argument 1 is not free in h"}),
+        (shorter_zip, {"m equals n"}),
+    ],
+    ids=lambda x: x.name if isinstance(x, Rule | RejectedRule) else "",
+)
+def test_the_missing_guard_is_found(written: Rule | RejectedRule, conditions: set[str]) -> None:
+    """In under ten seconds each; the corrected rule is exhaustive to the bound."""
+    start = time.monotonic()
+    guard = infer_guard(written)
+
+    assert guard is not None
+    assert set(guard.conditions) == conditions
+    assert [result.status for result in guard.results] == ["ok"]
+    assert time.monotonic() - start < 10
+
+
+def test_slide_before_split_needs_step_one() -> None:
+    guard = infer_guard(slide_before_split)
+
+    assert guard is not None
+    assert guard.conditions == ("step is 1",)
+
+
+@pytest.mark.parametrize("right", RULES.values(), ids=RULES)
+def test_nothing_is_proposed_for_a_right_rule(right: Rule) -> None:
+    assert infer_guard(right) is None
+
+
+def test_a_stated_guard_that_is_not_needed_is_named() -> None:
+    """map(reduce) of one row is no place for a law."""
+
+    @rule(where=[associative("op"), neutral("op", "z")])
+    def in_order(op: Op[A], z: A, xs: A[n]):
+        return reduce(op, z, map(lambda x: x, xs)), reduce(op, z, xs)
+
+    assert idle_conditions(in_order) == ["associative(op)", "neutral(op, z)"]
+    assert idle_conditions(RULES["partial_reduce_chunks"]) == []
+
+
+def test_provers_judge_what_is_found() -> None:
+    """Their results stand beside that of the free symbols."""
+    asked: list[str] = []
+
+    def prover(candidate: Rule) -> TierResult:
+        asked.append(candidate.equation())
+        return TierResult("4a", "index", "proved", "")
+
+    guard = infer_guard(chunks, provers=[prover])
+
+    assert guard is not None
+    assert [(r.tier, r.status) for r in guard.results] == [("3", "ok"), ("4a", "proved")]
+    assert guard.text().endswith("instances; SMT-proved)")
+    assert asked == [guard.equation]
