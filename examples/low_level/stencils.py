@@ -142,7 +142,7 @@ benchmarks = [
         "gpu",
         stencil9_gpu,
         sizes={"n": 8192, "m": 8192},
-        variants=[{"down": 8}, {"down": 4}, {"down": 16}],
+        variants=[{"down": 8}, {"down": 16}],
         small=[
             {"n": 8, "m": 16, "items": 4, "down": 2},
             {"n": 32, "m": 64, "items": 32, "down": 8},
