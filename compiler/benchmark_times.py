@@ -73,7 +73,8 @@ def time_one(
     ]
     picked = picked_rows(len(outputs[0]))
     error = largest_error(outputs, expected(picked, *arguments), picked)
-    kernel, numpy = [], []
+    kernel: list[float] = []
+    numpy: list[float] = []
     started = time.perf_counter()
     while len(kernel) < 3 or (len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS):
         kernel += session.timed(rows, 1)

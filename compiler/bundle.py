@@ -100,12 +100,14 @@ def read_results(file: Path) -> dict[str, Any]:
     """What a runner wrote; raises `ReliftError` for a file that is none of its."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        data["device"], data["entries"][0]["name"]
+        known = isinstance(data["device"], str) and "analyses" in data["entries"][0]
     except FileNotFoundError:
         raise ReliftError(f"there is no file {file}", place="") from None
     except (json.JSONDecodeError, KeyError, IndexError, TypeError):
+        known, data = False, {}
+    if not known:
         raise ReliftError(
             f"{file} holds no times; a bundle's runner.py writes them as results.json", place=""
-        ) from None
+        )
     found: dict[str, Any] = data
     return found

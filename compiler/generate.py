@@ -318,7 +318,7 @@ class Generator:
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
         fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
-        return nullcontext() if fills else self.barriers.unit()
+        return nullcontext() if fills or not self.analyses.barriers else self.barriers.unit()
 
     def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
         """The scope of the body of f, where what is read from memory more than once has a register."""

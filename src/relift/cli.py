@@ -5,6 +5,7 @@ Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 1
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -645,11 +646,11 @@ def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
 def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Bars: the share of the roofline of each benchmark."""
     try:
-        import matplotlib
+        matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:
         raise Refusal("--plot needs matplotlib; pip install 'relift[plots]'") from None
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
 
     timed = [row for row in rows if "seconds" in row]
     names = [
