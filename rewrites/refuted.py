@@ -11,7 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import MONOID, A, B, C, D, e, k, m, n, q, r, size, step, w
-from relift.rewrites.rule import RejectedRule, Rule, associative, bijective, distributive, neutral, rule
+from relift.rewrites.rule import (
+    RejectedRule,
+    Rule,
+    associative,
+    bijective,
+    distributive,
+    neutral,
+    rule,
+)
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -359,7 +367,9 @@ def slide_promotion_wildcard(g: Fun[A[n, m], A[n, m]], xsss: A[size + k * step, 
 
 
 @rule(source="LIFT slideSwap")
-def slide_swap_wildcard(g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]):
+def slide_swap_wildcard(
+    g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]
+):
     """The argument of the inner slide is not looked at, so g is lost.
 
     Corrected: `map_slide`, with a slide for its function.

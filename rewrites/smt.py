@@ -84,7 +84,9 @@ class Comparison:
 
     def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
         self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
-        self.scope: list[tuple[Number, Number]] = []  # indices that were opened, below their extents
+        self.scope: list[
+            tuple[Number, Number]
+        ] = []  # indices that were opened, below their extents
         self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
@@ -148,9 +150,7 @@ class Comparison:
             known = self.filled[place]
             if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
                 raise Open("an open cell is looked at in two places")
-            Comparison(self.rule, self.prover, self.meaning, filling=False).same(
-                known.value, y, t
-            )
+            Comparison(self.rule, self.prover, self.meaning, filling=False).same(known.value, y, t)
             return
         others = self._opened(opened)
         renamed = list(zip(opened, others, strict=True))
