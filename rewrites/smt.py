@@ -321,7 +321,7 @@ class Comparison:
         if len(fold.extents) == 1:
             (n,) = fold.extents
             for permutation in self.meaning.permutations(n):
-                yield Reading(fold.extents, lambda i, p=permutation: (p(i[0]),))
+                yield Reading(fold.extents, partial(_permuted, permutation))
             yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
 
     def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
