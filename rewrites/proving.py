@@ -30,7 +30,7 @@ from relift.semantics.errors import Unsupported
 PROCESSES = 2
 BATCH = 40
 """How many rules one process of the prover is given at a time."""
-SECONDS = 10
+SECONDS = 5
 """How long the tactic may work on one rule; a script may take a minute."""
 SCRIPT_SECONDS = 60
 MISSING = "coqc is not installed (apt-get install coq)"
