@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from relift.semantics.errors import Unsupported
 PROCESSES = 2
 BATCH = 40
 """How many rules one process of the prover is given at a time."""
-SECONDS = 10
+SECONDS = 5
 """How long the tactic may work on one rule; a script may take a minute."""
 SCRIPT_SECONDS = 60
 MISSING = "coqc is not installed (apt-get install coq)"
@@ -62,7 +62,7 @@ class _Claim:
             proof = "apply holds.\n" + "\n".join(self.script)
         else:
             work = f'time "{self.name}" (apply holds; timeout {SECONDS} (solve [ relift ]))'
-            proof = f'first [ {work}; idtac "PROVED {self.name}" | exact stopped ].'
+            proof = f'first [ {work}; idtac "PROVED:{self.name}" | exact stopped ].'
         return f"{self.definition}Theorem rule_{self.name} : outcome statement_{self.name}.\nProof. {proof}\nDefined.\n"
 
 
@@ -174,8 +174,8 @@ class _Prover:
             if status and len(claims) > 1:  # one of them upset the prover: find out which
                 half = len(claims) // 2
                 return self.run(claims[:half]) | self.run(claims[half:])
-            seconds = dict(re.findall(r"Tactic call (\w+) ran for ([\d.]+) secs", output))
-            said = set(re.findall(r"^PROVED (\w+)$", output, re.MULTILINE))
+            seconds = dict(re.findall(r"Tactic call\s+(\w+)\s+ran\s+for\s+([\d.]+)\s+secs", output))
+            said = set(re.findall(r"PROVED:(\w+)", output))
             proved = [c for c in claims if not status and (c.script or c.name in said)]
             problem = self.audit(folder, proved) if proved else ""
             left = [c for c in claims if c not in proved]
@@ -243,11 +243,11 @@ class _Prover:
                 text += (
                     f"first [ timeout 3 relift_opened | unfold statement_{claim.name}; intros ].\n"
                 )
-            text += f'\nShow.\nAbort.\nGoal True. idtac "END {claim.name}". Abort.\n'
+            text += f'\nShow.\nAbort.\nGoal True. idtac "END:{claim.name}". Abort.\n'
         status, shown = self.compile(folder, "Left", text, 60 + 4 * len(claims))
         goals: dict[str, str] = {}
         for claim in claims if not status else ():
-            of, _, shown = shown.partition(f"END {claim.name}\n")
+            of, _, shown = shown.partition(f"END:{claim.name}\n")
             goals[claim.name] = of.strip()
         return goals
 

@@ -155,7 +155,7 @@ class Names:
         """The name of `name` in a space of names: types, sizes, metavariables, variables, ..."""
         key = (space, name)
         if key not in self._known:
-            stem = {"variable": "v_", "relation": "R_"}.get(space, "")
+            stem = {"variable": "v_", "relation": "R_", "input": "input_"}.get(space, "")
             chosen = re.sub(r"[^A-Za-z0-9_]", "_", stem + name)
             chosen = chosen if chosen[0].isalpha() else "x" + chosen
             while chosen in self._taken or chosen in _reserved():
@@ -179,18 +179,25 @@ class AnyFunction:
     name: str
 
 
+@dataclass(frozen=True)
+class Given:
+    """Something without a definition here: a scalar function, an opaque user function, a number, an open cell."""
+
+    of: str
+    kind: Kind
+
+
 @dataclass
 class _Statement:
     """What a statement needs to bind, found while its sides are written.
 
-    `given`: things without a definition here, each with its kind; `floats`: their types; `unspecified`: the
-    relations of types with open cells; `differences`: sizes written with a minus.
+    `given`: things without a definition here, by their names; `floats`: their types;
+    `differences`: sizes written with a minus.
     """
 
     names: Names = field(default_factory=Names)
-    given: dict[str, Kind] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)
     floats: dict[str, None] = field(default_factory=dict)
-    unspecified: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
@@ -289,10 +296,11 @@ class _Statement:
             text = f"(Rfun {self.relation(argument)} {text})"
         return text
 
-    def without_definition(self, name: str, kind: Kind) -> str:
+    def without_definition(self, of: str, kind: Kind) -> str:
         """The name of something that every meaning is allowed for."""
-        chosen = self.names.of("given", name)
-        self.given[chosen] = kind
+        arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
+        chosen = self.names.of("given", "_".join([of, *map(_word, arguments)]))
+        self.given[chosen] = Given(of, kind)
         return chosen
 
 
@@ -313,8 +321,8 @@ class _Side:
     def metavariable(self, name: str) -> str:
         return self.statement.names.of("metavariable", name) + self.prime
 
-    def given(self, name: str, kind: Kind) -> str:
-        return self.statement.without_definition(name, kind) + self.prime
+    def given(self, of: str, kind: Kind) -> str:
+        return self.statement.without_definition(of, kind) + self.prime
 
     def term(self, t: Term) -> str:
         match t:
@@ -328,8 +336,7 @@ class _Side:
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
             case Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
-                head = self.given("_".join([function, *map(_word, kind.arguments)]), kind)
-                return self.applied(head, arguments)
+                return self.applied(self.given(function, kind), arguments)
             case Call(function, arguments):
                 return self.applied(self.user_function(function), arguments)
             case Combine(operator, left, right):
@@ -352,7 +359,7 @@ class _Side:
             return "true" if value else "false"
         if of in (i32, i64):
             return f"({int(value)})%Z"
-        return self.given(f"number_{value!r}_{of}", of)
+        return self.given(f"number {value!r}", of)
 
     def user_function(self, function: UserFunction) -> str:
         if function.body is not None:
@@ -400,11 +407,8 @@ class _Side:
                 return f"(repeat {self.unspecified(element)})"
             case Tuple(parts):
                 return _nested("({}, {})", map(self.unspecified, parts))
-            case Scalar() if not t.is_float:
-                raise Unsupported(f"an unspecified {t} has no denotation in Rocq", place="")
             case _:
-                self.statement.unspecified[self.statement.relation(t)] = None
-                return self.given(f"unspecified_{t}", t)
+                return self.given("unspecified", t)
 
     def parameter(self, t: Pattern, place: str, value: Any) -> str:
         match value:
@@ -481,7 +485,7 @@ def _component(text: str, index: int, count: int) -> str:
     return f"(fst {text})" if index == 0 else f"(snd {text})"
 
 
-def _word(t: Type) -> str:
+def _word(t: Kind) -> str:
     return re.sub(r"\W+", "_", str(t)).strip("_")
 
 
@@ -540,8 +544,8 @@ def proposition(rule: Provable) -> str:
     laws = [_law(s, rule, condition) for condition in rule.where]
     result = s.relation(rule.left.type)
     left, right = _Side(s, "").term(rule.left), _Side(s, "'").term(rule.right)
-    given = [f"({x} {x}' : {s.kind_type(kind)})" for x, kind in s.given.items()]
-    given_related = [f"{s.kind_relation(kind)} {x} {x}'" for x, kind in s.given.items()]
+    given = [f"({x} {x}' : {s.kind_type(of.kind)})" for x, of in s.given.items()]
+    given_related = [f"{s.kind_relation(of.kind)} {x} {x}'" for x, of in s.given.items()]
     types += [(s.names.of("type", name), s.names.of("relation", name)) for name in s.floats]
     positive = [f"0 < {s.size(n)}" for n in dict.fromkeys((*rule.positive, *_read(rule)))]
     lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
@@ -551,17 +555,31 @@ def proposition(rule: Provable) -> str:
     hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s._signed, s.differences)]
     hypotheses += [*laws, *given_related, *related]
     if rule.refinement:
-        hypotheses += [
-            f"unspecified {s.relation(kind)} {x}"
-            for x, kind in s.given.items()
-            if isinstance(kind, TypeVariable | Scalar) and s.relation(kind) in s.unspecified
-        ]
+        hypotheses += [_open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"]
     quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
     return quantified + "".join(f"{h} ->\n" for h in hypotheses) + f"{result}\n  {left}\n  {right}"
 
 
+def denotation(t: Term) -> tuple[str, Mapping[str, Given]]:
+    """A program without metavariables in Rocq, and what it uses that has no definition there.
+
+    Its inputs are free names, such as `input_xs`.
+
+    >>> denotation(parse("map(lambda x: x + 1, xs)", xs=Input("xs", f32[3])))[0]
+    '(map (fun (v_x : f32) => (add_f32_f32 v_x number_1_0_f32)) input_xs)'
+    """
+    s = _Statement()
+    return _Side(s, "").term(t), s.given
+
+
 def _is_size(kind: Kind | WrittenKind) -> bool:
     return isinstance(kind, NatKind)
+
+
+def _open(s: _Statement, name: str, kind: Kind) -> str:
+    if kind in (i32, i64, boolean):  # whose relation is equality: no number is refined by all
+        raise Unsupported(f"an unspecified {kind} has no denotation in Rocq yet", place="")
+    return f"unspecified {s.kind_relation(kind)} {name}"
 
 
 def _law(s: _Statement, rule: Provable, condition: Condition | IndexCondition) -> str:
