@@ -11,7 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import MONOID, A, B, C, D, e, k, m, n, q, r, size, step, w
-from relift.rewrites.rule import RejectedRule, Rule, associative, bijective, distributive, neutral, rule
+from relift.rewrites.rule import (
+    RejectedRule,
+    Rule,
+    associative,
+    bijective,
+    distributive,
+    neutral,
+    rule,
+)
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -322,6 +330,17 @@ def reduce_map_fission_capturing_operator(f: Fun[B, B, C, B], g: Fun[A, C], z: B
     return left, reduce_seq(lambda kept, y: f(total.variable, kept, y), z, map(g, xs))
 
 
+@rule(source="RISE hoist-let-lam, commented out")
+def let_out_of_map_capturing(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
+    """It asks that the body avoids the element; it is the value that must.
+
+    Corrected: `let_out_of_map`.
+    """
+    element = _Escaped()
+    left = map(lambda x: let(f, g(element.keep(x))), xs)
+    return left, let(lambda y: map(lambda x: f(y), xs), g(element.variable))
+
+
 @rule(source="RISE let-swap")
 def let_swap_unrenamed(h: Fun[A, A, C], x: A, y: A):
     """The two bindings change places, and the indices of the body do not.
@@ -359,7 +378,9 @@ def slide_promotion_wildcard(g: Fun[A[n, m], A[n, m]], xsss: A[size + k * step, 
 
 
 @rule(source="LIFT slideSwap")
-def slide_swap_wildcard(g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]):
+def slide_swap_wildcard(
+    g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]
+):
     """The argument of the inner slide is not looked at, so g is lost.
 
     Corrected: `map_slide`, with a slide for its function.
@@ -684,6 +705,7 @@ CORRECTIONS: dict[str, tuple[str, ...]] = {
     "map_before_zip_capturing": ("map_before_zip",),
     "reduce_map_fission_capturing_argument": ("reduce_map_fusion",),
     "reduce_map_fission_capturing_operator": ("reduce_map_fusion",),
+    "let_out_of_map_capturing": ("let_out_of_map",),
     "let_swap_unrenamed": ("let_swap",),
     "join_swap_wildcard": ("map_join",),
     "slide_promotion_wildcard": ("map_slide",),
