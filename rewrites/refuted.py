@@ -20,6 +20,8 @@ from relift.rewrites.rule import (
     neutral,
     rule,
 )
+from relift.rewrites.rules.stencil import weighted_sum
+from relift.rewrites.rules.vectorization import windows_as_vectors
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -555,7 +557,7 @@ def shift_by_two(xs: A[n + 2]):
     Corrected: `gather_scatter`, whose index function is a permutation, and `shift_as_concat`.
     """
 
-    def shift(i):
+    def shift(i: Any) -> Any:
         return (i + 2) - (n + 2) * (i // (n + 1))
 
     return gather(shift, scatter(shift, xs)), xs
@@ -581,12 +583,11 @@ def map_after_shuffle_any_function(f: Fun[vec(A, e + r), vec(A, e + r)], vs: vec
 
     Corrected: `map_after_shuffle`.
     """
-    width, first = e + r, (k + 1) * (e + r) + e
-
-    def shuffle(us):
-        return as_vector(width, join(slide(width, 1, take(first, as_scalar(us)))))
-
-    return shuffle(map(f, vs)), map(f, shuffle(vs))
+    first = (k + 1) * (e + r) + e
+    return (
+        windows_as_vectors(e + r, first, map(f, vs)),
+        map(f, windows_as_vectors(e + r, first, vs)),
+    )
 
 
 # ---- literals and weights
@@ -615,10 +616,6 @@ _SEMIRING = (
 )  # fmt: skip
 
 
-def _dot(times, plus, z, ws, xs):
-    return reduce(plus, z, map(lambda p: times(p[0], p[1]), zip(ws, xs)))
-
-
 @rule(where=_SEMIRING, source="RISE separateDotHV, separate-dot-hv-simplified")
 def separate_dot_hv_any_weights(
     times: Op[A], plus: Op[A], z: A, wss: A[n, m], vs: A[n], hs: A[m], xss: A[n, m]
@@ -628,8 +625,8 @@ def separate_dot_hv_any_weights(
     Corrected: `separate_dot_hv`.
     """
     return (
-        _dot(times, plus, z, join(wss), join(xss)),
-        _dot(times, plus, z, vs, map(lambda xs: _dot(times, plus, z, hs, xs), xss)),
+        weighted_sum(times, plus, z, join(wss), join(xss)),
+        weighted_sum(times, plus, z, vs, map(lambda xs: weighted_sum(times, plus, z, hs, xs), xss)),
     )
 
 
@@ -642,8 +639,10 @@ def separate_dot_vh_any_weights(
     Corrected: `separate_dot_vh`.
     """
     return (
-        _dot(times, plus, z, join(wss), join(xss)),
-        _dot(times, plus, z, hs, map(lambda xs: _dot(times, plus, z, vs, xs), transpose(xss))),
+        weighted_sum(times, plus, z, join(wss), join(xss)),
+        weighted_sum(
+            times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
+        ),
     )
 
 
