@@ -146,20 +146,21 @@ class InPlace:
     that writes begins.
     """
 
-    def __init__(self, memories: frozenset[str], depth: int) -> None:
+    def __init__(self, memories: frozenset[str]) -> None:
         self.memories = memories
-        self._depth = depth
+        self._around = 0
         self._accesses: list[Access] = []
 
-    def begin(self) -> None:
-        """The next step begins: what the last one has written are old values now."""
+    def begin(self, loops: tuple[str, ...]) -> None:
+        """A step begins, in these loops: what the last one has written are old values now."""
+        self._around = len(loops)
         self._accesses.clear()
 
     def note(
         self, memory: str, offset: Index | None, loops: tuple[str, ...], *, writes: bool
     ) -> None:
         """Note an access; no offset stands for any of them."""
-        self._accesses.append(Access(memory, offset, loops[self._depth :], writes))
+        self._accesses.append(Access(memory, offset, loops[self._around :], writes))
 
     def conflict(self) -> Access | None:
         """A read that may see the new value of a cell."""

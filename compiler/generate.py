@@ -428,12 +428,12 @@ class Generator:
         captured = free_variables(f.body) - {x.name for x in f.parameters}
         others = (data, *(scope.environment.variables[name] for name in captured))
         if any(m.name in own for v in others for m in memories_of(v)):
-            raise _not_in_place(t, "besides its step reads the array, which the step changes")
-        fold = InPlace(own, len(self._loops))
+            raise _not_in_place(t, "also reads it by another name, while parts of it are new")
+        fold = InPlace(own)
         self._folds.append(fold)
 
         def step(i: Index, inner: Scope) -> None:
-            fold.begin()
+            fold.begin(self._loops)
             state = ArrayView(
                 accumulator.length, accumulator.at
             )  # a new value: nothing of it is known yet

@@ -265,8 +265,8 @@ def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> l
 def _indexed(generator: Generator) -> list[str]:
     """The private arrays that are not registers."""
     return [
-        f"// {name} is indexed by {generator.addressing.text(index)}, which is no constant: it lies in memory, "
-        "not in registers; map_seq_unroll and reduce_seq_unroll make constants"
+        f"// {name}: its index {generator.addressing.text(index)} is no constant, so it lies in memory, not in "
+        "registers (see map_seq_unroll)"
         for name, index in generator.indexed.items()
     ]
 

@@ -226,7 +226,18 @@ def complaints(compiled: Compiled, program: Program) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["tree", "loop_over_tiles", "transposed_by_tiles", "long_group", "stencil_vectors"]
+    "name",
+    [
+        "tree",
+        "loop_over_tiles",
+        "transposed_by_tiles",
+        "long_group",
+        "stencil_vectors",
+        "padded_rows",
+        "sums_in_registers",
+        "tiles_in_registers",
+        "pairs_in_registers",
+    ],
 )
 def test_kernels_are_free_of_races(name: str) -> None:
     """On the simulator, which also sees stray accesses and uninitialised values."""
