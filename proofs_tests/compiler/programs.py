@@ -585,6 +585,99 @@ def copied_before_the_step(n: int, m: int) -> Program:
     return copied_before_the_step
 
 
+def _smoothed(x: Any, times: int) -> Any:
+    for _ in range(times):
+        padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 1)], mode="edge")
+        x = padded[..., :-2] + padded[..., 1:-1] + padded[..., 2:]
+    return x
+
+
+def _smoothing_step(xs: Any) -> Any:
+    return rl.to_local(
+        rl.map_lcl(0)(lambda w: w[0] + w[1] + w[2], rl.slide(3, 1, rl.pad(1, 1, rl.clamp, xs)))
+    )
+
+
+@case(lambda x: _smoothed(x, 3), [(1, 4), (3, 8), (2, 16)], (50, 32))
+def iterated_in_local_memory(n: int, m: int) -> Program:
+    """Each run reads what other work-items wrote: two arrays by turns."""
+
+    @typed(x=f32[n, m])
+    def iterated_in_local_memory(x: Any) -> Any:
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            return rl.map_lcl(0)(lambda v: v, rl.iterate(3, _smoothing_step, start))
+
+        return rl.map_wrg(0)(group, x)
+
+    return iterated_in_local_memory
+
+
+@case(
+    lambda x: _smoothed(x, 2).sum(axis=1)[:, ::-1], [(1, 1, 4), (2, 3, 8), (1, 4, 6)], (20, 5, 32)
+)
+def iterated_in_a_loop(n: int, k: int, m: int) -> Program:
+    """Both arrays are written again while others may still read the last result."""
+
+    @typed(x=f32[n, k, m])
+    def iterated_in_a_loop(x: Any) -> Any:
+        def step(acc: Any, row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            done = rl.iterate(2, _smoothing_step, start)
+            return rl.map_lcl(0)(
+                lambda p: p[0] + p[1], rl.zip(acc, rl.gather(lambda i: m - 1 - i, done))
+            )
+
+        def group(rows: Any) -> Any:
+            zero = rl.to_private(rl.map_lcl(0)(lambda v: v, rl.repeat(m, 0.0)))
+            total = rl.reduce_seq(step, zero, rows)
+            return rl.map_lcl(0)(lambda v: v, total)
+
+        return rl.map_wrg(0)(group, x)
+
+    return iterated_in_a_loop
+
+
+@case(lambda x: (x * 2, x * -2), [(1, 4), (2, 8), (3, 5)], (30, 64))
+def pairs_iterated_in_local_memory(n: int, m: int) -> Program:
+    """Arrays of tuples have an array, and a pointer to it, for each component."""
+
+    @typed(x=f32[n, m])
+    def pairs_iterated_in_local_memory(x: Any) -> Any:
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: (v, -v), row))
+            done = rl.iterate(
+                2,
+                lambda ps: rl.map_lcl(0)(
+                    lambda p: (p[0][0] - p[1][1], p[0][1] - p[1][0]),
+                    rl.zip(ps, rl.map(lambda p: (p[0], p[1]), ps)),
+                ),
+                start,
+            )
+            return rl.map_lcl(0)(lambda p: (p[0] * 0.5, p[1] * 0.5), done)
+
+        return rl.map_wrg(0)(group, x)
+
+    return pairs_iterated_in_local_memory
+
+
+@case(lambda x: 8 * x, [(1, 4), (3, 5), (7, 2)], (100, 16))
+def iterated_in_registers(n: int, m: int) -> Program:
+    """An array of one work-item, doubled in place."""
+
+    @typed(x=f32[n, m])
+    def iterated_in_registers(x: Any) -> Any:
+        def row(r: Any) -> Any:
+            start = rl.to_private(rl.map_seq_unroll(lambda v: v, r))
+            return rl.map_seq_unroll(
+                lambda v: v, rl.iterate(3, lambda xs: rl.map_seq_unroll(lambda v: v + v, xs), start)
+            )
+
+        return rl.map_glb(0)(row, x)
+
+    return iterated_in_registers
+
+
 @case(lambda x: x + 1, [(600,)], (6000,))
 def long_group(n: int) -> Program:
     """More elements than work-items in a group."""

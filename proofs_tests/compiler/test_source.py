@@ -17,7 +17,13 @@ from relift.semantics import language as rl
 from relift.semantics.types import f32
 
 GOLDEN = Path(__file__).parent / "golden"
-KEPT = {"dot": (4, 64, 4096), "matmul_vectors": (64, 96, 80), "tree": (64,)}
+KEPT = {
+    "dot": (4, 64, 4096),
+    "matmul_vectors": (64, 96, 80),
+    "tree": (64,),
+    "iterated_in_local_memory": (32, 64),
+    "tiles_in_registers": (8, 8, 8),
+}
 
 
 def source(name: str) -> str:
