@@ -10,7 +10,8 @@ Equal terms that compute, with the same values of their variables, are computed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import abc
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -261,7 +262,7 @@ class Generator:
                     element(variable(i, n))
 
     @contextmanager
-    def work_items(self, t: MapGlb | MapWrg | MapLcl) -> Iterator[None]:
+    def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
         """In a `map_lcl`, the work-items of the group go different ways, and none waits for another."""
         if not isinstance(t, MapLcl):
             yield
@@ -435,11 +436,14 @@ class Generator:
         """
         f = t.f
         accumulator = self._accumulator(t, target, scope)
-        data = None if isinstance(t, Iterate) else array(self.view(t.xs, scope))
+        nothing = TupleView(())
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: nothing)
+        else:
+            data = array(self.view(t.xs, scope))
         own = frozenset(m.name for m in memories_of(accumulator))
         captured = free_variables(f.body) - {x.name for x in f.parameters}
-        others = [scope.environment.variables[name] for name in captured]
-        others += [] if data is None else [data]
+        others = (data, *(scope.environment.variables[name] for name in captured))
         if any(m.name in own for v in others for m in memories_of(v)):
             raise _not_in_place(t, "also reads it by another name, while parts of it are new")
         fold = InPlace(own)
@@ -447,19 +451,16 @@ class Generator:
 
         def step(i: Index, inner: Scope) -> None:
             fold.begin(self._loops)
-            state = ArrayView(
-                accumulator.length, accumulator.at
-            )  # nothing is known of its value yet
-            arguments = [state] if data is None else [state, data.at(i)]
+            state = replace(accumulator)  # apart from the last one: nothing is known of its value
+            arguments: list[View] = [state] if isinstance(t, Iterate) else [state, data.at(i)]
             self.write(f.body, state, self.applied(f, inner, *arguments))
             if (read := fold.conflict()) is not None:
                 raise _not_in_place(
                     t, f"reads element {read.offset} of it where others are written"
                 )
 
-        steps = ArrayView(t.m, lambda _: accumulator) if isinstance(t, Iterate) else array(data)
         with self.around_loop(f.body):
-            self.loop(steps, scope, step, unroll=unrolling(t))
+            self.loop(data, scope, step, unroll=unrolling(t))
         self._folds.pop()
         for outer in self._folds:
             for name in own & outer.memories:
@@ -502,9 +503,7 @@ class Generator:
         def step(_: Index, inner: Scope) -> None:
             f = t.f
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
-            self.write(
-                body, new, self.applied(f, inner, ArrayView(array(old).length, array(old).at))
-            )
+            self.write(body, new, self.applied(f, inner, replace(array(old))))
             self.barriers.wait()
             for p, q in zip(memories_of(old), memories_of(new), strict=True):
                 held = self.emitter.fresh("held")
