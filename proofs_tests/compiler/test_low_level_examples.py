@@ -96,3 +96,38 @@ def test_matrix_product_is_free_of_races() -> None:
     if isinstance(found, NotAvailable):
         pytest.skip(found.reason)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("tiles", "counts"),
+    [((4, 16, 8), (2, 3, 7)), ((8, 8, 8), (1, 1, 1)), ((6, 32, 16), (3, 1, 40)), ((1, 4, 4), (5, 2, 3))],
+    ids=str,
+)  # fmt: skip
+def test_matrix_product_in_blocks(
+    tiles: tuple[int, int, int], counts: tuple[int, int, int]
+) -> None:
+    """For a CPU: exact at every block size, also where k is odd."""
+    (n, m, k), (tm, tn, _) = counts, tiles
+    program = tiled("matmul_cpu")(*tiles).at({"n": n, "m": m, "k": k})
+    a, b = matrices(n * tm, k, m * tn)
+    found = compile_program(program)(a, b)
+    np.testing.assert_array_equal(found, a @ b)
+    np.testing.assert_array_equal(found, program(a, b))
+
+
+def test_a_block_of_the_result_lies_in_vector_registers() -> None:
+    """Constant indices, whole aligned vectors, nothing local, nothing to wait for; A and B are copied once."""
+    result = compile_program(tiled("matmul_cpu")(4, 16, 8).at({"n": 2, "m": 2, "k": 16}))
+    assert len(result.plan.kernels) == 3
+    assert "float8 own[8];" in result.source
+    for absent in ("is no constant", "local ", BARRIER, "vload", "vstore"):
+        assert absent not in result.source
+
+
+def test_the_product_in_blocks_is_free_of_races() -> None:
+    """On the simulator."""
+    program = tiled("matmul_cpu")(2, 8, 4).at({"n": 2, "m": 1, "k": 3})
+    found = race_check(compile_program(program), matrices(4, 3, 8))
+    if isinstance(found, NotAvailable):
+        pytest.skip(found.reason)
+    assert found == []

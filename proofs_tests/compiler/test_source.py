@@ -65,6 +65,18 @@ def test_equal_terms_are_computed_once() -> None:
     assert compiled(lambda x: rl.map_wrg(0)(group, x)).count("local float tile") == 1
 
 
+def test_what_is_the_same_for_every_element_is_a_kernel_of_its_own() -> None:
+    """`to_global` in a lambda, where it depends on no variable of one."""
+
+    @typed(x=f32[8], y=f32[4])
+    def table(x: Any, y: Any) -> Any:
+        squares = rl.to_global(rl.map_glb(0)(lambda v: v * v, y))
+        return rl.map_glb(0)(lambda v: rl.reduce_seq(rl.add, v, squares), x)
+
+    result = compile_program(table)
+    assert [k.arguments for k in result.plan.kernels] == [("y", "tmp_1"), ("x", "tmp_1", "out")]
+
+
 def test_layouts_leave_no_trace() -> None:
     """Splits and joins that cancel give the plain index."""
     body = compiled(lambda x: rl.map_glb(0)(lambda v: v * 2.0, rl.join(rl.split(2, rl.join(x)))))
