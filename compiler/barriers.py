@@ -53,13 +53,6 @@ class Barriers:
             self.filled |= self._arrays(memory)
             self.in_body |= self._arrays(memory)
 
-    def wait(self) -> None:
-        """A barrier here, in uniform code, whatever was accessed."""
-        self._settle(self.emitter.mark())
-        if self.active:
-            self.emitter.line(BARRIER)
-            self.written, self.read = set(), set()
-
     def before_statement(self) -> None:
         """In uniform code: a barrier here, if the statement about to be emitted needs it."""
         if self.uniform:

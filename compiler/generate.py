@@ -209,7 +209,7 @@ class Generator:
             case Zip(xs, ys):
                 self.write(xs, component_view(target, 0), scope)
                 self.write(ys, component_view(target, 1), scope)
-            case MakeTuple(parts):
+            case MakeTuple(parts) if any(isinstance(part.type, Array) for part in parts):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
             case ToLocal() | ToPrivate() if isinstance(t.type, Array):
@@ -451,9 +451,8 @@ class Generator:
 
         def step(i: Index, inner: Scope) -> None:
             fold.begin(self._loops)
-            state = replace(accumulator)  # apart from the last one: nothing is known of its value
-            arguments: list[View] = [state] if isinstance(t, Iterate) else [state, data.at(i)]
-            self.write(f.body, state, self.applied(f, inner, *arguments))
+            arguments = [accumulator] if isinstance(t, Iterate) else [accumulator, data.at(i)]
+            self.write(f.body, accumulator, self.applied(f, inner, *arguments))
             if (read := fold.conflict()) is not None:
                 raise _not_in_place(
                     t, f"reads element {read.offset} of it where others are written"
@@ -503,8 +502,7 @@ class Generator:
         def step(_: Index, inner: Scope) -> None:
             f = t.f
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
-            self.write(body, new, self.applied(f, inner, replace(array(old))))
-            self.barriers.wait()
+            self.write(body, new, self.applied(f, inner, old))
             for p, q in zip(memories_of(old), memories_of(new), strict=True):
                 held = self.emitter.fresh("held")
                 self.emitter.line(f"local {memory_type(p.scalar)}* const {held} = {p.name};")

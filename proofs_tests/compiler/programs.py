@@ -508,7 +508,7 @@ def tiles_in_registers(n: int, m: int, k: int) -> Program:
 
 @case(lambda x: x.T + 1, [(4, 4), (8, 4), (4, 12)], (64, 36))
 def padded_rows(n: int, m: int) -> Program:
-    """A tile whose rows lie 5 cells apart in local memory, read by columns."""
+    """A tile whose rows lie 7 cells apart in local memory, read by columns."""
 
     @typed(x=f32[n, m])
     def padded_rows(x: Any) -> Any:
@@ -517,9 +517,11 @@ def padded_rows(n: int, m: int) -> Program:
 
         def tile(t: Any) -> Any:
             apart = rl.to_local(
-                rl.map(lambda row: rl.pad_empty(0, 1, row), items(lambda v: v + 1.0, t))
+                rl.map(lambda row: rl.pad_empty(1, 2, row), items(lambda v: v + 1.0, t))
             )
-            return items(lambda v: v, rl.transpose(rl.map(lambda row: rl.take(4, row), apart)))
+            return items(
+                lambda v: v, rl.transpose(rl.map(lambda row: rl.take(4, rl.drop(1, row)), apart))
+            )
 
         tiles = rl.map(rl.transpose, rl.split(4, rl.map(lambda row: rl.split(4, row), x)))
         done = rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(tile, ts), rl.transpose(tiles))
@@ -531,7 +533,7 @@ def padded_rows(n: int, m: int) -> Program:
 def _swapped(x: Any) -> Any:
     left, right = x + np.float32(1), x + np.float32(1)
     for _ in range(3):
-        left, right = right, left + right
+        left, right = right, left + left
     return left, right
 
 
@@ -544,7 +546,7 @@ def pairs_in_registers(n: int, m: int) -> Program:
         def row(r: Any) -> Any:
             start = rl.to_private(rl.map_seq_unroll(lambda v: (v + 1.0, v + 1.0), r))
             done = rl.reduce_seq(
-                lambda acc, _: rl.map_seq_unroll(lambda p: (p[1], p[0] + p[1]), acc),
+                lambda acc, _: rl.map_seq_unroll(lambda p: (p[1], p[0] * 2.0), acc),
                 start,
                 rl.repeat(3, 0.0),
             )
@@ -636,6 +638,29 @@ def iterated_in_a_loop(n: int, k: int, m: int) -> Program:
         return rl.map_wrg(0)(group, x)
 
     return iterated_in_a_loop
+
+
+@case(lambda x: 2 * _smoothed(x, 2), [(1, 4), (3, 8), (2, 16)], (50, 32))
+def read_after_other_arrays(n: int, m: int) -> Program:
+    """The result of an iteration, read when two other local arrays have come and gone."""
+
+    @typed(x=f32[n, m])
+    def read_after_other_arrays(x: Any) -> Any:
+        def turned(xs: Any) -> Any:
+            return rl.to_local(rl.map_lcl(0)(lambda v: v, rl.gather(lambda i: m - 1 - i, xs)))
+
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            return rl.let(
+                lambda done: rl.map_lcl(0)(
+                    lambda p: p[1] + p[0], rl.zip(turned(turned(done)), done)
+                ),
+                rl.iterate(2, _smoothing_step, start),
+            )
+
+        return rl.map_wrg(0)(group, x)
+
+    return read_after_other_arrays
 
 
 @case(lambda x: (x * 2, x * -2), [(1, 4), (2, 8), (3, 5)], (30, 64))

@@ -35,6 +35,7 @@ def test_a_wait_between_two_arrays_lets_them_share() -> None:
     [
         ("a[0] = 1;", "x = a[1];", "b[0] = 2;"),
         ("a[0] = 1;", BARRIER, "b[0] = a[0];"),
+        ("b[0] = a[0];",),
         ("a[0] = 1;", BARRIER, "b[0] = 2;", BARRIER, "x = a[1];"),
         ("if (x) {", "a[0] = 1;", "} else {", BARRIER, "}", "b[0] = 2;"),
         ("a[0] = 1;", LOOP, "b[0] = 2;", BARRIER, "x = a[1];", "}"),
@@ -42,7 +43,7 @@ def test_a_wait_between_two_arrays_lets_them_share() -> None:
         (LOOP, "a[0] = 1;", LOOP, BARRIER, "}", "b[0] = 2;", BARRIER, "}"),
     ],
     ids=[
-        "no wait", "one statement uses both", "both needed at once", "a wait on one way only",
+        "no wait", "one statement uses both", "no other statement uses them", "both needed at once", "a wait on one way only",
         "needed in every run of a loop", "the next run of a loop overwrites", "a wait in an inner loop",
     ],
 )  # fmt: skip

@@ -77,6 +77,20 @@ def test_what_is_the_same_for_every_element_is_a_kernel_of_its_own() -> None:
     assert [k.arguments for k in result.plan.kernels] == [("y", "tmp_1"), ("x", "tmp_1", "out")]
 
 
+def test_private_arrays_that_are_no_registers_are_reported() -> None:
+    """Where an index is no constant, unless the loop is written out."""
+
+    def text(each: Any) -> str:
+        return compiled(
+            lambda x: rl.map_glb(0)(
+                lambda r: rl.reduce_seq_unroll(rl.add, 0.0, rl.to_private(each(lambda v: v, r))), x
+            )
+        )
+
+    assert "// own: its index i is no constant, so it lies in memory" in text(rl.map_seq)
+    assert "is no constant" not in text(rl.map_seq_unroll)
+
+
 def test_layouts_leave_no_trace() -> None:
     """Splits and joins that cancel give the plain index."""
     body = compiled(lambda x: rl.map_glb(0)(lambda v: v * 2.0, rl.join(rl.split(2, rl.join(x)))))

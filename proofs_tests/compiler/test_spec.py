@@ -204,8 +204,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: rl.map_glb(0)(
             lambda row: rl.reduce_seq(
                 lambda acc, v: rl.concat(
-                    rl.map_seq(inc, rl.take(2, acc)),
-                    rl.map_seq(lambda u: u + acc[0], rl.drop(2, acc)),
+                    rl.map_seq(inc, rl.take(3, acc)), rl.map_seq(inc, rl.repeat(1, acc[0]))
                 ),
                 rl.to_private(rl.map_seq(inc, row)),
                 row,
@@ -213,6 +212,21 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
             x,
         ),
         "in place, but its step reads element 0 of it where others are written",
+    ),
+    "a step, written out, that writes before it reads": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.map_seq_unroll(inc, rl.gather(lambda i: (i + 3) % 4, acc)),
+                rl.to_private(rl.map_seq_unroll(inc, row)),
+                row,
+            ),
+            x,
+        ),
+        "in place, but its step reads element 0 of it where others are written",
+    ),
+    "an iteration without memory": (
+        lambda x: rl.map_glb(0)(lambda row: rl.iterate(3, lambda xs: rl.map_seq(inc, xs), row), x),
+        r"iterate with an accumulator of type f32\[4\] that has no memory; write to_private",
     ),
     "an inner step that reads the outer array": (
         lambda x: rl.map_glb(0)(

@@ -30,10 +30,10 @@ kernel void iterated_in_local_memory_1(global const float* restrict x, global fl
   local float* new = tile_2;
   for (int i = 0; i < 3; ++i) {
     new[lcl_0] = (old[max(lcl_0 - 1, 0)] + old[lcl_0]) + old[min(lcl_0 + 1, 63)];
-    barrier(CLK_LOCAL_MEM_FENCE);
     local float* const held = old;
     old = new;
     new = held;
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
   out[64*wrg_0 + lcl_0] = old[lcl_0];
 }
