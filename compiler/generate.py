@@ -461,9 +461,6 @@ class Generator:
         with self.around_loop(f.body):
             self.loop(data, scope, step, unroll=unrolling(t))
         self._folds.pop()
-        for outer in self._folds:
-            for name in own & outer.memories:
-                outer.note(name, None, self._loops, writes=True)
         if target is not None and target is not accumulator:
             self.copy(accumulator, target, scope)
         return accumulator

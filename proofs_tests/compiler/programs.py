@@ -640,14 +640,14 @@ def iterated_in_a_loop(n: int, k: int, m: int) -> Program:
     return iterated_in_a_loop
 
 
-@case(lambda x: 2 * _smoothed(x, 2), [(1, 4), (3, 8), (2, 16)], (50, 32))
+@case(lambda x: 2 * _smoothed(x, 2) + 2, [(1, 4), (3, 8), (2, 16)], (50, 32))
 def read_after_other_arrays(n: int, m: int) -> Program:
     """The result of an iteration, read when two other local arrays have come and gone."""
 
     @typed(x=f32[n, m])
     def read_after_other_arrays(x: Any) -> Any:
         def turned(xs: Any) -> Any:
-            return rl.to_local(rl.map_lcl(0)(lambda v: v, rl.gather(lambda i: m - 1 - i, xs)))
+            return rl.to_local(rl.map_lcl(0)(lambda v: v + 1.0, rl.gather(lambda i: m - 1 - i, xs)))
 
         def group(row: Any) -> Any:
             start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
