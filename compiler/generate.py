@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
 from relift.compiler.distribution import InPlace, PrivateArray, check_size, owners, work_item
@@ -152,7 +153,9 @@ class Generator:
         functions: Functions,
         threads: Threads | None = None,
         addressing: Addressing | None = None,
+        analyses: Analyses = ALL,
     ) -> None:
+        self.analyses = analyses
         self.emitter = emitter
         self.functions = functions
         self.threads = threads or Threads((1,), (1,), frozenset())
@@ -242,15 +245,16 @@ class Generator:
         data, places = array(self.view(t.xs, scope)), array(target)
         n, count = number(data.length), self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
-        inner = scope if n == count else scope.block()
+        simple = self.analyses.control_flow
+        inner = scope if n == count and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
         with self.work_items(t):
-            if n == count:
+            if n == count and simple:
                 element(variable(name, n))
-            elif n < count:
+            elif n < count and simple:
                 with self.emitter.block(f"if ({name} < {n})"):
                     element(variable(name, n))
             else:
@@ -259,7 +263,7 @@ class Generator:
                 with self.emitter.block(
                     f"for ({int_type} {i} = {name}; {i} < {n}; {i} += {count})"
                 ):
-                    element(variable(i, n))
+                    element(variable(i if n > count else name, n))
 
     @contextmanager
     def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
@@ -272,6 +276,8 @@ class Generator:
             self._work_items |= {work_item(t)}
         with self.barriers.unit():
             yield
+        if not self.analyses.barriers:
+            self.barriers.here()
         self._work_items = around
 
     def elements(self, t: MapSeq | MapSeqUnroll | MapSeqSlide, scope: Scope) -> ArrayView:
@@ -294,13 +300,13 @@ class Generator:
     ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
-        if n == 1:
+        if n == 1 and self.analyses.control_flow:
             body(Size.of(0), scope.block())
         elif unroll == "here" or _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
-        elif n > 1:
+        elif n > 0:
             i = self.emitter.fresh("i")
             int_type = "long" if self.addressing.suffix else "int"
             self.barriers.before_statement()
@@ -321,7 +327,7 @@ class Generator:
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
         fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
-        return nullcontext() if fills else self.barriers.unit()
+        return nullcontext() if fills or not self.analyses.barriers else self.barriers.unit()
 
     def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
         """The scope of the body of f, where what is read from memory more than once has a register."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.cells import Addressing
 from relift.compiler.emitter import Emitter, c_name, words
 from relift.compiler.expressions import c_type, memory_type
@@ -19,6 +20,7 @@ from relift.compiler.steps import written_out
 from relift.compiler.threads import Threads, number, threads_of
 from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
 from relift.semantics.printer import show
 from relift.semantics.sizes import Size
@@ -37,10 +39,13 @@ LONGEST_COMMENT = 60
 """Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
 
 
-def compile_program(program: Program, *, contract: bool = True) -> Compiled:
+def compile_program(
+    program: Program, *, contract: bool = True, analyses: Analyses = ALL
+) -> Compiled:
     """The kernels of a program at concrete sizes whose body is a low-level term (see `spec`).
 
-    With `contract`, the device may round `a*b + c` once instead of twice.  Raises `Unsupported` for
+    With `contract`, the device may round `a*b + c` once instead of twice.  `analyses` switches analyses
+    off.  Raises `Unsupported` for
     terms that are not low-level, `IllTyped` when a size is missing.
 
     >>> @program
@@ -71,7 +76,8 @@ def compile_program(program: Program, *, contract: bool = True) -> Compiled:
     for number_, stage in enumerate(stages, start=1):
         title = f"{program.name}, kernel {number_} of {len(stages)}"
         name = c_name(f"{program.name}_{number_}")
-        kernel, text = _kernel(name, title, stage, names, own, functions)
+        with simplifying(analyses.indices):
+            kernel, text = _kernel(name, title, stage, names, own, functions, analyses)
         kernels.append(kernel)
         texts.append(text)
     buffers: list[Buffer] = []
@@ -178,6 +184,7 @@ def _kernel(
     names: dict[str, str],
     own: frozenset[str],
     functions: Functions,
+    analyses: Analyses,
 ) -> tuple[Kernel, str]:
     """One kernel: how it is launched, and its text."""
     threads = threads_of(stage.body)
@@ -206,7 +213,7 @@ def _kernel(
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
     long = max([*sizes, *_lengths(stage.body)], default=0) >= INT_LIMIT
     emitter = Emitter([*arguments, *own])
-    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""))
+    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
     text = "\n".join(

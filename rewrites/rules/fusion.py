@@ -32,7 +32,7 @@ from relift.semantics.types import i32
 @rule(source="LIFT, ICFP'15, fusion rules; LIFT mapFusion, mapFission; RISE mapFusion")
 def map_fusion(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
     """Two maps in a row are one map of the composed function."""
-    return map(f, map(g, xs)), map(lambda x: f(g(x)), xs)
+    return map(lambda y: f(y), map(lambda x: g(x), xs)), map(lambda x: f(g(x)), xs)
 
 
 @rule(source="LIFT mapFusion, its case for MapSeq, which un-lowers there")
@@ -45,7 +45,7 @@ def map_seq_fusion(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
 def reduce_map_fusion(f: Fun[B, C, B], g: Fun[A, C], z: B, xs: A[n]):
     """A sequential reduction applies a map as it goes, without an array in between."""
     return (
-        reduce_seq(f, z, map(g, xs)),
+        reduce_seq(lambda acc, y: f(acc, y), z, map(lambda x: g(x), xs)),
         reduce_seq(lambda acc, x: f(acc, g(x)), z, xs),
     )
 
