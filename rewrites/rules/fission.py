@@ -8,9 +8,9 @@ let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, D, m, n
+from relift.rewrites.notation import A, B, C, D, k, m, n
 from relift.rewrites.rule import rule
-from relift.semantics.language import let, map, zip
+from relift.semantics.language import join, let, map, transpose, zip
 from relift.semantics.signatures import Fun
 
 
@@ -89,4 +89,22 @@ def let_swap(h: Fun[A, B, C], x: A, y: B):
     return (
         let(lambda u: let(lambda v: h(u, v), y), x),
         let(lambda v: let(lambda u: h(u, v), x), y),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_join_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Joining rows may wait until all of them are there."""
+    return (
+        map(lambda x: join(h(x)), xs),
+        map(join, map(h, xs)),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_transpose_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Transposing may wait until all arrays are there."""
+    return (
+        map(lambda x: transpose(h(x)), xs),
+        map(transpose, map(h, xs)),
     )
