@@ -436,7 +436,7 @@ def bench(
         typer.Option(help="Write a folder to be run on another machine, and run nothing."),
     ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+        Path | None, typer.Option(help="Print a results.json, or what --json printed; run nothing.")
     ] = None,
     ablation: Annotated[
         bool,
@@ -618,7 +618,7 @@ def _show_times(
         _plot_times(device, rows, plot)
     if as_json:
         shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
-        _print_json({"device": device, "rank_correlation": correlation, "benchmarks": shown})
+        _print_json({"device": device, "rank_correlation": correlation, "entries": shown})
     elif len(complete) < len(rows):
         _print_ablation(device, rows)
     else:
