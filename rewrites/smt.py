@@ -395,6 +395,11 @@ def _in_order(fold: Fold) -> Reading:
     return Reading(fold.extents, lambda i: i)
 
 
+def _permuted(permutation: Callable[[Number], Number], i: Indices) -> Indices:
+    """The one index of a box, read in another order."""
+    return (permutation(i[0]),)
+
+
 def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
     """The indices of a box, of which `i` lists the dimensions in an order."""
     return tuple(i[order.index(d)] for d in range(len(order)))
