@@ -1,0 +1,563 @@
+"""What a kernel does to memory: its accesses, where they stand, and which of them barriers keep apart.
+
+Read off the text of the kernel (`kernel_text`).  Constants that are whole numbers are put in place of their
+names, so an index mentions numbers of the work-item, loop counters, arguments, and data.  Every other name is
+made unique by a suffix such as `#2`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from relift.compiler.kernel_text import (
+    Assignment,
+    Barrier,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    KernelText,
+    Loop,
+    Member,
+    Name,
+    NotUnderstood,
+    Number,
+    Prefix,
+    Real,
+    Statement,
+    show,
+)
+
+Kind: TypeAlias = Literal["read", "write"]
+
+NUMBERS_OF_ITEMS = ("get_global_id", "get_group_id", "get_local_id")
+"""The functions that tell work-items apart."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A row of `cells` elements; `constant` when the kernel cannot write it."""
+
+    name: str
+    type: CType
+    cells: Expression
+
+    @property
+    def constant(self) -> bool:
+        """Whether the kernel only reads it."""
+        return self.type.space == "global" and self.type.constant
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a loop: `counter` is `start + k*step`, below `end`.
+
+    `uniform` when all work-items of a group take the same turns.
+    """
+
+    counter: str
+    start: Expression
+    end: Expression
+    step: Expression
+    uniform: bool
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A condition that holds where an access is made."""
+
+    condition: Expression
+
+
+Place: TypeAlias = "tuple[Turn | Fact, ...]"
+"""The loops and conditions around an access, outermost first."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector."""
+
+    kind: Kind
+    array: Array
+    offset: Expression
+    width: int
+    aligned: bool
+    place: Place
+
+    def __str__(self) -> str:
+        more = f" and {self.width - 1} more" if self.width > 1 else ""
+        return f"{self.kind} {shown(Element(Name(self.array.name), self.offset))}{more}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """An access in the first turn of some loops, and in the last turn of others."""
+
+    access: Access
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two accesses that two work-items may make with no barrier between them.
+
+    Both are in the same turn of the loops `same`; of the loop `follows`, the right one is a turn later.
+    """
+
+    left: Point
+    right: Point
+    same: frozenset[str] = frozenset()
+    follows: str | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A piece of code between barriers.
+
+    `opening` is reached with no barrier since its start, `closing` has no barrier until its end; with
+    `open`, it may be run through without meeting one.
+    """
+
+    opening: tuple[Point, ...]
+    closing: tuple[Point, ...]
+    meetings: tuple[Meeting, ...]
+    open: bool
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A barrier, and the loops and conditions around it on which the work-items of a group may differ."""
+
+    differing: Place
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """All accesses of a kernel, in order, what barriers leave together, and the barriers.
+
+    `whole` are the names that are signed whole numbers: `counter`, `input` (a constant array of them), `data`.
+    """
+
+    all: tuple[Access, ...]
+    meetings: tuple[Meeting, ...]
+    stops: tuple[Stop, ...]
+    whole: Mapping[str, str]
+
+
+def accesses_of(
+    kernel: KernelText, cells: Mapping[str, Expression], sizes: Iterable[str] = ()
+) -> Accesses:
+    """The accesses of a kernel whose buffers have so many cells; raises `NotUnderstood`.
+
+    Meetings are given for local memory only: barriers of this compiler order nothing else.
+
+    >>> from relift.compiler.kernel_text import read_kernels
+    >>> [kernel] = read_kernels("kernel void f(global const float* x) { const float v = x[get_global_id(0)]; }")
+    >>> [str(access) for access in accesses_of(kernel, {"x": Number(8)}).all]
+    ['read x[glb_0]']
+    """
+    return _Walker(kernel, cells, sizes).run()
+
+
+_SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
+
+
+def shown(e: Expression) -> str:
+    """An expression as the kernel would write it."""
+    text = re.sub(r"#\d+", "", show(e))
+    return re.sub(
+        r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text
+    )
+
+
+def parts(e: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside."""
+    match e:
+        case Number() | Real() | Name():
+            return ()
+        case Element(array, index):
+            return (array, index)
+        case Member(of, _):
+            return (of,)
+        case Prefix(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Conditional(condition, yes, no):
+            return (condition, yes, no)
+        case Invocation(_, arguments) | Cast(_, arguments):
+            return arguments
+
+
+def within(e: Expression) -> Iterator[Expression]:
+    """The expression and all inside it."""
+    yield e
+    for part in parts(e):
+        yield from within(part)
+
+
+@dataclass
+class _Walker:
+    kernel: KernelText
+    cells: Mapping[str, Expression]
+    sizes: Iterable[str]
+    arrays: dict[str, Array] = field(default_factory=dict)
+    scope: dict[str, Expression] = field(default_factory=dict)
+    place: Place = ()
+    changing: set[str] = field(default_factory=set)
+    uniform: set[str] = field(default_factory=set)
+    found: list[Access] = field(default_factory=list)
+    stops: list[Stop] = field(default_factory=list)
+    whole: dict[str, str] = field(default_factory=dict)
+    made: int = 0
+
+    def run(self) -> Accesses:
+        for size in self.sizes:
+            self.scope[size] = Name(size)
+            self.uniform.add(size)
+        for p in self.kernel.parameters:
+            if p.type.pointer:
+                if p.name not in self.cells:
+                    raise NotUnderstood(f"{p.name} is no buffer of the launch")
+                self.arrays[p.name] = array = Array(p.name, p.type, self.cells[p.name])
+                if array.constant and _is_whole(p.type):
+                    self.whole[p.name] = "input"
+            else:
+                self.scope[p.name] = Name(p.name)
+                if _is_whole(p.type):
+                    self.whole[p.name] = "data"
+                self.uniform.add(p.name)
+        flow = self.flow(self.kernel.body)
+        local = tuple(dict.fromkeys(flow.meetings))
+        return Accesses(tuple(dict.fromkeys(self.found)), local, tuple(self.stops), self.whole)
+
+    # ---- control
+
+    def flow(self, body: Sequence[Statement]) -> Flow:
+        outer = dict(self.scope), dict(self.arrays)
+        opening: list[Point] = []
+        closing: list[Point] = []
+        meetings: list[Meeting] = []
+        open_ = True
+        for statement in body:
+            piece = self.piece(statement)
+            meetings += piece.meetings
+            meetings += _meet(closing, piece.opening)
+            if open_:
+                opening += piece.opening
+            closing = [*(closing if piece.open else []), *piece.closing]
+            open_ = open_ and piece.open
+        self.scope, self.arrays = outer
+        return Flow(tuple(opening), tuple(closing), tuple(meetings), open_)
+
+    def piece(self, statement: Statement) -> Flow:
+        match statement:
+            case Barrier(fences):
+                differing = tuple(w for w in self.place if not self._same_for_all(w))
+                self.stops.append(Stop(differing))
+                holds = "local" in fences
+                return Flow((), (), (), not holds)
+            case Loop():
+                return self.loop(statement)
+            case Guard(condition, body):
+                found = self.reads(self.resolved(condition))
+                with_it = self.around(Fact(self.resolved(condition)), body)
+                opening = (*_points(found), *with_it.opening)
+                closing = (*_points(found), *with_it.closing)
+                meetings = (*_meet(_points(found), opening), *with_it.meetings)
+                return Flow(opening, closing, meetings, True)
+            case Declaration():
+                return self.straight(self.declaration(statement))
+            case Assignment(target, operator, value):
+                value = self.resolved(value)
+                target = self.resolved(target)
+                found = self.reads(value)
+                if operator != "=":
+                    found += self.reads(target)
+                return self.straight(found + self.written(target))
+            case Evaluation(Invocation(function, (value, n, pointer))) if (
+                width := _vector_function(function, "vstore")
+            ):
+                value, n, pointer = map(self.resolved, (value, n, pointer))
+                array, offset = self.pointer(pointer)
+                start = Binary("+", offset, Binary("*", n, Number(width)))
+                found = self.reads(value) + self.reads(start)
+                return self.straight([*found, self.access("write", array, start, width)])
+            case Evaluation(call):
+                raise NotUnderstood(f"the statement {show(call)}")
+
+    def straight(self, found: list[Access]) -> Flow:
+        points = _points(found)
+        return Flow(points, points, tuple(_meet(points, points)), True)
+
+    def around(self, where: Turn | Fact, body: Sequence[Statement]) -> Flow:
+        outer = self.place
+        self.place = (*outer, where)
+        found = self.flow(body)
+        self.place = outer
+        return found
+
+    def loop(self, loop: Loop) -> Flow:
+        start, end, step = map(self.resolved, (loop.start, loop.end, loop.step))
+        reads = [access for e in (start, end, step) for access in self.reads(e)]
+        uniform = all(self._uniform(e) for e in (start, end, step))
+        if any(isinstance(u, Name) and u.name in self.changing for e in (start, end, step) for u in within(e)):
+            raise NotUnderstood(f"a loop to {show(loop.end)}, which changes")
+        outer = self.scope.get(loop.counter)
+        counter = self.fresh(loop.counter)
+        self.whole[counter] = "counter"
+        if uniform:
+            self.uniform.add(counter)
+        body = self.around(Turn(counter, start, end, step, uniform), loop.body)
+        if outer is None:
+            del self.scope[loop.counter]
+        else:
+            self.scope[loop.counter] = outer
+        if body.open or not uniform:
+            points = tuple(dict.fromkeys((*body.opening, *body.closing, *_all(body.meetings))))
+            found = Flow(points, points, tuple(_meet(points, points)), True)
+        else:
+            same = tuple(
+                Meeting(m.left, m.right, m.same | {counter}, m.follows) for m in body.meetings
+            )
+            across = tuple(
+                Meeting(a, b, follows=counter) for a in body.closing for b in body.opening
+                if _matters(a.access, b.access)
+            )
+            first = tuple(Point(p.access, p.first | {counter}, p.last) for p in body.opening)
+            last = tuple(Point(p.access, p.first, p.last | {counter}) for p in body.closing)
+            found = Flow(first, last, same + across, not _surely_runs(start, end))
+        points = _points(reads)
+        return Flow(
+            (*points, *found.opening),
+            (*points, *found.closing),
+            (*_meet(points, (*points, *found.opening)), *found.meetings),
+            found.open,
+        )
+
+    # ---- names
+
+    def fresh(self, name: str) -> str:
+        self.made += 1
+        key = f"{name}#{self.made}"
+        self.scope[name] = Name(key)
+        self.arrays.pop(name, None)
+        return key
+
+    def declaration(self, d: Declaration) -> list[Access]:
+        if d.type.pointer:
+            raise NotUnderstood(f"the pointer {d.name}")
+        if d.extent is not None:
+            self.scope.pop(d.name, None)
+            self.arrays[d.name] = Array(d.name, d.type, self.resolved(d.extent))
+            return []
+        value = None if d.value is None else self.resolved(d.value)
+        found = [] if value is None else self.reads(value)
+        if value is not None and d.type.constant and _is_whole(d.type) and self._fixed(value):
+            self.scope[d.name] = value
+            self.arrays.pop(d.name, None)
+        else:
+            key = self.fresh(d.name)
+            if _is_whole(d.type):
+                self.whole[key] = "data"
+            if not d.type.constant:
+                self.changing.add(key)
+        return found
+
+    def _fixed(self, e: Expression) -> bool:
+        """Whether e has one value for a work-item and the turns around it, whenever it is computed."""
+        return all(
+            (not isinstance(u, Name) or u.name not in self.changing)
+            and not isinstance(u, Real | Cast | Member)
+            and (not isinstance(u, Element) or self._of_constant(u))
+            for u in within(e)
+        )
+
+    def _of_constant(self, e: Element) -> bool:
+        return isinstance(e.array, Name) and self.arrays[e.array.name].constant
+
+    def _uniform(self, e: Expression) -> bool:
+        return all(
+            isinstance(u, Number | Binary | Prefix | Conditional)
+            or (isinstance(u, Name) and u.name in self.uniform)
+            or (isinstance(u, Invocation) and u.function in ("get_group_id", "min", "max"))
+            for u in within(e)
+        )
+
+    def _same_for_all(self, where: Turn | Fact) -> bool:
+        return where.uniform if isinstance(where, Turn) else self._uniform(where.condition)
+
+    def resolved(self, e: Expression) -> Expression:
+        """e with unique names, and constants in place of theirs."""
+        match e:
+            case Name(name):
+                if name in self.arrays:
+                    return e
+                if name not in self.scope:
+                    return e if name.isupper() else self._unknown(name)
+                return self.scope[name]
+            case Number() | Real():
+                return e
+            case Element(array, index):
+                return Element(self.resolved(array), self.resolved(index))
+            case Member(of, name):
+                return Member(self.resolved(of), name)
+            case Prefix(operator, operand):
+                return Prefix(operator, self.resolved(operand))
+            case Binary(operator, left, right):
+                return Binary(operator, self.resolved(left), self.resolved(right))
+            case Conditional(condition, yes, no):
+                return Conditional(*map(self.resolved, (condition, yes, no)))
+            case Invocation(function, arguments):
+                return Invocation(function, tuple(map(self.resolved, arguments)))
+            case Cast(t, arguments):
+                return Cast(t, tuple(map(self.resolved, arguments)))
+
+    def _unknown(self, name: str) -> Expression:
+        raise NotUnderstood(f"the name {name}")
+
+    # ---- accesses
+
+    def access(
+        self, kind: Kind, array: Array, offset: Expression, width: int = 1, *, aligned: bool = False
+    ) -> Access:
+        if kind == "write" and array.constant:
+            raise NotUnderstood(f"a write to {array.name}, which is constant")
+        kept = tuple(
+            w for w in self.place
+            if isinstance(w, Turn)
+            or not any(isinstance(u, Name) and u.name in self.changing for u in within(w.condition))
+        )  # fmt: skip
+        made = Access(kind, array, offset, width, aligned, kept)
+        self.found.append(made)
+        return made
+
+    def reads(self, e: Expression) -> list[Access]:
+        """The reads that computing e makes, those in a branch under its condition."""
+        match e:
+            case Number() | Real():
+                return []
+            case Name(name):
+                if name in self.arrays:
+                    raise NotUnderstood(f"the array {name} as a value")
+                return []
+            case Element():
+                array, offset = self.pointer(Prefix("&", e))
+                return [*self.reads(offset), self.access("read", array, offset)]
+            case Prefix("*", pointer):
+                return self.through(pointer, "read")
+            case Prefix("&", _):
+                raise NotUnderstood(f"the address {show(e)}")
+            case Conditional(condition, yes, no):
+                return [
+                    *self.reads(condition),
+                    *self.reads_under(condition, yes),
+                    *self.reads_under(Prefix("!", condition), no),
+                ]
+            case Binary("&&", left, right):
+                return [*self.reads(left), *self.reads_under(left, right)]
+            case Binary("||", left, right):
+                return [*self.reads(left), *self.reads_under(Prefix("!", left), right)]
+            case Invocation(function, (n, pointer)) if width := _vector_function(function, "vload"):
+                array, offset = self.pointer(pointer)
+                start = Binary("+", offset, Binary("*", n, Number(width)))
+                return [*self.reads(start), self.access("read", array, start, width)]
+            case _:
+                return [access for part in parts(e) for access in self.reads(part)]
+
+    def reads_under(self, condition: Expression, e: Expression) -> list[Access]:
+        outer = self.place
+        self.place = (*outer, Fact(condition))
+        found = self.reads(e)
+        self.place = outer
+        return found
+
+    def written(self, target: Expression) -> list[Access]:
+        match target:
+            case Name(name):
+                if name not in self.changing:
+                    raise NotUnderstood(f"an assignment to {shown(target)}, which is fixed")
+                return []
+            case Member(of, _):
+                return self.written(of)
+            case Element():
+                array, offset = self.pointer(Prefix("&", target))
+                return [*self.reads(offset), self.access("write", array, offset)]
+            case Prefix("*", pointer):
+                return self.through(pointer, "write")
+            case _:
+                raise NotUnderstood(f"an assignment to {show(target)}")
+
+    def through(self, pointer: Expression, kind: Kind) -> list[Access]:
+        width, aligned = 1, False
+        if isinstance(pointer, Cast) and pointer.type.pointer:
+            t, (pointer,) = pointer.type, pointer.arguments
+            array, offset = self.pointer(pointer)
+            if (t.scalar, t.space) != (array.type.scalar, array.type.space) or array.type.width != 1:
+                raise NotUnderstood(f"{array.name} as an array of other scalars")
+            if t.width == 3:
+                raise NotUnderstood(f"{array.name} as an array of vectors of 3, which have 4 cells")
+            width, aligned = t.width, t.width > 1
+        else:
+            array, offset = self.pointer(pointer)
+        return [*self.reads(offset), self.access(kind, array, offset, width, aligned=aligned)]
+
+    def pointer(self, e: Expression) -> tuple[Array, Expression]:
+        """The array into which a pointer points, and where."""
+        match e:
+            case Name(name) if name in self.arrays:
+                return self.arrays[name], Number(0)
+            case Binary("+" | "-" as operator, left, right):
+                array, offset = self.pointer(left)
+                moved = right if operator == "+" and offset == Number(0) else Binary(operator, offset, right)
+                return array, moved
+            case Prefix("&", Element(Name(name), index)) if name in self.arrays:
+                return self.arrays[name], index
+            case _:
+                raise NotUnderstood(f"the pointer {shown(e)}")
+
+
+def _points(found: Iterable[Access]) -> tuple[Point, ...]:
+    return tuple(Point(access) for access in found if access.array.type.space == "local")
+
+
+def _all(meetings: Iterable[Meeting]) -> Iterator[Point]:
+    for m in meetings:
+        yield m.left
+        yield m.right
+
+
+def _matters(a: Access, b: Access) -> bool:
+    return a.array == b.array and "write" in (a.kind, b.kind)
+
+
+def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[Meeting]:
+    right = tuple(right)
+    for a in left:
+        for b in right:
+            if _matters(a.access, b.access):
+                yield Meeting(a, b)
+
+
+def _is_whole(t: CType) -> bool:
+    return t.scalar in ("int", "long") and t.width == 1
+
+
+def _surely_runs(start: Expression, end: Expression) -> bool:
+    return isinstance(start, Number) and isinstance(end, Number) and start.value < end.value
+
+
+def _vector_function(function: str, stem: str) -> int:
+    """The width of vloadN and vstoreN, else 0."""
+    m = re.fullmatch(stem + r"(\d+)", function)
+    return int(m[1]) if m else 0
