@@ -146,12 +146,14 @@ class Accesses:
     """All accesses of a kernel, in order, what barriers leave together, and the barriers.
 
     `whole` are the names that are signed whole numbers: `counter`, `input` (a constant array of them), `data`.
+    `wide` when all counters and constants of the kernel that may occur in an index are of type long.
     """
 
     all: tuple[Access, ...]
     meetings: tuple[Meeting, ...]
     stops: tuple[Stop, ...]
     whole: Mapping[str, str]
+    wide: bool
 
 
 def accesses_of(
@@ -219,6 +221,7 @@ class _Walker:
     found: list[Access] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     whole: dict[str, str] = field(default_factory=dict)
+    numbers: set[str] = field(default_factory=set)
     made: int = 0
 
     def run(self) -> Accesses:
@@ -239,7 +242,7 @@ class _Walker:
                 self.uniform.add(p.name)
         flow = self.flow(self.kernel.body)
         local = tuple(dict.fromkeys(flow.meetings))
-        return Accesses(tuple(dict.fromkeys(self.found)), local, tuple(self.stops), self.whole)
+        return Accesses(tuple(dict.fromkeys(self.found)), local, tuple(self.stops), self.whole, self.numbers == {"long"})
 
     # ---- control
 
@@ -316,6 +319,7 @@ class _Walker:
         outer = self.scope.get(loop.counter)
         counter = self.fresh(loop.counter)
         self.whole[counter] = "counter"
+        self.numbers.add(loop.type.scalar)
         if uniform:
             self.uniform.add(counter)
         body = self.around(Turn(counter, start, end, step, uniform), loop.body)
@@ -364,6 +368,7 @@ class _Walker:
         value = None if d.value is None else self.resolved(d.value)
         found = [] if value is None else self.reads(value)
         if value is not None and d.type.constant and _is_whole(d.type) and self._fixed(value):
+            self.numbers.add(d.type.scalar)
             self.scope[d.name] = value
             self.arrays.pop(d.name, None)
         else:

@@ -10,7 +10,8 @@ Three kinds of statement are made for every kernel, each proved for all work-ite
 A statement is *proved*, *refuted* by numbers of work-items and turns for which it fails, or *unknown*: Z3
 gave up in its time, or the index depends on data.  Unknown is never a pass.
 
-Arithmetic is that of C on numbers that do not overflow; that indices fit their type is part of the bounds.
+Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
+is part of its bounds; for all sizes it is assumed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from relift.compiler.kernel_text import (
     Number,
     read_kernels,
 )
-from relift.compiler.work_items import Formula, Grid, WorkItem
+from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
 
 if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
@@ -166,6 +167,7 @@ def _not_understood(kernel: str, error: NotUnderstood) -> Certificate:
 
 
 LARGEST = {"int": 2**31 - 1, "long": 2**63 - 1}
+"""The largest numbers of the types of indices."""
 
 
 class _Prover:
@@ -193,10 +195,13 @@ class _Prover:
         one = self.item()
         one.enter(access.place)
         offset, cells = one.number(access.offset), one.number(access.array.cells)
-        outside = [offset < 0, offset + access.width > cells]
+        wrong = {"": z3.Or(offset < 0, offset + access.width > cells)}
         if access.aligned:
-            outside.append(offset % access.width != 0)
-        return self.claim("bounds", str(access), z3.Or(outside), one)
+            wrong["not aligned at "] = offset % access.width != 0
+        if not self.sizes:
+            largest = LARGEST["long" if self.found.wide else "int"]
+            wrong["an index overflows at "] = z3.Or([z3.Or(t < -largest, t > largest) for t in one.terms])
+        return self.claim("bounds", str(access), wrong, one)
 
     # ---- races
 
@@ -246,7 +251,7 @@ class _Prover:
         ]
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
         subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
-        return self.claim("races", subject, z3.And(different, *both), one, other)
+        return self.claim("races", subject, {"": z3.And(different, *both)}, one, other)
 
     # ---- barriers
 
@@ -258,8 +263,10 @@ class _Prover:
 
     # ---- Z3
 
-    def claim(self, kind: Kind, subject: str, wrong: Formula, *items: WorkItem) -> Claim:
-        """What Z3 says about the absence of what is `wrong`."""
+    def claim(
+        self, kind: Kind, subject: str, wrong: Mapping[str, Formula], *items: WorkItem
+    ) -> Claim:
+        """What Z3 says about the absence of all that is `wrong`, each with the words for it."""
         import z3
 
         start = time.perf_counter()
@@ -267,14 +274,16 @@ class _Prover:
         solver.set("timeout", self.limit_ms)
         for item in items:
             solver.add(*item.facts)
-        solver.add(wrong)
+        solver.add(*monotone(items), z3.Or(list(wrong.values())))
         answer = solver.check()
         verdict: Verdict = "proved"
         detail = ""
         if answer == z3.sat and any(item.data for item in items):
             verdict, detail = "unknown", "the index depends on data"
         elif answer == z3.sat:
-            verdict, detail = "refuted", _model_text(solver.model(), items)
+            model = solver.model()
+            words = next(w for w, f in wrong.items() if z3.is_true(model.eval(f, True)))
+            verdict, detail = "refuted", words + _model_text(model, items)
         elif answer != z3.unsat:
             verdict, detail = "unknown", f"Z3 gave up after {self.limit_ms} ms"
         return Claim(kind, subject, verdict, detail, time.perf_counter() - start)

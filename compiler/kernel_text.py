@@ -153,8 +153,9 @@ class Barrier:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """`for (counter = start; counter < end; counter += step) { body }`."""
+    """`for (type counter = start; counter < end; counter += step) { body }`."""
 
+    type: CType
     counter: str
     start: Expression
     end: Expression
@@ -390,7 +391,7 @@ class _Reader:
                 self.expect("+=")
                 step = self.expression()
         self.expect(")")
-        return Loop(counter, start, end, step, self.block())
+        return Loop(t, counter, start, end, step, self.block())
 
     # expressions
 

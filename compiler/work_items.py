@@ -7,7 +7,8 @@ a conclusion that holds for every value of it holds, a counterexample that needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -49,7 +50,7 @@ class WorkItem:
     """The formulas of one work-item; `mark` tells its variables from another's, `group` those of its group.
 
     `facts` holds what is known so far, `terms` all results of arithmetic, `data` whether a formula depends
-    on data, `products` every product of two variable numbers.
+    on data, `products` every product of two variable numbers, `ends` the numbers that variables stay below.
     """
 
     grid: Grid
@@ -60,10 +61,11 @@ class WorkItem:
     facts: list[Formula] = field(default_factory=list)
     terms: list[Formula] = field(default_factory=list)
     products: list[tuple[Formula, Formula]] = field(default_factory=list)
+    ends: list[tuple[Formula, Formula]] = field(default_factory=list)
     data: bool = False
     ids: dict[str, Formula] = field(default_factory=dict)
     shown: dict[str, Formula] = field(default_factory=dict)
-    _quotients: dict[tuple[int, int], tuple[Formula, Formula]] = field(default_factory=dict)
+    _quotients: dict[tuple[Formula, Formula], tuple[Formula, Formula]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         import z3
@@ -83,6 +85,7 @@ class WorkItem:
 
         self.ids[name] = self.shown[name + mark] = v = z3.Int(name + mark)
         self.facts += [v >= 0, v < end]
+        self.ends.append((v, z3.simplify(end)))
 
     def enter(self, place: Place) -> None:
         """Assume the loops and conditions around an access."""
@@ -94,6 +97,7 @@ class WorkItem:
                     i, first, by = z3.Int(counter + self.mark), self.number(start), self.number(step)
                     self.shown[counter + self.mark] = i
                     self.facts += [i >= first, i < self.number(end)]
+                    self.ends.append((i, z3.simplify(self.number(end))))
                     if step != Number(1):
                         k = z3.Int(f"turn of {counter}{self.mark}")
                         self.facts += [i == first + self._product(k, by), k >= 0]
@@ -194,7 +198,7 @@ class WorkItem:
         import z3
 
         a, m = z3.simplify(a), z3.simplify(m)
-        key = a.get_id(), m.get_id()
+        key = a, m
         if key not in self._quotients:
             if z3.is_int_value(m) and m.as_long() < 1:
                 raise _Opaque
@@ -229,3 +233,27 @@ class WorkItem:
                 }[operator]  # fmt: skip
             case _:
                 return self._unknown(e, truth=True)
+
+
+def monotone(items: Sequence[WorkItem]) -> list[Formula]:
+    """Multiplication keeps order, said for all products with one factor in common.
+
+    Z3 knows it, but would have to find where to use it: `s >= 0` and `a < b` imply `a*s + s <= b*s`.
+    """
+    import z3
+
+    by_factor: dict[int, tuple[Formula, dict[int, Formula]]] = {}
+    ends = {v.get_id(): end for item in items for v, end in item.ends}
+    for item in items:
+        for a, b in item.products:
+            for x, s in ((a, b), (b, a)):
+                _, others = by_factor.setdefault(s.get_id(), (s, {}))
+                others[x.get_id()] = x
+                end = ends.get(x.get_id())
+                if end is not None:
+                    others[end.get_id()] = end
+    return [
+        z3.Implies(z3.And(s >= 0, a < b), a * s + s <= b * s)
+        for s, others in by_factor.values()
+        for a, b in itertools.permutations(others.values(), 2)
+    ]
