@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 QUERY_MS = 3_000
 """Milliseconds that Z3 has for one statement."""
 
+COMMENT = "// certificate: "
+"""What a summary in a kernel's source begins with."""
+
 VERSION = 1
 """The version of the format of certificate.json."""
 
@@ -56,10 +59,10 @@ class Claim:
     detail: str
     seconds: float
 
-    def text(self) -> str:
-        """One line for a person."""
-        detail = f": {self.detail}" if self.detail else ""
-        return f"{self.kind}  {self.subject}  {self.verdict}{detail}  ({self.seconds:.2f} s)"
+    def row(self) -> tuple[str, str, str, str]:
+        """The columns of a table: kind, subject, verdict, seconds."""
+        verdict = f"{self.verdict}: {self.detail}" if self.detail else self.verdict
+        return self.kind, self.subject, verdict, f"{self.seconds:.2f} s"
 
 
 @dataclass(frozen=True)
@@ -73,16 +76,31 @@ class Certificate:
     @property
     def ok(self) -> bool:
         """Whether everything was proved."""
-        return all(s.verdict == "proved" for s in self.claims)
+        return all(claim.verdict == "proved" for claim in self.claims)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether anything was refuted."""
+        return any(claim.verdict == "refuted" for claim in self.claims)
 
     def summary(self) -> str:
         """One line: `bounds: 12 of 12 proved, races: 7 of 7 proved; at these sizes`."""
         counts = []
         for kind in ("bounds", "races", "barriers"):
-            of_kind = [s.verdict for s in self.claims if s.kind == kind]
+            of_kind = [claim.verdict for claim in self.claims if claim.kind == kind]
             if of_kind or kind != "barriers":
                 counts.append(f"{kind}: {of_kind.count('proved')} of {len(of_kind)} proved")
         return f"{', '.join(counts)}; {self.sizes}"
+
+    def text(self) -> str:
+        """The kernel, a table of its claims, and the summary."""
+        rows = [claim.row() for claim in self.claims]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([self.kernel, *(f"  {line}" for line in table), f"  {self.summary()}"])
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -154,6 +172,17 @@ def certificate_json(found: Sequence[Certificate]) -> str:
     """The text of certificate.json."""
     data = {"version": VERSION, "certificates": [c.to_json() for c in found]}
     return json.dumps(data, indent=1) + "\n"
+
+
+def annotated(source: str, found: Sequence[Certificate]) -> str:
+    """The source with the summary of each certificate in a comment above its kernel, instead of an older one."""
+    lines = [line for line in source.split("\n") if not line.startswith(COMMENT)]
+    for c in found:
+        start = next(i for i, line in enumerate(lines) if line.startswith(f"kernel void {c.kernel}("))
+        if lines[start - 1].startswith("__attribute__"):
+            start -= 1
+        lines.insert(start, f"{COMMENT}{c.summary()}")
+    return "\n".join(lines)
 
 
 def _not_understood(kernel: str, error: NotUnderstood) -> Certificate:
@@ -271,7 +300,7 @@ class _Prover:
 
         start = time.perf_counter()
         solver = z3.Solver()
-        solver.set("timeout", self.limit_ms)
+        solver.set(timeout=self.limit_ms, random_seed=1)
         for item in items:
             solver.add(*item.facts)
         solver.add(*monotone(items), z3.Or(list(wrong.values())))

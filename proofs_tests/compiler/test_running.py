@@ -125,17 +125,18 @@ def test_empty_arrays() -> None:
 
 
 def test_a_saved_program_runs_as_before(tmp_path: Path) -> None:
-    """kernel.cl and launch.json are all that is needed."""
+    """kernel.cl and launch.json are all that is needed; the certificate lies beside them."""
     program = made("tuple_accumulator", 16)
     compiled = compile_program(program)
     compiled.save(tmp_path / "bundle")
     again = load(tmp_path / "bundle")
     values = arguments(program)
 
-    assert again == compiled
+    assert again.plan == compiled.plan
     assert_same(again(*values), compiled(*values))
     assert json.loads(json.dumps(compiled.launch)) == compiled.launch
-    assert sorted(p.name for p in (tmp_path / "bundle").iterdir()) == ["kernel.cl", "launch.json"]
+    found = sorted(p.name for p in (tmp_path / "bundle").iterdir())
+    assert found == ["certificate.json", "kernel.cl", "launch.json"]
 
 
 def test_a_broken_bundle_is_refused(tmp_path: Path) -> None:
