@@ -177,9 +177,7 @@ _SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
 def shown(e: Expression) -> str:
     """An expression as the kernel would write it."""
     text = re.sub(r"#\d+", "", show(e))
-    return re.sub(
-        r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text
-    )
+    return re.sub(r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text)
 
 
 def parts(e: Expression) -> tuple[Expression, ...]:
@@ -242,7 +240,13 @@ class _Walker:
                 self.uniform.add(p.name)
         flow = self.flow(self.kernel.body)
         local = tuple(dict.fromkeys(flow.meetings))
-        return Accesses(tuple(dict.fromkeys(self.found)), local, tuple(self.stops), self.whole, self.numbers == {"long"})
+        return Accesses(
+            tuple(dict.fromkeys(self.found)),
+            local,
+            tuple(self.stops),
+            self.whole,
+            self.numbers == {"long"},
+        )
 
     # ---- control
 
@@ -288,8 +292,8 @@ class _Walker:
                 if operator != "=":
                     found += self.reads(target)
                 return self.straight(found + self.written(target))
-            case Evaluation(Invocation(function, (value, n, pointer))) if (
-                width := _vector_function(function, "vstore")
+            case Evaluation(Invocation(function, (value, n, pointer))) if width := _vector_function(
+                function, "vstore"
             ):
                 value, n, pointer = map(self.resolved, (value, n, pointer))
                 array, offset = self.pointer(pointer)
@@ -314,7 +318,11 @@ class _Walker:
         start, end, step = map(self.resolved, (loop.start, loop.end, loop.step))
         reads = [access for e in (start, end, step) for access in self.reads(e)]
         uniform = all(self._uniform(e) for e in (start, end, step))
-        if any(isinstance(u, Name) and u.name in self.changing for e in (start, end, step) for u in within(e)):
+        if any(
+            isinstance(u, Name) and u.name in self.changing
+            for e in (start, end, step)
+            for u in within(e)
+        ):
             raise NotUnderstood(f"a loop to {show(loop.end)}, which changes")
         outer = self.scope.get(loop.counter)
         counter = self.fresh(loop.counter)
@@ -335,7 +343,9 @@ class _Walker:
                 Meeting(m.left, m.right, m.same | {counter}, m.follows) for m in body.meetings
             )
             across = tuple(
-                Meeting(a, b, follows=counter) for a in body.closing for b in body.opening
+                Meeting(a, b, follows=counter)
+                for a in body.closing
+                for b in body.opening
                 if _matters(a.access, b.access)
             )
             first = tuple(Point(p.access, p.first | {counter}, p.last) for p in body.opening)
@@ -508,7 +518,10 @@ class _Walker:
         if isinstance(pointer, Cast) and pointer.type.pointer:
             t, (pointer,) = pointer.type, pointer.arguments
             array, offset = self.pointer(pointer)
-            if (t.scalar, t.space) != (array.type.scalar, array.type.space) or array.type.width != 1:
+            if (t.scalar, t.space) != (
+                array.type.scalar,
+                array.type.space,
+            ) or array.type.width != 1:
                 raise NotUnderstood(f"{array.name} as an array of other scalars")
             if t.width == 3:
                 raise NotUnderstood(f"{array.name} as an array of vectors of 3, which have 4 cells")
@@ -524,7 +537,11 @@ class _Walker:
                 return self.arrays[name], Number(0)
             case Binary("+" | "-" as operator, left, right):
                 array, offset = self.pointer(left)
-                moved = right if operator == "+" and offset == Number(0) else Binary(operator, offset, right)
+                moved = (
+                    right
+                    if operator == "+" and offset == Number(0)
+                    else Binary(operator, offset, right)
+                )
                 return array, moved
             case Prefix("&", Element(Name(name), index)) if name in self.arrays:
                 return self.arrays[name], index

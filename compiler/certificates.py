@@ -49,6 +49,8 @@ VERSION = 1
 
 Kind: TypeAlias = Literal["bounds", "races", "barriers"]
 Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
+
+
 @dataclass(frozen=True)
 class Claim:
     """One statement about a kernel, and what became of it; `detail` is a model, or why nothing is known."""
@@ -105,7 +107,6 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
         return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
-
 
 
 def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certificate, ...]:
@@ -178,10 +179,11 @@ def annotated(source: str, found: Sequence[Certificate]) -> str:
     """The source with the summary of each certificate in a comment above its kernel, instead of an older one."""
     lines = [line for line in source.split("\n") if not line.startswith(COMMENT)]
     for c in found:
-        start = next(i for i, line in enumerate(lines) if line.startswith(f"kernel void {c.kernel}("))
-        if lines[start - 1].startswith("__attribute__"):
-            start -= 1
-        lines.insert(start, f"{COMMENT}{c.summary()}")
+        for start, line in enumerate(lines):
+            if line.startswith(f"kernel void {c.kernel}("):
+                attribute = start > 0 and lines[start - 1].startswith("__attribute__")
+                lines.insert(start - attribute, f"{COMMENT}{c.summary()}")
+                break
     return "\n".join(lines)
 
 
@@ -229,7 +231,9 @@ class _Prover:
             wrong["not aligned at "] = offset % access.width != 0
         if not self.sizes:
             largest = LARGEST["long" if self.found.wide else "int"]
-            wrong["an index overflows at "] = z3.Or([z3.Or(t < -largest, t > largest) for t in one.terms])
+            wrong["an index overflows at "] = z3.Or(
+                [z3.Or(t < -largest, t > largest) for t in one.terms]
+            )
         return self.claim("bounds", str(access), wrong, one)
 
     # ---- races

@@ -201,8 +201,8 @@ _TOKEN = re.compile(
     r"\s*(?:(0[xX][0-9a-fA-F]+[uUlL]*|\d+\.?\d*(?:[eE][+-]?\d+)?[fFuUlL]*|\.\d+(?:[eE][+-]?\d+)?[fF]?)"
     r"|([A-Za-z_]\w*)|(<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:;,.(){}\[\]]))"
 )
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.S | re.M)
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?=\s*[;\w=,])", re.S)
+_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?=\s*[;\w=,])", re.DOTALL)
 _TYPE = re.compile(
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
 )
@@ -223,6 +223,14 @@ def read_kernels(source: str) -> tuple[KernelText, ...]:
     text = _ATTRIBUTE.sub(" ", _NOISE.sub(" ", source))
     starts = [m.start() for m in re.finditer(r"\bkernel\s+void\b", text)]
     return tuple(_Reader(_tokens(text[start:])).kernel() for start in starts)
+
+
+def read_expression(text: str) -> Expression:
+    """One expression; raises `NotUnderstood`."""
+    reader = _Reader(_tokens(text))
+    found = reader.expression()
+    reader.expect("")
+    return found
 
 
 def _tokens(text: str) -> list[str]:

@@ -29,6 +29,7 @@ from relift.compiler.kernel_text import (
 Formula: TypeAlias = Any
 """A number or a truth value of Z3's, which ships no types."""
 
+
 @dataclass(frozen=True)
 class Grid:
     """How many work-groups there are and how large each is, by dimension.
@@ -94,7 +95,11 @@ class WorkItem:
         for w in place:
             match w:
                 case Turn(counter, start, end, step):
-                    i, first, by = z3.Int(counter + self.mark), self.number(start), self.number(step)
+                    i, first, by = (
+                        z3.Int(counter + self.mark),
+                        self.number(start),
+                        self.number(step),
+                    )
                     self.shown[counter + self.mark] = i
                     self.facts += [i >= first, i < self.number(end)]
                     self.ends.append((i, z3.simplify(self.number(end))))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofs_tests.compiler.programs import CASES, typed
+from proofs_tests.compiler.programs import CASES, made, typed
 from proofs_tests.compiler.test_kernels import arguments, assert_same
 from relift.compiler import Compiled, compile_program
 from relift.compiler.devices import describe, devices, find_device, label
@@ -22,12 +22,6 @@ from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.types import boolean, f32, i32, tup, vec
-
-
-def made(name: str, *sizes: int) -> Program:
-    (case,) = [c for c in CASES if c.name == name]
-    return case.make(*sizes)
-
 
 # ---- arguments
 
