@@ -347,7 +347,7 @@ def _bundled(accesses: Sequence[Access]) -> list[tuple[Access, ...]]:
     return [tuple(bundle) for bundle in found.values()]
 
 
-def _together(bundle: tuple[Access, ...]) -> str:
+def _together(bundle: Sequence[Access]) -> str:
     more = f" and {len(bundle) - 1} like it" if len(bundle) > 1 else ""
     return f"{bundle[0]}{more}"
 
