@@ -65,6 +65,12 @@ class Barriers:
             self.uniform = True
         self._settle(mark)
 
+    def here(self) -> None:
+        """A barrier whether it is needed or not, where one may stand."""
+        if self.active and self.uniform:
+            self.emitter.line(BARRIER)
+            self.written, self.read = set(), set()
+
     def _settle(self, mark: tuple[int, int]) -> None:
         if self.active and self.touched & self.written:
             self.emitter.insert(mark, BARRIER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.cells import Addressing
 from relift.compiler.emitter import Emitter, c_name, words
 from relift.compiler.expressions import c_type, memory_type
@@ -18,6 +19,7 @@ from relift.compiler.steps import written_out
 from relift.compiler.threads import Threads, number, threads_of
 from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
 from relift.semantics.printer import show
 from relift.semantics.sizes import Size
@@ -32,10 +34,17 @@ INT_LIMIT = 2**31
 """Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
 
 
-def compile_program(program: Program, *, contract: bool = True) -> Compiled:
+LONGEST_COMMENT = 60
+"""Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
+
+
+def compile_program(
+    program: Program, *, contract: bool = True, analyses: Analyses = ALL
+) -> Compiled:
     """The kernels of a program at concrete sizes whose body is a low-level term (see `spec`).
 
-    With `contract`, the device may round `a*b + c` once instead of twice.  Raises `Unsupported` for
+    With `contract`, the device may round `a*b + c` once instead of twice.  `analyses` switches analyses
+    off.  Raises `Unsupported` for
     terms that are not low-level, `IllTyped` when a size is missing.
 
     >>> @program
@@ -66,7 +75,8 @@ def compile_program(program: Program, *, contract: bool = True) -> Compiled:
     for number_, stage in enumerate(stages, start=1):
         title = f"{program.name}, kernel {number_} of {len(stages)}"
         name = c_name(f"{program.name}_{number_}")
-        kernel, text = _kernel(name, title, stage, names, own, functions)
+        with simplifying(analyses.indices):
+            kernel, text = _kernel(name, title, stage, names, own, functions, analyses)
         kernels.append(kernel)
         texts.append(text)
     buffers: list[Buffer] = []
@@ -173,6 +183,7 @@ def _kernel(
     names: dict[str, str],
     own: frozenset[str],
     functions: Functions,
+    analyses: Analyses,
 ) -> tuple[Kernel, str]:
     """One kernel: how it is launched, and its text."""
     threads = threads_of(stage.body)
@@ -201,11 +212,12 @@ def _kernel(
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
     long = max([*sizes, *_lengths(stage.body)], default=0) >= INT_LIMIT
     emitter = Emitter([*arguments, *own])
-    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""))
+    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),
+            *_indexed(generator),
             *(
                 [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
                 * threads.has_groups
@@ -243,9 +255,10 @@ def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str
 
 
 def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> list[str]:
-    term = f"{stage.result}: {stage.body.type} =\n  " + show(stage.body, width=94).replace(
-        "\n", "\n  "
-    )
+    shown = show(stage.body, width=94).splitlines()
+    if len(shown) > LONGEST_COMMENT:
+        shown = [f"(a term of {len(shown)} lines)"]
+    term = "\n  ".join([f"{stage.result}: {stage.body.type} =", *shown])
     inputs = ", ".join(f"{p.name}: {p.type}" for p in read)
     items = " x ".join(map(str, threads.total))
     groups = " x ".join(map(str, threads.local))
@@ -254,6 +267,15 @@ def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> l
     )
     lines.append(f"work-items: {items}, in groups of {groups}")
     return [f"// {line}" for line in lines]
+
+
+def _indexed(generator: Generator) -> list[str]:
+    """The private arrays that are not registers."""
+    return [
+        f"// {name} is indexed by {generator.addressing.text(index)}, which is no constant: it lies in memory, "
+        "not in registers; map_seq_unroll and reduce_seq_unroll make constants"
+        for name, index in generator.indexed.items()
+    ]
 
 
 def _dimensions(threads: Threads) -> str:

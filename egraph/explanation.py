@@ -14,7 +14,7 @@ Every step is replayed by `rewrites.matching` while it is laid out, so what is r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -25,8 +25,8 @@ from relift.egraph.rule_encoding import EncodedRule
 from relift.egraph.saturation import Saturation
 from relift.egraph.snapshot import head
 from relift.rewrites.derivation import Step
-from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled
-from relift.rewrites.rule import Rule
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, determines
+from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import Position, binders_at, canonical, substitute
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling
@@ -302,8 +302,13 @@ class Closure:
 
     def _enter(self, t: int) -> None:
         other = self._signatures.setdefault(self._signature(t), t)
-        if other != t and not self.equal(other, t):
-            self._pending.append(_Edge(t, other, None, "congruence"))
+        if other == t:
+            return
+        edge = _Edge(t, other, None, "congruence")
+        if not self.equal(other, t):
+            self._pending.append(edge)
+        elif edge not in self._links.get(t, ()):
+            self._link(edge)  # one more reason, which may be the shorter one
 
     def _propagate(self) -> None:
         while self._pending:
@@ -333,8 +338,8 @@ class Closure:
             self._proof[edge.target] = _turned(edge)
             edge = above
 
-    def short_path(self, t: int, u: int) -> list[_Edge]:
-        """A cheapest path from `t` to `u` over all equations; congruences count as two steps."""
+    def short_path(self, t: int, u: int, price: Callable[[_Edge], int]) -> list[_Edge]:
+        """A cheapest path from `t` to `u` over all equations."""
         came: dict[int, _Edge | None] = {}
         queue: list[tuple[int, int, int, _Edge | None]] = [(0, 0, t, None)]
         order = count(1)
@@ -345,8 +350,7 @@ class Closure:
             came[node] = edge
             for link in self._links.get(node, ()):
                 if link.target not in came:
-                    price = cost + (2 if link.kind == "congruence" else 1)
-                    heappush(queue, (price, next(order), link.target, link))
+                    heappush(queue, (cost + price(link), next(order), link.target, link))
         path: list[_Edge] = []
         while (edge := came[u]) is not None:
             path.append(edge)
@@ -383,10 +387,6 @@ class _Move:
     edge: _Edge
 
 
-class _Circular(Exception):
-    """A short path would rest on itself."""
-
-
 class Explainer:
     """Answers how a member of the root class follows from the program, from one saturation."""
 
@@ -410,6 +410,7 @@ class Explainer:
         self._firings: dict[Firing, None] = {}
         self._captured: dict[Firing, None] = {}
         self._closed = 0
+        self._determined: dict[tuple[str, Direction], bool] = {}
         self._load()
 
     def explain(self, source: Term, target: Term) -> tuple[Step, ...]:
@@ -432,14 +433,26 @@ class Explainer:
                 raise Unexplained("the log of the search does not lead to this term")
         moves = list(self._moves(start, goal, (), frozenset(), short=False))
         found = self._lay_out(source, start, moves)
-        try:
-            other = self._moves(start, goal, (), frozenset(), short=True)
-            fewer = list(islice(other, len(moves)))
-        except _Circular:
+        other = self._moves(start, goal, (), frozenset(), short=True)
+        fewer = list(islice(other, 2 * len(moves) + 10))
+        if len(fewer) == 2 * len(moves) + 10:
             return found
-        if len(fewer) == len(moves):
-            return found
-        return min(self._lay_out(source, start, fewer), found, key=len)
+        return min(self._lay_out(source, start, fewer), found, key=self._clumsiness)
+
+    def _price(self, edge: _Edge) -> int:
+        """A congruence counts as two steps; a step that cannot be matched anew as ten."""
+        if edge.firing is None:
+            return 2
+        direction: Direction = "forward" if edge.kind == "forward" else "backward"
+        key = (edge.firing.rule.rule, direction)
+        if key not in self._determined:
+            self._determined[key] = determines(self.rules[key[0]], direction)
+        return 1 if self._determined[key] else 10
+
+    def _clumsiness(self, steps: Sequence[Step]) -> tuple[int, int]:
+        """The steps that cannot be matched anew at other sizes, then all of them."""
+        hard = sum(not determines(self.rules[step.rule], step.direction) for step in steps)
+        return hard, len(steps)
 
     # ---- the log as equations
 
@@ -663,14 +676,13 @@ class Explainer:
         """The rule steps from `t` to `u`, both at `position`, depth first.
 
         The proof forest always has an answer.  A `short` path may use a congruence that rests on the very
-        equation it is to show; then this raises `_Circular`.
+        equation it is to show; there the forest answers.
         """
         if t == u:
             return
-        if (t, u) in open_goals:
-            raise _Circular
+        short = short and (t, u) not in open_goals
         inside = open_goals | {(t, u)}
-        path = self.closure.short_path(t, u) if short else self.closure.path(t, u)
+        path = self.closure.short_path(t, u, self._price) if short else self.closure.path(t, u)
         for edge in path:
             if edge.kind == "congruence":
                 c = self.snapshot.constructors[self.ground.labels[edge.source][0]]

@@ -18,12 +18,13 @@ What is wanted of an e-class:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from relift.egraph.snapshot import ENode, Snapshot
+from relift.egraph.snapshot import ENode
+from relift.egraph.term_graph import Classes
 from relift.rewrites.derivation import Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
@@ -143,11 +144,39 @@ def _holds_vectors(t: Type) -> bool:
             return False
 
 
-class Extractor:
-    """Answers states over one snapshot; `width` plans are kept for each state."""
+_UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
-    def __init__(self, snapshot: Snapshot, device: DeviceDescription, width: int = 12) -> None:
+
+def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
+    """The option when it is lowered as demanded; a loop may be written out."""
+    if demanded in option.lowerings:
+        return option
+    if demanded.rule not in _UNROLLED:
+        return None
+    plain = _UNROLLED[demanded.rule]
+    if plain is None and option.node.head.pattern is patterns.ReduceSeq:
+        return replace(option, lowerings=(*option.lowerings, demanded))
+    if plain is not None and Lowering(plain) in option.lowerings:
+        swapped = tuple(demanded if low.rule == plain else low for low in option.lowerings)
+        return replace(option, lowerings=swapped)
+    return None
+
+
+class Extractor:
+    """Answers states over one e-graph; `width` plans are kept for each state.
+
+    `demanded` says how the computing nodes of some classes have to be lowered.
+    """
+
+    def __init__(
+        self,
+        snapshot: Classes,
+        device: DeviceDescription,
+        width: int = 12,
+        demanded: Mapping[int, Lowering] | None = None,
+    ) -> None:
         self.snapshot, self.device, self.width = snapshot, device, width
+        self.demanded = demanded or {}
         self._options: dict[State, list[_Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
         self._parallel = float(max(1, device.compute_units))
@@ -177,6 +206,15 @@ class Extractor:
         return float(t.length.constant or 0)
 
     def options(self, state: State) -> Iterator[_Option]:
+        """All ways to answer a state that are lowered as demanded."""
+        demanded = self.demanded.get(state.eclass)
+        for option in self._free_options(state):
+            if demanded is None:
+                yield option
+            elif (adapted := _as_demanded(option, demanded)) is not None:
+                yield adapted
+
+    def _free_options(self, state: State) -> Iterator[_Option]:
         """All ways to answer a state; inside a lane there are no vectors."""
         if state.place is Place.LANE and _holds_vectors(self._type(state.eclass)):
             return

@@ -83,7 +83,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Saturation:
-    """Where a search ended, and why; `complete` when no budget cut it short."""
+    """Where a search ended, and why; `complete` when no budget cut it short.
+
+    `firings` and `profile` hold the matches and the seconds of every rule that was tried; `peak_mb` is the
+    most memory that the child has taken.
+    """
 
     snapshot: Snapshot
     stopped: str
@@ -94,6 +98,8 @@ class Saturation:
     firings: Mapping[str, int]
     rules: tuple[EncodedRule, ...]
     request: Request
+    profile: Mapping[str, float]
+    peak_mb: float
 
 
 def named(rule: str) -> tuple[str, Direction]:
@@ -101,11 +107,9 @@ def named(rule: str) -> tuple[str, Direction]:
     return (rule[:-1], "backward") if rule.endswith("<") else (rule, "forward")
 
 
-def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule, ...]]:
-    """The plain data that the child needs; raises `Unsupported` naming the rule that cannot be used."""
-    mentioned = list(
-        dict.fromkeys((*request.normal_form, *(r for s in request.stages for r in s.rules)))
-    )
+def encode_rules(request: Request) -> dict[str, EncodedRule]:
+    """The rules of a request by the name in its stages; raises `Unsupported` for one that cannot be used."""
+    mentioned = dict.fromkeys((*request.normal_form, *(r for s in request.stages for r in s.rules)))
     encoded: dict[str, EncodedRule] = {}
     for rule in mentioned:
         name, direction = named(rule)
@@ -115,32 +119,7 @@ def encode_request(request: Request) -> tuple[dict[str, Any], tuple[EncodedRule,
             encoded[rule] = encode_rule(request.rules[name], direction, request.policy)
         except NotSearchable as reason:
             raise Unsupported(f"{rule} cannot be used in search: {reason}") from None
-    body = request.program.body
-    rules = [request.rules[named(name)[0]] for name in mentioned]
-    arity = arity_of([body, *(side for rule in rules for side in (rule.left, rule.right))])
-    operators, _ = names_of([body, *(side for rule in rules for side in (rule.left, rule.right))])
-    laws = {name: operator.laws for name, operator in operators.items()}
-    stages = [(stage.name, stage.iterations) for stage in request.stages]
-    parts = [
-        prelude(arity),
-        laws_text(laws),
-        *(rule.text for rule in encoded.values()),
-        *(_combined(str(i), stage.rules, encoded) for i, stage in enumerate(request.stages)),
-        _combined("normal", request.normal_form, encoded),
-        *(f"(tile {value})" for value in request.tiles),
-        *(f"(lanes {value})" for value in request.lanes),
-        f"(let $root {term_text(body)})",
-    ]
-    message = {
-        "program": "".join(parts),
-        "stages": stages,
-        "tables": tables(arity, encoded.values()),
-        "counted": list(constructors(arity)),
-        "arity": arity,
-        "nodes": request.budget.nodes,
-        "memory_mb": request.budget.memory_mb,
-    }
-    return message, tuple(encoded.values())
+    return encoded
 
 
 def names_of(
@@ -203,13 +182,100 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
 
     An exception in `progress`, such as an interrupt, ends the child too.
     """
-    message, rules = encode_request(request)
-    started = time.monotonic()
-    deadline = started + _START_SECONDS
-    last: dict[str, Any] | None = None
-    iterations = 0
-    stopped = ""
-    with Child(message) as child:
+    with Searcher(request) as searcher:
+        return searcher.saturate(request, progress)
+
+
+class Searcher:
+    """Runs searches one after the other in one child process, which knows the rules of `widest`.
+
+    A search that hangs or takes all memory ends the child; the next one gets a new child.
+    """
+
+    def __init__(self, widest: Request) -> None:
+        body = widest.program.body
+        self._encoded = encode_rules(widest)
+        rules = [widest.rules[named(name)[0]] for name in self._encoded]
+        sides = [side for rule in rules for side in (rule.left, rule.right)]
+        self.arity = arity_of([body, *sides])
+        self.operators, self.functions = names_of(
+            [body, *(t for rule in widest.rules.values() for t in (rule.left, rule.right))]
+        )
+        used, _ = names_of([body, *sides])
+        laws = {name: operator.laws for name, operator in used.items()}
+        self._base = {
+            "program": "".join(
+                (prelude(self.arity), laws_text(laws), *(r.text for r in self._encoded.values()))
+            ),
+            "tables": tables(self.arity, self._encoded.values()),
+            "counted": list(constructors(self.arity)),
+            "memory_mb": widest.budget.memory_mb,
+            "search": True,
+        }
+        self._child: Child | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.__exit__()
+        self._child = None
+
+    def saturate(self, request: Request, progress: Progress | None = None) -> Saturation:
+        """Run one search, with rules that this searcher knows."""
+        chosen = encode_rules(request)
+        stages = [(stage.name, stage.iterations) for stage in request.stages]
+        parts = [
+            *(_combined(str(i), s.rules, self._encoded) for i, s in enumerate(request.stages)),
+            _combined("normal", request.normal_form, self._encoded),
+            *(f"(tile {value})" for value in request.tiles),
+            *(f"(lanes {value})" for value in request.lanes),
+            f"(let $root {term_text(request.program.body)})",
+        ]
+        message = {"program": "".join(parts), "stages": stages, "nodes": request.budget.nodes}
+        if self._child is None:
+            self._child = Child(self._base).__enter__()
+        ended = False
+        try:
+            self._child.send(message)
+            last, stopped, iterations, seconds = self._receive(self._child, request, progress)
+            ended = stopped in ("saturated", "iterations", "nodes")
+        finally:
+            if not ended:
+                self._end()
+        snapshot = Snapshot(
+            Dump(**last["data"]),
+            arity=self.arity,
+            operators=self.operators,
+            functions=self.functions,
+            inputs=[p.name for p in request.program.parameters],
+        )
+        return Saturation(
+            snapshot,
+            _REASONS[stopped],
+            stopped in ("saturated", "iterations"),
+            last["nodes"],
+            seconds,
+            iterations,
+            last["data"]["firings"],
+            tuple(chosen.values()),
+            request,
+            last["profile"],
+            last["peak_mb"],
+        )
+
+    def _receive(
+        self, child: Child, request: Request, progress: Progress | None
+    ) -> tuple[dict[str, Any], str, int, float]:
+        """The last complete state, why the search ended, and how many iterations and seconds it took."""
+        started = time.monotonic()
+        deadline = started + _START_SECONDS
+        last: dict[str, Any] | None = None
+        iterations, stopped = 0, ""
         while not stopped:
             answer = child.receive(deadline)
             if isinstance(answer, str):
@@ -226,28 +292,9 @@ def saturate(request: Request, progress: Progress | None = None) -> Saturation:
                 if progress is not None:
                     where = f"{answer['stage']} {answer['iteration']}"
                     progress(where, answer["nodes"], time.monotonic() - started)
-    if last is None:
-        raise SearchFailed(f"the search ended before its first state: out of {stopped}")
-    sides = [t for rule in request.rules.values() for t in (rule.left, rule.right)]
-    operators, functions = names_of([request.program.body, *sides])
-    snapshot = Snapshot(
-        Dump(**last["data"]),
-        arity=message["arity"],
-        operators=operators,
-        functions=functions,
-        inputs=[p.name for p in request.program.parameters],
-    )
-    return Saturation(
-        snapshot,
-        _REASONS[stopped],
-        stopped in ("saturated", "iterations"),
-        last["nodes"],
-        time.monotonic() - started,
-        iterations,
-        last["data"]["firings"],
-        rules,
-        request,
-    )
+        if last is None:
+            raise SearchFailed(f"the search ended before its first state: out of {stopped}")
+        return last, stopped, iterations, time.monotonic() - started
 
 
 _START_SECONDS = 60.0

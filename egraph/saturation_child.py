@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import resource
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
 SETTLE_ROUNDS = 40
 """How often analysis, substitution and normalising rules alternate before an iteration goes on."""
 
@@ -29,19 +32,28 @@ class Graph:
         self.egraph = EGraph()
         self.tables, self.counted = tables, counted
         self.firings: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
         self._ids: dict[str, dict[Any, int]] = {}
 
     def run(self, text: str) -> bool:
         """Run a program of egglog; whether any schedule in it changed something."""
         updated = False
-        for output in self.egraph.run_program(*self.egraph.parse_program(text)):
+        for output in self._outputs(text):
             report = getattr(output, "report", None)
             if report is not None:
                 updated |= report.updated
                 for name, number in report.num_matches_per_rule.items():
                     if not name.startswith(("(", "?")) and number:
                         self.firings[name] = self.firings.get(name, 0) + number
+                for name, spent in report.search_and_apply_time_per_rule.items():
+                    if not name.startswith(("(", "?")):
+                        self.seconds[name] = self.seconds.get(name, 0.0) + spent.total_seconds()
         return updated
+
+    def _outputs(self, text: str) -> Iterator[Any]:
+        # one command at a time: the parser takes memory with the square of the length of its text
+        for command in commands(text):
+            yield from self.egraph.run_program(*self.egraph.parse_program(command))
 
     def sizes(self) -> dict[str, int]:
         (output,) = self.egraph.run_program(*self.egraph.parse_program("(print-size)"))
@@ -84,6 +96,20 @@ class Graph:
         return ids.setdefault(value, len(ids))
 
 
+def commands(text: str) -> Iterator[str]:
+    """The commands of a program of egglog, one by one."""
+    depth, start = 0, 0
+    for token in _TOKENS.finditer(text):
+        if token.group() == "(":
+            if depth == 0:
+                start = token.start()
+            depth += 1
+        elif token.group() == ")":
+            depth -= 1
+            if depth == 0:
+                yield text[start : token.end()]
+
+
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message with its length in front."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
@@ -99,12 +125,26 @@ def limit_memory(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def search(request: dict[str, Any], out: BinaryIO) -> None:
-    """Carry out a request: see `saturation.Request`."""
+def search(base: dict[str, Any], out: BinaryIO) -> None:
+    """Carry out requests one by one, each on top of the same rules, until the input ends."""
+    graph = Graph(base["tables"], base["counted"])
+    graph.run(base["program"])
+    limit_memory(base["memory_mb"])
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        graph.firings, graph.seconds = {}, {}
+        graph.run("(push)")
+        send(out, {"stopped": run_stages(graph, request, out)})
+        graph.run("(pop)")
+
+
+def run_stages(graph: Graph, request: dict[str, Any], out: BinaryIO) -> str:
+    """Run the stages of a request, sending the state after each iteration; why it ended."""
     started = time.monotonic()
-    graph = Graph(request["tables"], request["counted"])
     graph.run(request["program"])
-    limit_memory(request["memory_mb"])
     settle_once = (
         "(run-schedule (saturate (run analysis)) (run demand_normal) (saturate (run analysis))"
         " (run substitution) (run normal))"
@@ -123,6 +163,8 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
             "nodes": graph.nodes(),
             "seconds": time.monotonic() - started,
             "data": graph.dump() if data else None,
+            "profile": dict(graph.seconds),
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
         send(out, message)
 
@@ -142,9 +184,8 @@ def search(request: dict[str, Any], out: BinaryIO) -> None:
             too_many = graph.nodes() > request["nodes"]
             report(stage, iteration, data=graph.nodes() <= 2 * request["nodes"])
             if too_many:
-                send(out, {"stopped": "nodes"})
-                return
-    send(out, {"stopped": stopped})
+                return "nodes"
+    return stopped
 
 
 def try_out(request: dict[str, Any], out: BinaryIO) -> None:
@@ -170,7 +211,7 @@ def main() -> None:
     os.dup2(2, 1)
     try:
         request = pickle.load(sys.stdin.buffer)
-        (search if "stages" in request else try_out)(request, out)
+        (search if "search" in request else try_out)(request, out)
     except MemoryError:
         send(out, {"stopped": "memory"})
 

@@ -1,9 +1,11 @@
 """Search: from a high-level program to low-level ones, each with the derivation that leads to it.
 
 prepare    a program that only moves data gets a copy to do, or there is nothing to lower
-saturate   rules in stages, in a child process with a budget (see `saturation`)
+saturate   rules in stages, in a child process with a budget (see `saturation`), or
+reach      a sketch, through the stages that lead to it (see `guided`), with tiles chosen afterwards
 extract    the best term of each plan, lowered by context (see `extraction`)
 estimate   the roofline model puts the plans in order (see `cost`)
+measure    the best are timed on the device, and the times kept (see `tuning`)
 explain    the e-graph's log becomes a linear derivation, which is replayed before it is returned
 """
 
@@ -12,19 +14,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
-from relift.egraph.extraction import Candidate, Extractor
+from relift.egraph.extraction import Candidate, Extractor, Lowering
+from relift.egraph.guided import Guide
+from relift.egraph.planning import tile_choices
 from relift.egraph.saturation import Budget, Request, Stage, saturate
+from relift.egraph.sketches import Sketch
+from relift.egraph.sketches import sketch as parse_sketch
+from relift.egraph.term_graph import TermGraph
+from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.semantics.binding import Position, tidy
 from relift.semantics.device import DeviceDescription, preset
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.terms import Term, subterms
 from relift.semantics.types import Array, type_sizes
@@ -52,11 +62,15 @@ class NoProgram(ReliftError):
 
 @dataclass(frozen=True)
 class Found:
-    """One low-level program, what it is estimated to cost, and how it follows from the source."""
+    """One low-level program, what it is estimated to cost, and how it follows from the source.
+
+    `measured` is its time on the device in seconds, where the search was asked to measure.
+    """
 
     term: Program
     cost: Cost
     derivation: Derivation
+    measured: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,92 +109,223 @@ def optimize(
     sizes: Mapping[str, int] | None = None,
     target: str | DeviceDescription = "cpu",
     *,
+    sketch: Sketch | str | None = None,
     budget: float = 20.0,
     nodes: int = 50_000,
     memory_mb: int = 2_000,
     top: int = 1,
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
+    measure: Measure | None = None,
+    tuning: Path | None = None,
     progress: Callable[[str, int, float], None] | None = None,
 ) -> Optimized:
     """The best low-level programs that the rules reach, at the given sizes, for a device.
 
     Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
+    `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
+    open are chosen by the cost model.  With `measure`, which runs a program and says how many seconds it
+    took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
+    fastest come first; `tuning` is the file in which these times are kept and looked up.
 
     `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
-    returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found.
+    returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
+    no term satisfies the sketch.
     """
     started = time.monotonic()
     device = preset(target) if isinstance(target, str) else target
-    source = program.at(sizes or {})
+    given = dict(sizes or {})
+    limits = Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb)
+    source = program.at(
+        {name: n for name, n in given.items() if sketch is None or name in program.sizes}
+    )
     require_searchable(source.body)
+    tuner = None if measure is None else Tuner(tuning or default_path(), device.name, measure)
+    if tuner is not None:
+        tuner.check()  # a damaged database is found before the search, not after
+    if sketch is None:
+        grown, candidates = _saturated(program, source, given, device, limits, float, progress)
+    else:
+        wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
+        guide = Guide(program, float, limits, progress=progress)
+        grown, candidates = _sketched(guide, source, wanted, given, device)
+    results: list[Found] = []
+    wanted_count = top if tuner is None else max(top, MEASURED)
+    for candidate in candidates:
+        if len(results) == wanted_count:
+            break
+        if accepts(candidate.low):
+            results.append(candidate.found())
+    if not results:
+        raise NoProgram(
+            f"no program that OpenCL can run was found for {source.name} ({grown.stopped}); "
+            "give the search a larger budget, or store an intermediate array with to_global"
+        )
+    if tuner is not None:
+        results = _measured(results, tuner, budget, progress)[:top]
+    return Optimized(
+        source,
+        tuple(results),
+        grown.stopped,
+        grown.complete,
+        grown.nodes,
+        time.monotonic() - started,
+        grown.firings,
+    )
+
+
+MEASURED = 8
+"""How many of the candidates that are estimated best are measured."""
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """What the e-graphs of a search came to."""
+
+    stopped: str
+    complete: bool
+    nodes: int
+    firings: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A low-level program that may become a result, and how to derive it."""
+
+    cost: Cost
+    low: Program
+    derive: Callable[[], Derivation]
+
+    def found(self) -> Found:
+        derivation = self.derive()
+        return Found(replace(self.low, body=tidy(derivation.result)), self.cost, derivation)
+
+
+def _saturated(
+    program: Program,
+    source: Program,
+    sizes: Mapping[str, int],
+    device: DeviceDescription,
+    budget: Budget,
+    policy: FloatPolicy,
+    progress: Callable[[str, int, float], None] | None,
+) -> tuple[_Grown, list[_Ranked]]:
+    """The candidates of one e-graph that all stages grow, in order of estimated cost."""
     prepared = _prepare(source)
-    start = Program(source.name, source.parameters, prepared[-1][1] if prepared else source.body)
+    start = replace(source, body=prepared[-1][1] if prepared else source.body)
     request = Request(
         start,
         STAGES,
         NORMAL_FORM,
         tiles=_tiles(start.body, device),
         lanes=_lanes(start.body, device),
-        policy=float,
-        budget=Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb),
+        policy=policy,
+        budget=budget,
     )
     saturation = saturate(request, progress)
-    found: list[tuple[Cost, Program, Candidate]] = []
-    for candidate in Extractor(saturation.snapshot, device).candidates(float, most=32):
-        low = Program(source.name, source.parameters, candidate.low)
-        found.append((estimate(low, device), low, candidate))
-    found.sort(key=_rank)
     explainer = Explainer(saturation)
-    results: list[Found] = []
-    for cost, low, candidate in found:
-        if len(results) == top:
-            break
-        if not accepts(low):
-            continue
-        steps = [step for step, _ in prepared]
-        steps += explainer.explain(start.body, candidate.high)
-        derivation = _lowered(program, sizes or {}, steps, candidate, float)
-        best = Program(source.name, source.parameters, tidy(derivation.result))
-        results.append(Found(best, cost, derivation))
-    if not results:
-        raise NoProgram(
-            f"no program that OpenCL can run was found for {source.name} ({saturation.stopped}); "
-            "give the search a larger budget, or store an intermediate array with to_global"
-        )
-    return Optimized(
-        source,
-        tuple(results),
-        saturation.stopped,
-        saturation.complete,
-        saturation.nodes,
-        time.monotonic() - started,
-        saturation.firings,
-    )
+    found: list[_Ranked] = []
+    for candidate in Extractor(saturation.snapshot, device).candidates(policy, most=32):
+
+        def derive(candidate: Candidate = candidate) -> Derivation:
+            steps = [step for step, _ in prepared]
+            steps += explainer.explain(start.body, candidate.high)
+            explained = Derivation(program, sizes, tuple(steps), candidate.high, policy)
+            return _lowered(explained, candidate)
+
+        low = replace(source, body=candidate.low)
+        found.append(_Ranked(estimate(low, device), low, derive))
+    found.sort(key=_rank)
+    grown = _Grown(saturation.stopped, saturation.complete, saturation.nodes, saturation.firings)
+    return grown, found
 
 
-def _rank(item: tuple[Cost, Program, Candidate]) -> tuple[int, int]:
-    """Order of candidates: by estimated time, and among times that differ by 2 % or less by size of term."""
-    cost, low, _ = item
-    return round(math.log(cost.seconds) / math.log(1.02)), sum(1 for _ in subterms(low.body))
-
-
-def _lowered(
-    origin: Program,
+def _sketched(
+    guide: Guide,
+    source: Program,
+    sketch: Sketch,
     sizes: Mapping[str, int],
-    steps: Sequence[Step],
-    candidate: Candidate,
-    policy: FloatPolicy,
-) -> Derivation:
-    """The whole derivation: the steps that the e-graph explains, then the candidate's lowerings."""
-    explained = Derivation(origin, sizes, tuple(steps), candidate.high, policy)
-    t = explained.replay(RULES)[-1]
+    device: DeviceDescription,
+) -> tuple[_Grown, list[_Ranked]]:
+    """The candidates of a sketch with every choice of its open tiles, in order of estimated cost."""
+    choices = list(tile_choices(sketch, sizes, device))
+    if not choices:
+        raise NoProgram(
+            f"no tiles divide the sizes {', '.join(f'{n} = {v}' for n, v in sizes.items())} as the "
+            f"sketch {sketch} needs; give tiles that do, or pad"
+        )
+    reached = guide.reach(sketch, choices[0])
+    found: list[_Ranked] = []
+    for tiles in choices:
+        try:
+            high = reached.copied(tiles)
+        except ReliftError:
+            continue  # these tiles do not divide a length along the way
+        graph = TermGraph(high.result)
+        demanded = {
+            graph.at[want.position]: Lowering(want.rule, want.choices) for want in reached.wanted
+        }
+        extractor = Extractor(graph, device, demanded=demanded)
+        for candidate in extractor.candidates(guide.policy, most=4):
+            low = replace(source, body=candidate.low)
+            try:
+                cost = estimate(low, device)
+            except Unsupported:
+                continue
+            found.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
+    found.sort(key=_rank)
+    firings: dict[str, int] = {}
+    for stage in reached.stages:
+        for rule, number in stage.firings.items():
+            firings[rule] = firings.get(rule, 0) + number
+    stopped = f"the sketch was reached in {len(reached.stages)} stages"
+    return _Grown(stopped, True, reached.nodes, firings), found
+
+
+def _measured(
+    results: Sequence[Found],
+    tuner: Tuner,
+    budget: float,
+    progress: Callable[[str, int, float], None] | None,
+) -> list[Found]:
+    """The results with their times, fastest first; those that did not run are left out.
+
+    What the budget does not reach keeps its place after what was timed.
+    """
+    started = time.monotonic()
+
+    def heard(text: str) -> None:
+        if progress is not None:
+            progress(f"measuring {text}", 0, time.monotonic() - started)
+
+    timings = tuner.best([found.term for found in results], budget, heard)
+    timed = [
+        replace(found, measured=timing.seconds)
+        for found, timing in zip(results, timings, strict=True)
+        if timing is not None and timing.seconds is not None
+    ]
+    rest = [found for found, timing in zip(results, timings, strict=True) if timing is None]
+    if not timed and not rest:
+        reasons = sorted({timing.failure for timing in timings if timing is not None})
+        raise NoProgram(f"no candidate ran on {tuner.device}: {'; '.join(reasons)}")
+    return sorted(timed, key=lambda found: found.measured or 0.0) + rest
+
+
+def _rank(ranked: _Ranked) -> tuple[int, int]:
+    """Order of candidates: by estimated time, and among times that differ by 2 % or less by size of term."""
+    size = sum(1 for _ in subterms(ranked.low.body))
+    return round(math.log(ranked.cost.seconds) / math.log(1.02)), size
+
+
+def _lowered(high: Derivation, candidate: Candidate) -> Derivation:
+    """The whole derivation: the steps to the high-level term, then the candidate's lowerings."""
+    t = high.replay(RULES)[-1]
     lowerings: list[Step] = []
     for step in candidate.lowering:
         rule = RULES[step.rule]
-        t, filling = apply_rule(rule, t, step.position, choices=step.choices, policy=policy)
+        t, filling = apply_rule(rule, t, step.position, choices=step.choices, policy=high.policy)
         lowerings.append(Step(step.rule, step.direction, step.position, filling, step.choices))
-    return Derivation(origin, sizes, (*steps, *lowerings), t, policy)
+    return replace(high, steps=(*high.steps, *lowerings), result=t)
 
 
 def _prepare(program: Program) -> list[tuple[Step, Term]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -317,6 +317,10 @@ class Snapshot:
     def free(self, eclass: int) -> frozenset[str]:
         """The names of the variables that a class depends on."""
         return frozenset(self.names.variable(n).name for n in self.dump.free[eclass])
+
+    def classes(self) -> Iterable[int]:
+        """All classes that have a scope-tight node."""
+        return self._nodes.keys()
 
     def nodes(self, eclass: int) -> list[ENode]:
         """The scope-tight nodes of a class."""

@@ -75,6 +75,11 @@ class Tuner:
             )
         return timing
 
+    def check(self) -> None:
+        """Raise `BadDatabase` when the database cannot be used."""
+        with self._database():
+            pass
+
     def best(
         self, programs: Sequence[Program], budget: float, heard: Callable[[str], None]
     ) -> list[Timing | None]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, apply_rule
 from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import Position, alpha_equal, binders_at, tidy
@@ -122,7 +123,7 @@ def confirm(
             return None
         try:
             small = derivation.origin.at(sizes)
-            terms = list(_again(derivation, small, rules, choices))
+            terms = [small.body, *(t for t, _ in _again(derivation, small, rules, choices))]
         except ReliftError:
             continue
         _compare(terms, small)
@@ -173,13 +174,12 @@ def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 def _again(
     derivation: Derivation, small: Program, rules: Mapping[str, Rule], choices: Mapping[int, int]
-) -> Iterator[Term]:
-    """The terms of the derivation at other sizes; each step is matched anew."""
+) -> Iterator[tuple[Term, Step]]:
+    """Each step of the derivation at other sizes, matched anew, with the term that it gives."""
     t = small.body
-    yield t
     for step in derivation.steps:
         chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
-        t, _ = apply_rule(
+        t, filling = apply_rule(
             rules[step.rule],
             t,
             step.position,
@@ -187,7 +187,24 @@ def _again(
             choices=chosen,
             policy=derivation.policy,
         )
-        yield t
+        yield t, Step(step.rule, step.direction, step.position, filling, chosen)
+
+
+def redo(
+    derivation: Derivation,
+    rules: Mapping[str, Rule],
+    sizes: Mapping[str, int],
+    choices: Mapping[int, int],
+) -> Derivation:
+    """The derivation at other sizes, with `choices` saying what replaces each number chosen along the way.
+
+    Raises `ReliftError` when the program, or a step, does not allow these sizes.
+    """
+    program = derivation.origin.at(sizes)
+    again = list(_again(derivation, program, rules, choices))
+    result = again[-1][0] if again else program.body
+    steps = tuple(step for _, step in again)
+    return Derivation(derivation.origin, sizes, steps, result, derivation.policy)
 
 
 def _compare(terms: Sequence[Term], program: Program) -> None:
@@ -216,9 +233,10 @@ def _sample(t: Type, state: list[int]) -> Any:
 # ---- files
 
 
-def to_json(derivation: Derivation) -> dict[str, Any]:
+def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[str, Any]:
     """A derivation as plain data; terms are printed in the public language."""
     program = derivation.origin
+    terms = derivation.replay(rules)
     names = names_used(program.body)
     return {
         "format": FORMAT,
@@ -233,7 +251,7 @@ def to_json(derivation: Derivation) -> dict[str, Any]:
         ],
         "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
         "source": show(program.body),
-        "steps": [_step_json(step) for step in derivation.steps],
+        "steps": [_step_json(step, t) for step, t in zip(derivation.steps, terms, strict=False)],
         "result": show(derivation.result),
     }
 
@@ -298,12 +316,14 @@ def _user_json(f: UserFunction) -> dict[str, Any]:
     }
 
 
-def _step_json(step: Step) -> dict[str, Any]:
+def _step_json(step: Step, t: Term) -> dict[str, Any]:
+    """A step from `t`.  What is read back may give binders other names, so those around it are listed."""
     filling = step.filling
     return {
         "rule": step.rule,
         "direction": step.direction,
         "position": list(step.position),
+        "around": [x.name for x in binders_at(t, step.position)],
         "types": {name: str(t) for name, t in sorted(filling.types.items())},
         "sizes": {name: n.constant for name, n in sorted(filling.sizes.items())},
         "functions": {
@@ -363,18 +383,27 @@ def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
             steps.append(step)
         result = parse_term(data["result"], names)
         return Derivation(origin, data["sizes"], tuple(steps), result, data["float"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
 
 
 def _step(entry: Mapping[str, Any], t: Term, names: Mapping[str, Any]) -> Step:
     position = tuple(entry["position"])
-    scope = {**names, **{x.name: x for x in binders_at(t, position)}}
+    around = binders_at(t, position)
+    called = entry.get("around", [x.name for x in around])
+    # both names are taken: the one in the text, and the one that a new binder must not capture
+    scope = {**names, **{x.name: x for x in around}, **dict(zip(called, around, strict=True))}
     functions: dict[str, Lambda] = {}
+    taken = {x.name for x in around}
     for name, f in entry["functions"].items():
-        parameters = tuple(Var(x, parse_type(of)) for x, of in f["parameters"].items())
-        inner = {**scope, **{x.name: x for x in parameters}}
-        functions[name] = Lambda(parameters, parse_term(f["body"], inner))
+        own: dict[str, Var] = {}
+        for x, of in f["parameters"].items():
+            new = x
+            while new in taken:
+                new += "_"
+            own[x] = Var(new, parse_type(of))
+        body = parse_term(f["body"], {**scope, **{y.name: y for y in own.values()}, **own})
+        functions[name] = Lambda(tuple(own.values()), body)
     filling = Filling(
         {name: parse_type(of) for name, of in entry["types"].items()},
         {name: Size.of(n) for name, n in entry["sizes"].items()},

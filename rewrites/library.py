@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from relift.rewrites import (
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.rules import (
+    fission,
     fusion,
+    gather_scatter,
+    identities,
+    interchange,
+    iteration,
     lowering,
+    padding,
+    products,
     reduction,
+    scans,
     split_join,
     stencil,
+    take_drop,
+    tiling,
     transposition,
     vectorization,
 )
-from relift.rewrites.rule import RejectedRule, Rule
 
 FAMILIES: tuple[ModuleType, ...] = (
-    fusion, split_join, transposition, reduction, stencil, vectorization, lowering,
+    fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
+    padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
+    vectorization, lowering,
 )  # fmt: skip
 
 
@@ -30,6 +42,7 @@ def _all() -> dict[str, Rule]:
     for module in FAMILIES:
         for name, r in rules_of(module).items():
             assert isinstance(r, Rule), f"{name} is ill typed: {getattr(r, 'error', '')}"
+            assert name not in found, f"two rules are called {name}"
             found[name] = r
     return found
 

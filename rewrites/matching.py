@@ -138,6 +138,27 @@ def match(rule: Rule, pattern: Term, t: Term, choices: Mapping[str, int]) -> Fil
     return filling
 
 
+def determines(rule: Rule, direction: Direction) -> bool:
+    """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
+    found: set[str] = set()
+    before, _ = rule.side(direction)
+    for t, bound in subterms(before):
+        match t:
+            case Metavariable(name) if is_miller(t, bound):
+                found.add(name)
+            case Combine(operator):
+                while isinstance(operator, Vectorized):
+                    operator = operator.operator
+                found.add(operator.name)
+            case Pattern() if (op := getattr(t, "op", None)) is not None:
+                while isinstance(op, Vectorized):
+                    op = op.operator
+                found.add(op.name)
+            case _:
+                pass
+    return all(name in found for name in rule.parameters if name not in rule.sizes)
+
+
 class _Matcher:
     """Collects what metavariables stand for; sizes are solved like those of a pattern's signature."""
 

@@ -11,8 +11,9 @@ from relift.rewrites.rule import (
 )
 
 A, B, C, D = type_variables("A B C D")
-n, m, k, q, w, d = naturals("n m k q w d")
+n, m, k, q, w, d, e, r, t = naturals("n m k q w d e r t")
 size, step, left, right = naturals("size step left right")
 
 MONOID = (associative("op"), neutral("op", "z"))
 COMMUTATIVE_MONOID = (*MONOID, commutative("op"))
+COMMUTATIVE_SEMIGROUP = (associative("op"), commutative("op"))

@@ -191,3 +191,40 @@ def tile_stencil(windows: int) -> Tactic:
 def vectorize_reduction(width: int) -> Tactic:
     """A reduction by `width` lanes, whose results are reduced at the end; LIFT's vectorizeReduce."""
     return apply("vectorize_reduce", w=width)
+
+
+def register_block_1d(size: int) -> Tactic:
+    """`size` sequential reductions share what they read; LIFT's apply1DRegisterBlocking."""
+    return then(apply("split_join", m=size), inside("xss", "f")(apply("lift_reduce_seq")))
+
+
+def register_block_2d(rows: int, columns: int) -> Tactic:
+    """A tile of accumulators, `rows` by `columns`, in one reduction; LIFT's apply2DRegisterBlocking.
+
+    Applies to two nested maps over a sequential reduction.
+    """
+    tile = inside("xss", "f", "xs", "xss", "f")
+    return then(
+        apply("split_join", m=rows),
+        inside("xss", "f", "f")(apply("split_join", m=columns)),
+        inside("xss", "f")(apply("map_join_fission")),
+        inside("xss", "f", "xs")(apply("map_interchange")),
+        tile(inside("f")(apply("lift_reduce_seq"))),
+        tile(apply("lift_reduce_seq")),
+    )
+
+
+def finish_tiling(size: int) -> Tactic:
+    """The outermost sequential reduction goes in chunks of `size`; LIFT's finishTiling."""
+    return topdown(apply("reduce_seq_chunks", m=size))
+
+
+def reduce_with_reorder(stride: int) -> Tactic:
+    """Every `stride`-th element is reduced on its own; LIFT's partialReduceWithReorder."""
+    return apply("partial_reduce_strided", m=stride)
+
+
+def fuse() -> Tactic:
+    """Maps are fused, and reductions made sequential and fused with the maps before them."""
+    rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion")
+    return repeat(topdown(first(*(apply(rule) for rule in rules))))

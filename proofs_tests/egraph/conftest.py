@@ -22,6 +22,7 @@ from relift.semantics.language import Program
 NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+taps = rl.f32[3]
 
 
 @rl.program
@@ -61,6 +62,45 @@ def saxpy(a: rl.f32, x: rl.f32[n], y: rl.f32[n]):
     return rl.map(lambda p: a * p[0] + p[1], rl.zip(x, y))
 
 
+@rl.program
+def rows(a: rl.f32[m, n]):
+    """The sum of squares of each row."""
+    return rl.map(lambda row: rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, row)), a)
+
+
+@rl.program
+def cube(a: rl.f32[m, n, k]):
+    """A function of every element of three dimensions."""
+    return rl.map(lambda x: rl.map(lambda y: rl.map(lambda z: z * z + 1.0, y), x), a)
+
+
+@rl.program
+def gemv(a: rl.f32[m, n], x: rl.f32[n], y: rl.f32[m]):
+    """A matrix-vector product that is added to a vector."""
+
+    def dot(row):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, x)))
+
+    return rl.map(lambda p: dot(p[0]) + p[1], rl.zip(a, y))
+
+
+@rl.program
+def outer(x: rl.f32[m], y: rl.f32[n]):
+    """The product of every pair."""
+    return rl.map(lambda u: rl.map(lambda v: u * v, y), x)
+
+
+@rl.program
+def weighted(x: rl.f32[n], w: taps):
+    """A convolution with three weights."""
+    windows = rl.slide(3, 1, rl.pad(1, 1, rl.clamp, x))
+
+    def dot(window):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(window, w)))
+
+    return rl.map(dot, windows)
+
+
 @dataclass(frozen=True)
 class Case:
     """A program, small sizes for it, and the values for sizes that rules leave open."""
@@ -79,6 +119,11 @@ CASES = {
         Case(matmul, {"m": 4, "n": 4, "k": 8}, (2, 4), (2,)),
         Case(stencil, {"n": 12}, (2, 4), (2,)),
         Case(saxpy, {"n": 16}, (4, 8), (4,)),
+        Case(rows, {"m": 4, "n": 8}, (2,), (2,)),
+        Case(cube, {"m": 4, "n": 2, "k": 4}, (2,), (2,)),
+        Case(gemv, {"m": 4, "n": 4}, (2,), (2,)),
+        Case(outer, {"m": 4, "n": 6}, (2,), (2,)),
+        Case(weighted, {"n": 8}, (2, 4), (2,)),
     )
 }
 

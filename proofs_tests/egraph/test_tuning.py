@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from relift.egraph.search import optimize
 from relift.egraph.tuning import BadDatabase, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -105,3 +109,89 @@ def test_a_foreign_file_is_refused(tmp_path: Path, pragma: str, message: str) ->
 
     with pytest.raises(BadDatabase, match=message):
         Tuner(path, "cpu", Device()).time(at(8))
+
+
+DOT = load_program("examples/dot.py")
+
+
+class Clock:
+    """Says that every later program is faster, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Program] = []
+
+    def __call__(self, program: Program) -> float:
+        self.asked.append(program)
+        return 1.0 / len(self.asked)
+
+
+def test_a_search_puts_the_fastest_measured_first(tmp_path: Path) -> None:
+    """The order is that of the times, whatever was estimated; both are reported."""
+    clock = Clock()
+    found = optimize(DOT, {"n": 65536}, top=3, measure=clock, tuning=tmp_path / "t.sqlite")
+    times = [f.measured or 0.0 for f in found.candidates]
+
+    assert times == sorted(times)
+    assert found.term == clock.asked[-1]
+    assert all(f.cost.seconds > 0 for f in found.candidates)
+
+
+def test_a_second_search_measures_nothing(tmp_path: Path) -> None:
+    """The same program, sizes and device are looked up; another size is measured."""
+    again, other = Clock(), Clock()
+    best = optimize(DOT, {"n": 65536}, measure=Clock(), tuning=tmp_path / "t.sqlite")
+    found = optimize(DOT, {"n": 65536}, measure=again, tuning=tmp_path / "t.sqlite")
+    optimize(DOT, {"n": 32768}, measure=other, tuning=tmp_path / "t.sqlite")
+
+    assert not again.asked
+    assert other.asked
+    assert found.candidates[0].measured == best.candidates[0].measured
+
+
+def test_a_damaged_file_is_found_before_the_search(tmp_path: Path) -> None:
+    """Nothing is searched or measured for a database that cannot be used."""
+    path = tmp_path / "t.sqlite"
+    path.write_bytes(b"no database at all, but long enough to look like one" * 40)
+    clock = Clock()
+    heard: list[str] = []
+
+    with pytest.raises(BadDatabase):
+        optimize(
+            DOT, {"n": 64}, measure=clock, tuning=path,
+            progress=lambda stage, nodes, seconds: heard.append(stage),
+        )  # fmt: skip
+    assert not clock.asked
+    assert not heard
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from relift.egraph.search import optimize
+from relift.egraph.tuning import Tuner
+from relift.rewrites.loading import load_program
+saxpy = load_program("examples/saxpy.py")
+tuner = Tuner(Path(sys.argv[1]), "cpu", lambda program: 1.0)
+for n in range(1, 10_000):
+    tuner.time(saxpy.at({"n": n}))
+    print(n, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_the_database_whole(tmp_path: Path) -> None:
+    """Killed while it writes, a search leaves a database that reads, with all that it reported."""
+    path = tmp_path / "t.sqlite"
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 10:
+                process.kill()
+                break
+    tuner = Tuner(path, "cpu", Device())
+
+    assert all(tuner.time(at(n)).reused for n in range(1, 11))

@@ -13,8 +13,13 @@ from relift.rewrites.tactics import (
     attempt,
     derive,
     everywhere,
+    finish_tiling,
     first,
+    fuse,
     inside,
+    reduce_with_reorder,
+    register_block_1d,
+    register_block_2d,
     repeat,
     skip,
     then,
@@ -27,7 +32,7 @@ from relift.semantics.language import Program, add, map, program, reduce, slide,
 from relift.semantics.printer import show
 from relift.semantics.types import f32, nat
 
-n, m = nat("n"), nat("m")
+n, m, k = nat("n"), nat("m"), nat("k")
 
 
 @program
@@ -48,6 +53,19 @@ def blur(xs: f32[n + 2]):
 @program
 def dot(xs: f32[n], ys: f32[n]):
     return reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(xs, ys)))
+
+
+@program
+def rows(xss: f32[m, n]):
+    return map(lambda xs: reduce(add, 0.0, map(lambda x: x * x, xs)), xss)
+
+
+@program
+def matmul(xss: f32[n, k], yss: f32[m, k]):
+    return map(
+        lambda xs: map(lambda ys: reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(xs, ys))), yss),
+        xss,
+    )
 
 
 def reached(tactic: Tactic) -> list[str]:
@@ -111,6 +129,15 @@ def test_everywhere_visits_all_places() -> None:
         (outer, tile_2d(4, 8), {"n": 64, "m": 64}, "split(8, ys)"),
         (blur, tile_stencil(8), {"n": 64}, "slide(10, 8, xs)"),
         (dot, vectorize_reduction(4), {"n": 64}, "vectorize(4, add)"),
+        (dot, reduce_with_reorder(4), {"n": 64}, "transpose(split(4,"),
+        (dot, then(fuse(), finish_tiling(4)), {"n": 64}, "split(4, zip(xs, ys))"),
+        (rows, then(fuse(), register_block_1d(4)), {"n": 64, "m": 8}, "lambda totals, column"),
+        (
+            matmul,
+            then(fuse(), register_block_2d(4, 2), finish_tiling(8)),
+            {"n": 8, "m": 12, "k": 16},
+            "split(2, yss)",
+        ),
     ],
 )
 def test_macro_rules_are_derived(

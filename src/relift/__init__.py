@@ -144,7 +144,9 @@ if TYPE_CHECKING:
     from relift.compiler.devices import devices
     from relift.compiler.program import compile_program as compile
     from relift.egraph.checking import check
+    from relift.egraph.guided import reach
     from relift.egraph.search import Optimized
+    from relift.egraph.sketches import sketch
 
 __version__ = "0.1.0"
 
@@ -153,6 +155,8 @@ _LATE = {
     "check": ("relift.egraph.checking", "check"),
     "compile": ("relift.compiler.program", "compile_program"),
     "devices": ("relift.compiler.devices", "devices"),
+    "reach": ("relift.egraph.guided", "reach"),
+    "sketch": ("relift.egraph.sketches", "sketch"),
 }
 
 
@@ -160,12 +164,21 @@ def optimize(
     program: Program,
     sizes: Mapping[str, int] | None = None,
     target: str | DeviceDescription = "cpu",
+    *,
+    tune: bool = False,
     **options: Any,
 ) -> Optimized:
-    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`."""
+    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
+
+    With `tune`, they are timed on the device that `target` names, and the fastest come first.
+    """
     from relift.compiler.program import runs
     from relift.egraph.search import optimize as search
 
+    if tune:
+        from relift.compiler.timing import timer
+
+        options["measure"] = timer(target if isinstance(target, str) else target.kind)
     return search(program, sizes, target, accepts=runs, **options)
 
 
@@ -184,14 +197,14 @@ __all__ = [
     "devices", "distributive", "drop", "equal", "exp", "f32", "f64", "filter_seq", "floor", "fma",
     "gather", "gather_indices", "generate", "head", "hypot", "i32", "i64", "idempotent",
     "insertion_sort_seq", "inverse", "iterate", "iterate_sizes", "iterate_stream", "join", "let",
-    "linear_search", "literal_array", "log", "make_array", "map", "map_fst", "map_glb",
-    "map_lane", "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll", "map_snd",
-    "map_stream", "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror", "mul", "nat",
-    "naturals", "neutral", "not_equal", "operator", "optimize", "pad", "pad_empty", "pad_nd",
-    "partial_reduce", "power", "program", "reduce", "reduce_seq", "reduce_seq_unroll",
-    "reduce_while", "reorder_stride", "repeat", "reverse", "rotate_values", "rsqrt", "rule",
-    "scan_seq", "scatter", "scatter_indices", "select", "shift", "show", "sin", "slide",
-    "slide_nd", "splat", "split", "sqrt", "tail", "take", "tan", "tanh", "tile", "to_global",
-    "to_local", "to_private", "transpose", "transpose_axes", "tup", "type_variables", "untile",
-    "unzip", "userfun", "vec", "vectorize", "wrap", "zip", "zip_nd",
+    "linear_search", "literal_array", "log", "make_array", "map", "map_fst", "map_glb", "map_lane",
+    "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll", "map_snd", "map_stream",
+    "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror", "mul", "nat", "naturals",
+    "neutral", "not_equal", "operator", "optimize", "pad", "pad_empty", "pad_nd", "partial_reduce",
+    "power", "program", "reach", "reduce", "reduce_seq", "reduce_seq_unroll", "reduce_while",
+    "reorder_stride", "repeat", "reverse", "rotate_values", "rsqrt", "rule", "scan_seq", "scatter",
+    "scatter_indices", "select", "shift", "show", "sin", "sketch", "slide", "slide_nd", "splat",
+    "split", "sqrt", "tail", "take", "tan", "tanh", "tile", "to_global", "to_local", "to_private",
+    "transpose", "transpose_axes", "tup", "type_variables", "untile", "unzip", "userfun", "vec",
+    "vectorize", "wrap", "zip", "zip_nd",
 ]  # fmt: skip

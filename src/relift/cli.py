@@ -5,10 +5,11 @@ Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 1
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
+    from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
 
 app = typer.Typer(
@@ -139,6 +141,14 @@ def optimize(
     budget: BudgetOption = 20.0,
     top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
     float_policy: FloatOption = "reassociate",
+    sketch: Annotated[
+        str | None,
+        typer.Option(help="A goal: file.py:name of an rl.sketch, or its text. Tiles: --size."),
+    ] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
+    times: Annotated[
+        Path | None, typer.Option(help="File that keeps the times of --tune.", metavar="FILE")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -148,7 +158,12 @@ def optimize(
     from relift.semantics.printer import show
     from relift.semantics.storage import write_text
 
-    best = _search(load_program(program), _sizes(size), target, budget, top, float_policy)
+    if times is not None and not tune:
+        raise Refusal("--times keeps the times of --tune; give both")
+    best = _search(
+        load_program(program), _sizes(size), target, budget, top, float_policy, sketch,
+        tune=tune, times=times,
+    )  # fmt: skip
     compiled = [_compile(found.term) for found in best.candidates]
     pairs = list(zip(best.candidates, compiled, strict=True))
     if out is not None:
@@ -169,6 +184,7 @@ def optimize(
                     {
                         "term": show(found.term.body),
                         "estimated_seconds": found.cost.seconds,
+                        "measured_seconds": found.measured,
                         "steps": [step.rule for step in found.derivation.steps],
                         "launch": kernel.launch,
                     }
@@ -180,7 +196,8 @@ def optimize(
     _print_search(best)
     for number, (found, _) in enumerate(pairs, 1):
         title = "best program" if number == 1 else f"candidate {number}"
-        print(f"\n{title}, estimated {found.cost}:\n")
+        measured = "" if found.measured is None else f"measured {found.measured * 1e6:.4g} us, "
+        print(f"\n{title}, {measured}estimated {found.cost}:\n")
         print(show(found.term.body))
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
     if out is not None:
@@ -371,6 +388,73 @@ def explain(
     raise typer.Exit(0 if confirmed is not None else 1)
 
 
+# ---- bench
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all if none.")] = None,
+    target: Annotated[
+        str, typer.Option(help="cpu, gpu, or part of a device's name; cpu or gpu for a bundle.")
+    ] = "cpu",
+    folder: Annotated[Path, typer.Option(help="Files that list benchmarks.")] = Path(
+        "examples/low_level"
+    ),
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Write a folder to be run on another machine, and run nothing."),
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+    ] = None,
+    ablation: Annotated[
+        bool,
+        typer.Option("--ablation", help="Switch analyses of the compiler off; default variants."),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the shares, as .png or .svg.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Time low-level programs against hand-written ones; print the share of the device that they use.
+
+    A program for the CPU takes turns with NumPy; one for the GPU is compared with the best hand-written
+    OpenCL that was measured on an H200.
+    """
+    from relift.compiler.analyses import ABLATION, EVERYTHING
+    from relift.compiler.benchmark_times import times_of
+    from relift.compiler.benchmarks import load_benchmarks
+    from relift.compiler.bundle import read_results, write_bundle
+    from relift.compiler.devices import describe, find_device, label
+    from relift.semantics.device import GPU, preset
+
+    if results is not None:
+        found = read_results(results)
+        description = GPU if found["entries"][0]["target"] == "gpu" else describe(find_device())
+        _show_times(found["device"], found["entries"], description, as_json, plot)
+        return
+    settings = ABLATION if ablation else EVERYTHING
+    samples = folder / "samples.py"
+    if bundle is not None:
+        kind = preset(target)
+        chosen = load_benchmarks(folder, names or [], kind.kind, defaults=ablation)
+        with _progress("writing"):
+            written = write_bundle(bundle, chosen, samples, _predictor(kind), settings)
+        if as_json:
+            _print_json({"bundle": str(bundle), "entries": written})
+        else:
+            print(f"written to {bundle}: {', '.join(written)}")
+            print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
+        return
+    device = find_device(target)
+    description = describe(device)
+    chosen = load_benchmarks(folder, names or [], description.kind, defaults=ablation)
+    with _progress("timing") as report:
+        predict = _predictor(description)
+        rows = list(times_of(chosen, label(device), samples, predict, report, settings))
+    _show_times(label(device), rows, description, as_json, plot)
+
+
 # ---- devices
 
 
@@ -430,14 +514,23 @@ def _search(
     budget: float,
     top: int,
     float_policy: str,
+    sketch: str | None = None,
+    *,
+    tune: bool = False,
+    times: Path | None = None,
 ) -> Optimized:
     from relift.compiler.devices import describe, find_device
     from relift.compiler.program import runs
+    from relift.compiler.timing import timer
     from relift.egraph.search import optimize as search
+    from relift.egraph.sketches import load_sketch
 
     if float_policy not in ("reassociate", "exact"):
         raise Refusal(f"--float {float_policy}: say reassociate or exact")
-    program.at(sizes)  # a missing size is a better message than a missing device
+    goal = None if sketch is None else load_sketch(sketch)
+    tiles = () if goal is None else goal.names
+    program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
+    # a missing size is a better message than a missing device
     device = describe(find_device(target))
     with _progress("searching") as report:
         return search(
@@ -446,10 +539,143 @@ def _search(
             device,
             budget=budget,
             top=top,
+            sketch=goal,
             accepts=runs,
+            measure=timer(target) if tune else None,
+            tuning=times,
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _predictor(device: DeviceDescription) -> Callable[[Program], float | None]:
+    """The cost model for a device; None for what it does not know."""
+    from relift.egraph.cost import estimate
+    from relift.semantics.errors import Unsupported
+
+    def predict(program: Program) -> float | None:
+        try:
+            return estimate(program, device).seconds
+        except Unsupported:
+            return None
+
+    return predict
+
+
+def _show_times(
+    device: str,
+    rows: Sequence[dict[str, Any]],
+    description: DeviceDescription,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Print a table of times, or JSON; exit status 1 when a result is wrong."""
+    from relift.compiler.benchmark_times import (
+        predictions,
+        rank_correlation,
+        share_of_roofline,
+        speedup,
+    )
+
+    complete = [row for row in rows if row["analyses"] == "all"]
+    correlation = rank_correlation(predictions(complete))
+    for row in rows:
+        if "seconds" in row:
+            row["roofline"] = share_of_roofline(row, description)
+            row["speedup"] = speedup(row)
+    if plot is not None:
+        _plot_times(device, rows, plot)
+    if as_json:
+        shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
+        _print_json({"device": device, "rank_correlation": correlation, "benchmarks": shown})
+    elif len(complete) < len(rows):
+        _print_ablation(device, rows)
+    else:
+        _print_times(device, rows)
+        if correlation is not None:
+            print(f"rank correlation of predicted and measured times: {correlation:.2f}")
+    raise typer.Exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+_HIDDEN = {"parameters", "outputs", "log"}
+"""What a row of times carries for the runner only."""
+
+
+def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = (
+        "benchmark",
+        "variant",
+        "us",
+        "GFLOP/s",
+        "GB/s",
+        "% roof",
+        "predicted us",
+        "times as fast as",
+    )
+    table = Table(*columns, title=device)
+    for row in rows:
+        variant = ",".join(f"{k}={v}" for k, v in row["variant"].items())
+        if "seconds" not in row:
+            table.add_row(row["name"], variant, f"failed: {row.get('failed', 'wrong result')}")
+            continue
+        seconds, ratio = row["seconds"], row["speedup"]
+        against = "NumPy" if row.get("numpy_seconds") is not None else row["reference"]
+        table.add_row(
+            row["name"],
+            variant,
+            f"{seconds * 1e6:.1f}" if row["ok"] else f"WRONG by {row['error']:.1e}",
+            f"{row['flops'] / seconds * 1e-9:.0f}",
+            f"{row['moved'] / seconds * 1e-9:.0f}",
+            f"{row['roofline'] * 100:.0f}",
+            "-" if row["predicted"] is None else f"{row['predicted'] * 1e6:.1f}",
+            "-" if ratio is None else f"{ratio:.2f} {against}",
+        )
+    Console().print(table)
+
+
+def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.compiler.analyses import ABLATION
+    from relift.compiler.benchmark_times import slowdowns
+
+    table = Table("times as long with", *ABLATION, title=device)
+    found = slowdowns(rows)
+    wrong = {(row["name"], row["analyses"]) for row in rows if not row["ok"]}
+    for name, known in found.items():
+        cells = (
+            "WRONG" if (name, a) in wrong else f"{known[a]:.2f}" if a in known else "-"
+            for a in ABLATION
+        )
+        table.add_row(name, *cells)
+    Console().print(table)
+
+
+def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
+    """Bars: the share of the roofline of each benchmark."""
+    try:
+        matplotlib: Any = importlib.import_module("matplotlib")
+    except ImportError:
+        raise Refusal("--plot needs matplotlib; pip install 'relift[plots]'") from None
+    matplotlib.use("Agg")
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
+
+    timed = [row for row in rows if "seconds" in row]
+    names = [
+        " ".join([row["name"], *(f"{k}={v}" for k, v in row["variant"].items())]) for row in timed
+    ]
+    figure, axes = pyplot.subplots(figsize=(8, 1 + 0.3 * len(timed)), layout="constrained")
+    axes.barh(names, [row["roofline"] * 100 for row in timed])
+    axes.invert_yaxis()
+    axes.axvline(100, color="black", linewidth=1)
+    axes.set_xlabel("per cent of the roofline")
+    axes.set_title(device)
+    figure.savefig(file)
+    pyplot.close(figure)
 
 
 def _compile(program: Program) -> Compiled:

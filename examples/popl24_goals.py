@@ -1,0 +1,82 @@
+"""The seven matrix-product goals of guided equality saturation (POPL 2024), each from its sketch alone.
+
+python examples/popl24_goals.py [--size 1024]
+
+The published guides (up to three per goal) are not needed: the stages in between are planned from the sketch.
+Every goal comes with a derivation that has been replayed step by step.
+"""
+
+import argparse
+
+import relift as rl
+
+n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+
+
+@rl.program
+def product(A: rl.f32[n, k], B: rl.f32[k, m]):
+    """The dot product of every row of A with every column of B."""
+
+    def dot(row, column):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column)))
+
+    return rl.map(lambda row: rl.map(lambda column: dot(row, column), rl.transpose(B)), A)
+
+
+def nest(*loops, packed=""):
+    """The sketch of loops, outermost first, around a product that is added; `packed` is the data of the first."""
+    text = "... + ... * ..."
+    for loop in reversed(loops[1:]):
+        text = f"{loop}(... >= {text})"
+    return rl.sketch(f"... >= {loops[0]}(... >= {text}{packed})")
+
+
+PACKED = ", to_global(f32[m // tm, k, tm])"  # B as a row of blocks, in which a row of a block is contiguous
+INSIDE = ("map[n // tn]", "reduce_seq[k // tk]", "map[tn]")
+VECTORS = ("map[tm // w]", "map_vec[w]")
+
+BASELINE = nest("map[n]", "map[m]", "reduce_seq[k]")
+GOALS = {
+    "baseline": BASELINE,
+    "blocking": nest(
+        "map[n // tn]",
+        "map[m // tm]",
+        "reduce_seq[k // tk]",
+        "reduce_seq[tk]",
+        "map[tn]",
+        "map[tm]",
+    ),
+    "vectorisation": nest(
+        "map[n // tn]", "map[m // tm]", "reduce_seq[k // tk]", "reduce_seq[tk]", "map[tn]", *VECTORS
+    ),
+    "loop permutation": nest(
+        "map[n // tn]", "map[m // tm]", "reduce_seq[k // tk]", "map[tn]", "reduce_seq[tk]", *VECTORS
+    ),
+    "array packing": nest("map[m // tm]", *INSIDE, "reduce_seq[tk]", *VECTORS, packed=PACKED),
+    "cache blocks": nest("map[m // tm]", *INSIDE, "reduce_seq_unroll[tk]", *VECTORS, packed=PACKED),
+    "parallel": nest(
+        "map_glb(0)[m // tm]", *INSIDE, "reduce_seq_unroll[tk]", *VECTORS, packed=PACKED
+    ),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=1024, help="rows and columns of every matrix")
+    size = parser.parse_args().size
+    values = {"n": size, "m": size, "k": size, "tn": 32, "tm": 32, "tk": 4, "w": 16}
+    print(
+        f"{'goal':18}{'nodes':>7}{'classes':>9}{'applied':>9}{'time':>9}{'memory':>9}{'steps':>7}"
+    )
+    for name, sketch in GOALS.items():
+        sizes = {s: v for s, v in values.items() if s in ("n", "m", "k", *sketch.names)}
+        found = rl.reach(product, sketch, sizes)
+        steps = len(found.derivation.steps)
+        print(
+            f"{name:18}{found.nodes:7}{found.classes:9}{found.applied:9}"
+            f"{found.seconds:7.2f} s{found.peak_mb:6.0f} MB{steps:7}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Fission: one traversal becomes two, with what both need in a zip or under a name.
+
+map (\\x. f x (g x)) xs      =  map (\\(x, y). f x y) (zip xs (map g xs))
+map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
+f (let y = t in g y)        =  let y = t in f (g y)
+let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.notation import A, B, C, D, k, m, n
+from relift.rewrites.rule import rule
+from relift.semantics.language import join, let, map, transpose, zip
+from relift.semantics.signatures import Fun
+
+
+@rule(source="LIFT mapFissionCreateZip")
+def map_fission_with_zip(f: Fun[A, B, C], g: Fun[A, B], xs: A[n]):
+    """An element that is still needed after the first function goes along in a zip."""
+    return (
+        map(lambda x: f(x, g(x)), xs),
+        map(lambda p: f(p[0], p[1]), zip(xs, map(g, xs))),
+    )
+
+
+@rule(source="LIFT mapFissionWithZipInside")
+def map_fission_with_zip_inside(h: Fun[A, B, C, D], g: Fun[A, B[m]], xs: A[n], ys: C[m]):
+    """An inner zip takes its array from the outer zip."""
+    return (
+        map(lambda x: map(lambda p: h(x, p[0], p[1]), zip(g(x), ys)), xs),
+        map(
+            lambda q: map(lambda p: h(q[0], p[0], p[1]), zip(q[1], ys)),
+            zip(xs, map(g, xs)),
+        ),
+    )
+
+
+@rule(source="LIFT mapFissionWithZipOutside, mapFusionWithZip")
+def map_fission_with_zip_outside(h: Fun[C, B, D], f: Fun[A, C], xs: A[n], ys: B[n]):
+    """A function of one component of a zip is applied before the zip."""
+    return (
+        map(lambda p: h(f(p[0]), p[1]), zip(xs, ys)),
+        map(lambda p: h(p[0], p[1]), zip(map(f, xs), ys)),
+    )
+
+
+@rule(source="LIFT tupleFission")
+def tuple_fission(f: Fun[A, C], g: Fun[B, D], x: A, y: B):
+    """What is inside the components is named first."""
+    return (f(x), g(y)), let(lambda p: (f(p[0]), g(p[1])), (x, y))
+
+
+@rule(source="LIFT extractFromMap")
+def extract_from_map(f: Fun[A, B, C], y: B, xs: A[n]):
+    """What does not depend on the element is computed once, before the map."""
+    return map(lambda x: f(x, y), xs), let(lambda v: map(lambda x: f(x, v), xs), y)
+
+
+@rule(source="LIFT lambdaInline; RISE beta")
+def let_inline(f: Fun[A, B], x: A):
+    """A name stands for its value."""
+    return let(f, x), f(x)
+
+
+@rule(source="RISE let-same")
+def let_unused(x: A, y: B):
+    """A name that nobody uses may go."""
+    return let(lambda _: y, x), y
+
+
+@rule(source="RISE hoist-let-app")
+def let_out_of_function(f: Fun[B, C], g: Fun[A, B], x: A):
+    """A name moves out of the argument of a function."""
+    return f(let(g, x)), let(lambda y: f(g(y)), x)
+
+
+@rule(source="RISE hoist-let-lam, with its missing guard: the value is that of every element")
+def let_out_of_map(h: Fun[A, B, C], y: B, xs: A[n]):
+    """A name for a value that all elements share moves out of the map."""
+    return (
+        map(lambda x: let(lambda v: h(x, v), y), xs),
+        let(lambda v: map(lambda x: h(x, v), xs), y),
+    )
+
+
+@rule(source="RISE let-swap, with the indices of its body exchanged")
+def let_swap(h: Fun[A, B, C], x: A, y: B):
+    """Two names that do not depend on each other may change places."""
+    return (
+        let(lambda u: let(lambda v: h(u, v), y), x),
+        let(lambda v: let(lambda u: h(u, v), x), y),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_join_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Joining rows may wait until all of them are there."""
+    return (
+        map(lambda x: join(h(x)), xs),
+        map(join, map(h, xs)),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_transpose_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Transposing may wait until all arrays are there."""
+    return (
+        map(lambda x: transpose(h(x)), xs),
+        map(transpose, map(h, xs)),
+    )

@@ -1,0 +1,113 @@
+"""Identities: what may be left out, and put in.
+
+map id                     =  id
+slide 1 1                  =  split 1      slide n 1  =  repeat 1  (n the length)
+(fst p, snd p)             =  p
+index 0 (x : xs)           =  x            index (i + 1) (x : xs)  =  index i xs
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.notation import A, B, k, m, n, r
+from relift.rewrites.rule import rule
+from relift.semantics.language import (
+    concat,
+    generate,
+    join,
+    make_array,
+    map,
+    repeat,
+    slide,
+    transpose,
+)
+from relift.semantics.signatures import Fun
+from relift.semantics.types import tup
+
+
+@rule(
+    source="LIFT removeEmptyMap, dropId; RISE mapIdentity, mapIdentityAfter, eliminate-map-identity"
+)
+def map_identity(xs: A[n]):
+    """A map of the identity changes nothing."""
+    return map(lambda x: x, xs), xs
+
+
+@rule(source="RISE slideAfter")
+def join_slide_one(xs: A[k + 1]):
+    """Joining windows of one element gives the array."""
+    return join(slide(1, 1, xs)), xs
+
+
+@rule(source="RISE slideAfter2")
+def first_of_slide_one(xs: A[k + 1]):
+    """The elements are the firsts of their windows."""
+    return map(lambda v: v[0], slide(1, 1, xs)), xs
+
+
+@rule(source="RISE slide, at one window")
+def slide_whole(xs: A[n]):
+    """One window of all elements."""
+    return slide(n, 1, xs), repeat(1, xs)
+
+
+@rule(source="RISE makePair of fst and snd; surjective pairing")
+def pair_of_components(p: tup(A, B)):
+    """A pair is made of its components."""
+    return (p[0], p[1]), p
+
+
+@rule(source="RISE idx-reduction-0-3, with its index")
+def first_of_three(x: A, y: A, z: A):
+    """Element 0 of an array that is written out."""
+    return make_array(x, y, z)[0], x
+
+
+@rule(source="RISE idx-reduction-1-3, idxReduction")
+def second_of_three(x: A, y: A, z: A):
+    """Element 1 of an array that is written out."""
+    return make_array(x, y, z)[1], y
+
+
+@rule(source="RISE idx-reduction-2-3, with its index")
+def third_of_three(x: A, y: A, z: A):
+    """Element 2 of an array that is written out."""
+    return make_array(x, y, z)[2], z
+
+
+@rule(source="RISE idx-reduction-0-1, idx-reduction-0-2")
+def index_first(x: A, xs: A[r]):
+    """The first element of an array with one element put in front."""
+    return concat(repeat(1, x), xs)[0], x
+
+
+@rule(source="RISE idx-reduction-1-2, idxReduction")
+def index_behind_first(x: A, xs: A[m + 1 + r]):
+    """An index counts down past the element in front."""
+    return concat(repeat(1, x), xs)[m + 1], xs[m]
+
+
+@rule(source="RISE fOutsideMakeArray")
+def function_outside_make_array(f: Fun[A, B], x: A, y: A):
+    """A function of each element of an array that is written out is a map."""
+    return make_array(f(x), f(y)), map(f, make_array(x, y))
+
+
+@rule(source="RISE mapOutsideMakeArray, map-outside-make-array-2")
+def map_outside_make_array(f: Fun[A, B], g: Fun[A, B], xs: A[n]):
+    """Maps of one array that are written out row by row are the columns of one map."""
+    return (
+        make_array(map(f, xs), map(g, xs)),
+        transpose(map(lambda x: make_array(f(x), g(x)), xs)),
+    )
+
+
+@rule(source="RISE generate of a constant; LIFT ArrayFromValue")
+def generate_constant(x: A):
+    """A generator that ignores the index makes copies."""
+    return generate(n, lambda i: x), repeat(n, x)
+
+
+@rule(source="LIFT, CGO'17, views: access through a value array")
+def index_of_repeat(x: A):
+    """Each copy is the element."""
+    return repeat(m + 1 + r, x)[m], x

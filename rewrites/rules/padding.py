@@ -1,0 +1,377 @@
+"""Padding: borders of an array, by clamping, mirroring, wrapping, with a constant, or left open.
+
+pad l r b . map f               =  map f . pad l r b                     (b: clamp, mirror, wrap)
+map f . pad l r c               =  pad l r (f c) . map f                 (a constant c)
+pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: clamp, a constant)
+pad 0 0 b                       =  id
+take n . drop l . pad l r b     =  id
+pad l r b (zip xs ys)           =  zip (pad l r b xs) (pad l r b ys)
+pad l r b . transpose           =  transpose . map (pad l r b)
+pad_empty l r                   -> pad l r b                             (a refinement: open cells are fixed)
+pad_empty l r . map f           -> map f . pad_empty l r
+
+Wrapping and mirroring twice is not one wrap or mirror: the border repeats what was padded already.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
+from relift.rewrites.rule import naturals, neutral, rule
+from relift.semantics.language import (
+    as_scalar,
+    as_vector,
+    as_vector_aligned,
+    clamp,
+    concat,
+    drop,
+    gather,
+    map,
+    mirror,
+    pad,
+    pad_empty,
+    reduce,
+    repeat,
+    slide,
+    split,
+    take,
+    transpose,
+    wrap,
+    zip,
+)
+from relift.semantics.signatures import Fun, Op
+from relift.semantics.types import vec
+from relift.semantics.written import reverse
+
+left2, right2 = naturals("left2 right2")
+
+# ---- maps
+
+
+@rule(source="RISE padEmptyBeforeMap, at a clamped border")
+def pad_clamp_map(f: Fun[A, B], xs: A[n]):
+    """A clamped border may be made before or after a map."""
+    return pad(left, right, clamp, map(f, xs)), map(f, pad(left, right, clamp, xs))
+
+
+@rule(source="RISE padEmptyBeforeMap, at a mirrored border")
+def pad_mirror_map(f: Fun[A, B], xs: A[n]):
+    """A mirrored border may be made before or after a map."""
+    return pad(left, right, mirror, map(f, xs)), map(f, pad(left, right, mirror, xs))
+
+
+@rule(source="RISE padEmptyBeforeMap, at a wrapped border")
+def pad_wrap_map(f: Fun[A, B], xs: A[n]):
+    """A wrapped border may be made before or after a map."""
+    return pad(left, right, wrap, map(f, xs)), map(f, pad(left, right, wrap, xs))
+
+
+@rule(source="RISE padEmptyBeforeMap, at a constant border")
+def pad_constant_map(f: Fun[A, B], c: A, xs: A[n]):
+    """A constant border is mapped to the result of the constant."""
+    return map(f, pad(left, right, c, xs)), pad(left, right, f(c), map(f, xs))
+
+
+# ---- borders of borders, and of nothing
+
+
+@rule(source="RISE padEmptyFusion, at a clamped border")
+def pad_clamp_fusion(xs: A[n]):
+    """Clamping twice is clamping once."""
+    return (
+        pad(left, right, clamp, pad(left2, right2, clamp, xs)),
+        pad(left + left2, right + right2, clamp, xs),
+    )
+
+
+@rule(source="RISE padEmptyFusion, at a constant border")
+def pad_constant_fusion(c: A, xs: A[n]):
+    """A constant border around the same is a wider one."""
+    return (
+        pad(left, right, c, pad(left2, right2, c, xs)),
+        pad(left + left2, right + right2, c, xs),
+    )
+
+
+@rule(source="RISE padEmptyNothing, at a clamped border")
+def pad_clamp_nothing(xs: A[n]):
+    """No border, so no clamping."""
+    return pad(0, 0, clamp, xs), xs
+
+
+@rule(source="RISE padEmptyNothing, at a mirrored border")
+def pad_mirror_nothing(xs: A[n]):
+    """No border, so no mirroring."""
+    return pad(0, 0, mirror, xs), xs
+
+
+@rule(source="RISE padEmptyNothing, at a wrapped border")
+def pad_wrap_nothing(xs: A[n]):
+    """No border, so no wrapping."""
+    return pad(0, 0, wrap, xs), xs
+
+
+@rule(source="RISE padEmptyNothing, at a constant border")
+def pad_constant_nothing(c: A, xs: A[n]):
+    """No border, so no constant."""
+    return pad(0, 0, c, xs), xs
+
+
+@rule(source="RISE vectorize.roundUpAfter, at a clamped border")
+def pad_clamp_removed(xs: A[n]):
+    """What a clamped border surrounds is the array."""
+    return take(n, drop(left, pad(left, right, clamp, xs))), xs
+
+
+@rule(source="RISE vectorize.roundUpAfter, at a mirrored border")
+def pad_mirror_removed(xs: A[n]):
+    """What a mirrored border surrounds is the array."""
+    return take(n, drop(left, pad(left, right, mirror, xs))), xs
+
+
+@rule(source="RISE vectorize.roundUpAfter, at a wrapped border")
+def pad_wrap_removed(xs: A[n]):
+    """What a wrapped border surrounds is the array."""
+    return take(n, drop(left, pad(left, right, wrap, xs))), xs
+
+
+@rule(source="RISE vectorize.roundUpAfter, at a constant border")
+def pad_constant_removed(c: A, xs: A[n]):
+    """What a constant border surrounds is the array."""
+    return take(n, drop(left, pad(left, right, c, xs))), xs
+
+
+# ---- what borders are made of
+
+
+@rule(source="LIFT PadConstant, definition")
+def pad_constant_as_concat(c: A, xs: A[n]):
+    """A constant border is made of copies."""
+    return pad(left, right, c, xs), concat(repeat(left, c), concat(xs, repeat(right, c)))
+
+
+@rule(source="LIFT Pad.Boundary.Clamp, definition")
+def pad_clamp_as_concat(xs: A[n + 1]):
+    """A clamped border is made of copies of the first and of the last element."""
+    return (
+        pad(left, right, clamp, xs),
+        concat(repeat(left, xs[0]), concat(xs, repeat(right, xs[n]))),
+    )
+
+
+@rule(source="LIFT Pad.Boundary.Wrap, definition, on the left")
+def pad_wrap_left(xs: A[k + left]):
+    """A wrapped border on the left is the end of the array."""
+    return pad(left, 0, wrap, xs), concat(drop(k, xs), xs)
+
+
+@rule(source="LIFT Pad.Boundary.Wrap, definition, on the right")
+def pad_wrap_right(xs: A[right + k]):
+    """A wrapped border on the right is the start of the array."""
+    return pad(0, right, wrap, xs), concat(xs, take(right, xs))
+
+
+@rule(source="LIFT Pad.Boundary.Mirror, definition, on the left")
+def pad_mirror_left(xs: A[left + k]):
+    """A mirrored border on the left is the start of the array, backwards."""
+    return pad(left, 0, mirror, xs), concat(gather(reverse, take(left, xs)), xs)
+
+
+@rule(source="LIFT Pad.Boundary.Mirror, definition, on the right")
+def pad_mirror_right(xs: A[k + right]):
+    """A mirrored border on the right is the end of the array, backwards."""
+    return pad(0, right, mirror, xs), concat(xs, gather(reverse, drop(k, xs)))
+
+
+@rule(source="LIFT Pad.Boundary, one element on each side")
+def pad_mirror_one(xs: A[n]):
+    """One mirrored element is one clamped element."""
+    return pad(1, 1, mirror, xs), pad(1, 1, clamp, xs)
+
+
+# ---- zips, transposes, chunks
+
+
+@rule(source="RISE padEmptyInsideZip, at a clamped border")
+def pad_clamp_zip(xs: A[n], ys: B[n]):
+    """A clamped zip is a zip of clamped arrays."""
+    return (
+        pad(left, right, clamp, zip(xs, ys)),
+        zip(pad(left, right, clamp, xs), pad(left, right, clamp, ys)),
+    )
+
+
+@rule(source="RISE padEmptyInsideZip, at a mirrored border")
+def pad_mirror_zip(xs: A[n], ys: B[n]):
+    """A mirrored zip is a zip of mirrored arrays."""
+    return (
+        pad(left, right, mirror, zip(xs, ys)),
+        zip(pad(left, right, mirror, xs), pad(left, right, mirror, ys)),
+    )
+
+
+@rule(source="RISE padEmptyInsideZip, at a wrapped border")
+def pad_wrap_zip(xs: A[n], ys: B[n]):
+    """A wrapped zip is a zip of wrapped arrays."""
+    return (
+        pad(left, right, wrap, zip(xs, ys)),
+        zip(pad(left, right, wrap, xs), pad(left, right, wrap, ys)),
+    )
+
+
+@rule(source="RISE padEmptyInsideZip, at a constant border")
+def pad_constant_zip(b: A, c: B, xs: A[n], ys: B[n]):
+    """A border of constant pairs is a zip of constant borders."""
+    return (
+        pad(left, right, (b, c), zip(xs, ys)),
+        zip(pad(left, right, b, xs), pad(left, right, c, ys)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeTranspose, at a clamped border")
+def pad_clamp_transpose(xss: A[m, n]):
+    """Clamping columns clamps each row before the transpose."""
+    return (
+        pad(left, right, clamp, transpose(xss)),
+        transpose(map(lambda xs: pad(left, right, clamp, xs), xss)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeTranspose, at a mirrored border")
+def pad_mirror_transpose(xss: A[m, n]):
+    """Mirroring columns mirrors each row before the transpose."""
+    return (
+        pad(left, right, mirror, transpose(xss)),
+        transpose(map(lambda xs: pad(left, right, mirror, xs), xss)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeTranspose, at a wrapped border")
+def pad_wrap_transpose(xss: A[m, n]):
+    """Wrapping columns wraps each row before the transpose."""
+    return (
+        pad(left, right, wrap, transpose(xss)),
+        transpose(map(lambda xs: pad(left, right, wrap, xs), xss)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeTranspose, at a constant border")
+def pad_constant_transpose(c: A, xss: A[m, n]):
+    """A border of constant columns is a constant border of each row."""
+    return (
+        pad(left, right, repeat(m, c), transpose(xss)),
+        transpose(map(lambda xs: pad(left, right, c, xs), xss)),
+    )
+
+
+@rule(source="RISE padEmptyBeforeAsVector, for split and a constant border")
+def pad_constant_split(c: A, xs: A[k * m]):
+    """A border of constant chunks is a border of constants."""
+    return (
+        pad(left, right, repeat(m, c), split(m, xs)),
+        split(m, pad(left * m, right * m, c, xs)),
+    )
+
+
+@rule(where=[neutral("op", "z")], source="RISE padEmpty before a reduction, its cells neutral")
+def reduce_pad(op: Op[A], z: A, xs: A[n]):
+    """A border of neutral elements adds nothing."""
+    return reduce(op, z, pad(left, right, z, xs)), reduce(op, z, xs)
+
+
+# ---- borders whose content is left open: refinements
+
+
+@rule(refinement=True, source="RISE padEmpty, its cells filled with a constant")
+def pad_empty_constant(c: A, xs: A[n]):
+    """An open border may hold a constant."""
+    return pad_empty(left, right, xs), pad(left, right, c, xs)
+
+
+@rule(refinement=True, source="RISE padEmpty, its cells filled by clamping")
+def pad_empty_clamp(xs: A[n + 1]):
+    """An open border may hold the nearest element."""
+    return pad_empty(left, right, xs), pad(left, right, clamp, xs)
+
+
+@rule(source="RISE padEmptyNothing")
+def pad_empty_nothing(xs: A[n]):
+    """No border, so no open cell."""
+    return pad_empty(0, 0, xs), xs
+
+
+@rule(source="RISE padEmptyFusion")
+def pad_empty_fusion(xs: A[n]):
+    """An open border around an open border is a wider one."""
+    return (
+        pad_empty(left, right, pad_empty(left2, right2, xs)),
+        pad_empty(left + left2, right + right2, xs),
+    )
+
+
+@rule(source="RISE padEmpty and take, as in roundUpAfter")
+def pad_empty_removed(xs: A[n]):
+    """What an open border surrounds is the array."""
+    return take(n, drop(left, pad_empty(left, right, xs))), xs
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeMap")
+def pad_empty_map(f: Fun[A, B], xs: A[n]):
+    """An open border may hold results."""
+    return pad_empty(left, right, map(f, xs)), map(f, pad_empty(left, right, xs))
+
+
+@rule(refinement=True, source="RISE padEmptyInsideZip, padEmptyBeforeZip")
+def pad_empty_zip(xs: A[n], ys: B[n]):
+    """An open zip is a zip of open arrays."""
+    return (
+        pad_empty(left, right, zip(xs, ys)),
+        zip(pad_empty(left, right, xs), pad_empty(left, right, ys)),
+    )
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeTranspose")
+def pad_empty_transpose(xss: A[m, n]):
+    """Open columns are open cells at the end of each row."""
+    return (
+        pad_empty(left, right, transpose(xss)),
+        transpose(map(lambda xs: pad_empty(left, right, xs), xss)),
+    )
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeSlide")
+def pad_empty_slide(xs: A[size + k * step]):
+    """Open windows at the end may be those of an open end."""
+    return (
+        pad_empty(0, q, slide(size, step, xs)),
+        slide(size, step, pad_empty(0, q * step, xs)),
+    )
+
+
+@rule(refinement=True, source="RISE removeTakeBeforePadEmpty")
+def pad_empty_take(xs: A[n + d]):
+    """Open cells behind the first elements may hold the elements that follow."""
+    return pad_empty(0, d + r, take(n, xs)), pad_empty(0, r, xs)
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeAsScalar")
+def pad_empty_as_scalar(vs: vec(A, w)[k]):
+    """Open lanes are open vectors."""
+    return pad_empty(0, q * w, as_scalar(vs)), as_scalar(pad_empty(0, q, vs))
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeAsVector")
+def pad_empty_as_vector(xs: A[k * w]):
+    """Open vectors are made of open cells."""
+    return pad_empty(0, q, as_vector(w, xs)), as_vector(w, pad_empty(0, q * w, xs))
+
+
+@rule(refinement=True, source="RISE padEmptyBeforeZipAsVector")
+def pad_empty_zip_as_vector(xs: A[k * w], ys: B[k * w]):
+    """Open pairs of vectors are vectors of open cells."""
+    return (
+        pad_empty(0, q, zip(as_vector(w, xs), as_vector(w, ys))),
+        zip(
+            as_vector_aligned(w, pad_empty(0, q * w, xs)),
+            as_vector_aligned(w, pad_empty(0, q * w, ys)),
+        ),
+    )
