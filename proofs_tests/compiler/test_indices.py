@@ -234,6 +234,7 @@ def test_steps_find_what_their_rules_ask_for(written: Written, d: Size) -> None:
     q, r = ix.parts_by_divisibility(e, d)
     k, factored, shifted = ix.quotient_by_range(r, d), ix.common_factor(r, d), ix.shift(r, d)
     low = ix.bounds(r).low
+    whole = ix.recombined(5 * (d * ix.divide(e, d) + ix.modulo(e, d)))
     for values in all_values():
         rest = ix.evaluate(r, values)
         assert ix.evaluate(e, values) == by * ix.evaluate(q, values) + rest
@@ -247,6 +248,7 @@ def test_steps_find_what_their_rules_ask_for(written: Written, d: Size) -> None:
         if low is not None:
             assert rest + shifted * by >= 0
         assert ix.evaluate(ix.recombined(e), values) == ix.evaluate(e, values)
+        assert ix.evaluate(whole, values) == 5 * ix.evaluate(e, values)
 
 
 # ---- symbolic extents: Z3 knows no rule of ours
