@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from relift.compiler.kernel_text import (
@@ -59,15 +59,17 @@ class Array:
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of a loop: `counter` is `start + k*step`, below `end`.
+    """One turn of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
 
-    `uniform` when all work-items of a group take the same turns.
+    The stride is the step, unless pointers were exchanged at the end of a turn, so that only one turn in
+    several is meant.  `uniform` when all work-items of a group take the same turns.
     """
 
     counter: str
     start: Expression
     end: Expression
     step: Expression
+    stride: Expression
     uniform: bool
 
 
@@ -174,6 +176,9 @@ def accesses_of(
 _SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
 
 
+_SOMEWHERE = "an array that is not known"
+
+
 def shown(e: Expression) -> str:
     """An expression as the kernel would write it."""
     text = re.sub(r"#\d+", "", show(e))
@@ -213,6 +218,7 @@ class _Walker:
     sizes: Iterable[str]
     arrays: dict[str, Array] = field(default_factory=dict)
     scope: dict[str, Expression] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
     place: Place = ()
     changing: set[str] = field(default_factory=set)
     uniform: set[str] = field(default_factory=set)
@@ -251,7 +257,7 @@ class _Walker:
     # ---- control
 
     def flow(self, body: Sequence[Statement]) -> Flow:
-        outer = dict(self.scope), dict(self.arrays)
+        outer, pointers = (dict(self.scope), dict(self.arrays)), tuple(self.pointers)
         opening: list[Point] = []
         closing: list[Point] = []
         meetings: list[Meeting] = []
@@ -265,6 +271,7 @@ class _Walker:
             closing = [*(closing if piece.open else []), *piece.closing]
             open_ = open_ and piece.open
         self.scope, self.arrays = outer
+        self.pointers = {name: self.pointers[name] for name in pointers}
         return Flow(tuple(opening), tuple(closing), tuple(meetings), open_)
 
     def piece(self, statement: Statement) -> Flow:
@@ -278,13 +285,19 @@ class _Walker:
                 return self.loop(statement)
             case Guard(condition, body):
                 found = self.reads(self.resolved(condition))
+                before = dict(self.pointers)
                 with_it = self.around(Fact(self.resolved(condition)), body)
+                if self.pointers != before:
+                    raise NotUnderstood("a pointer that is set under a condition")
                 opening = (*_points(found), *with_it.opening)
                 closing = (*_points(found), *with_it.closing)
                 meetings = (*_meet(_points(found), opening), *with_it.meetings)
                 return Flow(opening, closing, meetings, True)
             case Declaration():
                 return self.straight(self.declaration(statement))
+            case Assignment(Name(name), "=", value) if name in self.pointers:
+                self.pointers[name] = self.pointed(value)
+                return Flow((), (), (), True)
             case Assignment(target, operator, value):
                 value = self.resolved(value)
                 target = self.resolved(target)
@@ -330,27 +343,28 @@ class _Walker:
         self.numbers.add(loop.type.scalar)
         if uniform:
             self.uniform.add(counter)
-        body = self.around(Turn(counter, start, end, step, uniform), loop.body)
+        turns = Turn(counter, start, end, step, step, uniform)
+        bodies, last = self.bodies(loop, turns)
         if outer is None:
             del self.scope[loop.counter]
         else:
             self.scope[loop.counter] = outer
-        if body.open or not uniform:
-            points = tuple(dict.fromkeys((*body.opening, *body.closing, *_all(body.meetings))))
+        if any(body.open for body in bodies) or not uniform:
+            everything = (p for b in bodies for p in (*b.opening, *b.closing, *_all(b.meetings)))
+            points = tuple(dict.fromkeys(everything))
             found = Flow(points, points, tuple(_meet(points, points)), True)
         else:
-            same = tuple(
-                Meeting(m.left, m.right, m.same | {counter}, m.follows) for m in body.meetings
-            )
-            across = tuple(
-                Meeting(a, b, follows=counter)
-                for a in body.closing
-                for b in body.opening
-                if _matters(a.access, b.access)
-            )
-            first = tuple(Point(p.access, p.first | {counter}, p.last) for p in body.opening)
-            last = tuple(Point(p.access, p.first, p.last | {counter}) for p in body.closing)
-            found = Flow(first, last, same + across, not _surely_runs(start, end))
+            meetings = [
+                Meeting(m.left, m.right, m.same | {counter}, m.follows)
+                for body in bodies
+                for m in body.meetings
+            ]
+            for body, following in zip(bodies, (*bodies[1:], bodies[0]), strict=True):
+                across = _meet(body.closing, following.opening)
+                meetings += [replace(m, follows=counter) for m in across]
+            opening = tuple(replace(p, first=p.first | {counter}) for p in bodies[0].opening)
+            closing = tuple(replace(p, last=p.last | {counter}) for p in bodies[last].closing)
+            found = Flow(opening, closing, tuple(meetings), not _turns(turns))
         points = _points(reads)
         return Flow(
             (*points, *found.opening),
@@ -358,6 +372,56 @@ class _Walker:
             (*_meet(points, (*points, *found.opening)), *found.meetings),
             found.open,
         )
+
+    def bodies(self, loop: Loop, turns: Turn) -> tuple[list[Flow], int]:
+        """The body of a loop, once for each way in which a turn finds the pointers, and which one is the last."""
+        states = [dict(self.pointers)]
+        states += self.exchanged(loop.body)
+        period, count = len(states), _turns(turns)
+        if period > 1 and not count:
+            raise NotUnderstood("a loop that exchanges pointers, and has no known number of turns")
+        every = Binary("*", turns.step, Number(period)) if period > 1 else turns.step
+        found, stops = [], len(self.stops)
+        for k, state in enumerate(states):
+            del self.stops[stops:]  # each turn meets the same barriers
+            self.pointers = dict(state)
+            late = Binary("*", turns.step, Number(k))
+            start = Binary("+", turns.start, late) if k else turns.start
+            found.append(self.around(replace(turns, start=start, step=every), loop.body))
+            assert self.pointers == states[(k + 1) % period], "cannot happen: other pointers"
+        self.pointers = states[count % period]
+        return found, (count - 1) % period
+
+    def exchanged(self, body: Sequence[Statement]) -> list[dict[str, str]]:
+        """How the second, third, ... turn of a loop finds the pointers, until one finds them as the first."""
+        first, found = dict(self.pointers), list[dict[str, str]]()
+        while True:
+            self.set_pointers(body)
+            if _SOMEWHERE in self.pointers.values():
+                raise NotUnderstood("pointers that a block in a loop exchanges")
+            if self.pointers == first:
+                return found
+            if self.pointers in found:
+                raise NotUnderstood("a loop that never sets its pointers back")
+            found.append(dict(self.pointers))
+
+    def set_pointers(self, body: Sequence[Statement]) -> None:
+        """Follow the pointers alone through a body."""
+        kept = tuple(self.pointers)
+        for statement in body:
+            match statement:
+                case Declaration(t, name, _, Name(value)) if t.pointer:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Assignment(Name(name), "=", Name(value)) if name in self.pointers:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Loop() | Guard():
+                    before = dict(self.pointers)
+                    self.set_pointers(statement.body)
+                    changed = {name for name in before if self.pointers[name] != before[name]}
+                    self.pointers |= dict.fromkeys(changed, _SOMEWHERE)
+                case _:
+                    pass
+        self.pointers = {name: self.pointers[name] for name in kept}
 
     # ---- names
 
@@ -370,7 +434,12 @@ class _Walker:
 
     def declaration(self, d: Declaration) -> list[Access]:
         if d.type.pointer:
-            raise NotUnderstood(f"the pointer {d.name}")
+            if d.name in self.pointers or d.value is None:
+                raise NotUnderstood(f"the pointer {d.name} without a value, or declared again")
+            self.pointers[d.name] = name = self.pointed(d.value)
+            if replace(self.arrays[name].type, pointer=True, constant=d.type.constant) != d.type:
+                raise NotUnderstood(f"the pointer {d.name} into an array of another type")
+            return []
         if d.extent is not None:
             self.scope.pop(d.name, None)
             self.arrays[d.name] = Array(d.name, d.type, self.resolved(d.extent))
@@ -388,6 +457,14 @@ class _Walker:
             if not d.type.constant:
                 self.changing.add(key)
         return found
+
+    def pointed(self, value: Expression) -> str:
+        """The array to whose start a pointer is set."""
+        match self.resolved(value):
+            case Name(name) if name in self.arrays:
+                return name
+            case e:
+                raise NotUnderstood(f"the pointer {shown(e)}, which is not the start of an array")
 
     def _fixed(self, e: Expression) -> bool:
         """Whether e has one value for a work-item and the turns around it, whenever it is computed."""
@@ -416,6 +493,8 @@ class _Walker:
         """e with unique names, and constants in place of theirs."""
         match e:
             case Name(name):
+                if name in self.pointers:
+                    return Name(self.pointers[name])
                 if name in self.arrays:
                     return e
                 if name not in self.scope:
@@ -575,8 +654,13 @@ def _is_whole(t: CType) -> bool:
     return t.scalar in ("int", "long") and t.width == 1
 
 
-def _surely_runs(start: Expression, end: Expression) -> bool:
-    return isinstance(start, Number) and isinstance(end, Number) and start.value < end.value
+def _turns(w: Turn) -> int:
+    """How many turns a loop surely has, 0 if that is not known."""
+    match w.start, w.end, w.step:
+        case Number(start), Number(end), Number(step) if step > 0:
+            return max(0, -((start - end) // step))
+        case _:
+            return 0
 
 
 def _vector_function(function: str, stem: str) -> int:

@@ -327,14 +327,14 @@ def _meeting_facts(m: Meeting, one: WorkItem, other: WorkItem) -> list[Formula]:
     turns = {w.counter: w for w in m.left.access.place if isinstance(w, Turn)}
     facts = [one.counter(name) == other.counter(name) for name in m.same]
     if m.follows is not None:
-        step = one.number(turns[m.follows].step)
+        step = one.number(turns[m.follows].stride)
         facts.append(other.counter(m.follows) == one.counter(m.follows) + step)
     for point, item in ((m.left, one), (m.right, other)):
         turns = {w.counter: w for w in point.access.place if isinstance(w, Turn)}
         for name in point.first:
             facts.append(item.counter(name) == item.number(turns[name].start))
         for name in point.last:
-            step, end = item.number(turns[name].step), item.number(turns[name].end)
+            step, end = item.number(turns[name].stride), item.number(turns[name].end)
             facts.append(item.counter(name) + step >= end)
     return facts
 

@@ -94,7 +94,7 @@ class WorkItem:
 
         for w in place:
             match w:
-                case Turn(counter, start, end, step):
+                case Turn(counter, start, end, step, _):
                     i, first, by = (
                         z3.Int(counter + self.mark),
                         self.number(start),

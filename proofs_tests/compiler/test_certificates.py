@@ -131,6 +131,13 @@ def without(text: str, part: str, which: int) -> str:
     return text[:at] + text[at + len(part) :]
 
 
+SWAP = (
+    GROUPS + "local float a[8]; local float b[8]; a[l] = x[l]; barrier(CLK_LOCAL_MEM_FENCE); "
+    "local float* old = a; local float* new = b; for (int i = 0; i < 3; ++i) { "
+    "new[l] = old[7 - l]; barrier(CLK_LOCAL_MEM_FENCE); "
+    "local float* const held = old; old = new; new = held; } out[l] = old[(l + 1) % 8];"
+)
+
 WRONG: dict[str, tuple[Written, str]] = {
     "no barrier after the writes": (
         Written(without(TILE, BARRIER, 0), X32, ["2"], ["8"]),
@@ -206,6 +213,18 @@ WRONG: dict[str, tuple[Written, str]] = {
         Written(IDS + "out[(g - 3)/4 + 1] = 0.0f;", {"out": "2"}, ["4"], ["1"]),
         r"races write out\[\(glb_0 - 3\) / 4 \+ 1\] refuted",
     ),
+    "two arrays that are not exchanged": (
+        Written(SWAP.replace("old = new;", ""), {"x": "8", "out": "8"}, ["1"], ["8"]),
+        r"races the whole kernel unknown: .* a loop that never sets its pointers back",
+    ),
+    "one array under both names": (
+        Written(SWAP.replace("new = b", "new = a"), {"x": "8", "out": "8"}, ["1"], ["8"]),
+        r"races read a\[7 - lcl_0\] / write a\[lcl_0\] refuted",
+    ),
+    "exchanged arrays and no barrier": (
+        Written(without(SWAP, BARRIER, 1), {"x": "8", "out": "8"}, ["1"], ["8"]),
+        r"races write b\[lcl_0\] / read b\[7 - lcl_0\] refuted",
+    ),
     "the same tile for both halves of a group": (
         Written(
             GROUPS + "local float tile[4]; tile[l % 4] = 0.0f;", {"out": "1"}, ["1"], ["8"]
@@ -213,6 +232,13 @@ WRONG: dict[str, tuple[Written, str]] = {
         r"races write tile\[lcl_0 % 4\] refuted: wrg_0 = 0, lcl_0 = \d, lcl_0' = \d",
     ),
 }  # fmt: skip
+
+
+def test_pointers_that_turns_exchange() -> None:
+    """One barrier a turn is enough for two arrays; after three turns, `old` is the second one."""
+    found = Written(SWAP, {"x": "8", "out": "8"}, ["1"], ["8"]).certificate()
+    assert failures([found]) == []
+    assert "read b[(lcl_0 + 1) % 8]" in [c.subject for c in found.claims]
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -285,7 +311,7 @@ def test_a_variable_that_changes_is_no_guard() -> None:
     [
         ("while (1) { out[0] = 0.0f; }", "'{' after while(1)"),
         ("if (get_global_id(0) < 1) { return; } out[0] = 0.0f;", "the statement return"),
-        ("global float* p = out; p[0] = 0.0f;", "the pointer p"),
+        ("global float* p = out + 1; p[0] = 0.0f;", "the pointer out + 1"),
         ("fill(out);", "the statement fill"),
         ("out[0] = total(x);", "the array x as a value"),
         ("x[0] = 0.0f;", "a write to x, which is constant"),
