@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import CASES, Case, made, typed
+from relift.compiler.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates import Certificate, certificates, certify
 from relift.compiler.kernel import Compiled
 from relift.compiler.kernel_text import Expression, Number, read_expression, read_kernels
@@ -64,6 +65,22 @@ def test_every_kernel_of_the_tests_is_certified(case: Case) -> None:
         found = certificates(compile_program(case.make(*sizes)))
         assert all(f.claims for f in found)
         assert failures(found) == []
+
+
+LOW_LEVEL = load_benchmarks(Path(__file__).parents[2] / "examples" / "low_level", [], "gpu")
+DATA = {
+    "md": [
+        "bounds read atoms[4*neighbours[73728*i + glb_0]] and 3 more unknown: the index depends on data"
+    ]
+}
+"""What is not proved of the kernels that are timed, by name: molecules whose neighbours are given by data."""
+
+
+@pytest.mark.parametrize("b", LOW_LEVEL, ids=lambda b: b.name)
+def test_timed_kernels_are_certified(b: Benchmark) -> None:
+    """The kernels of examples/low_level at the sizes at which they are timed, in one variant each."""
+    found = certificates(compile_program(b.at(b.variants[0])))
+    assert failures(found) == DATA.get(b.name, [])
 
 
 IDS = "const int g = get_global_id(0); const int h = get_global_id(1); "
