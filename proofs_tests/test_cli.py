@@ -121,7 +121,7 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
         return relift("verify", str(folder), "--devices", "cpu")
 
     assert verified().returncode == 0
-    wrong, changes = re.subn(r"\bout(\[| \+ )", r"\1".join(("out", "16 + ")), text)
+    wrong, changes = re.subn(r"\bout(\[| \+ )", lambda m: f"{m[0]}16 + ", text)
     assert changes
     kernel.write_text(wrong, encoding="utf-8")
     damaged = verified()
