@@ -40,7 +40,7 @@ from relift.compiler.kernel_text import (
 Kind: TypeAlias = Literal["read", "write"]
 
 NUMBERS_OF_ITEMS = ("get_global_id", "get_group_id", "get_local_id")
-"""The functions that tell work-items apart."""
+"""The functions that tell work-items apart; their numbers have no sign until a variable holds them."""
 
 
 @dataclass(frozen=True)
@@ -491,6 +491,10 @@ class _Walker:
 
     def resolved(self, e: Expression) -> Expression:
         """e with unique names, and constants in place of theirs."""
+        if isinstance(e, Prefix | Binary) and any(
+            isinstance(part, Invocation) and part.function in NUMBERS_OF_ITEMS for part in parts(e)
+        ):
+            raise NotUnderstood(f"the arithmetic without signs {show(e)}")
         match e:
             case Name(name):
                 if name in self.pointers:

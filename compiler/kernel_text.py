@@ -29,7 +29,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Real:
-    """A constant with a fraction, as it is written."""
+    """A constant with a fraction, or without a sign, as it is written."""
 
     text: str
 
@@ -201,7 +201,7 @@ _TOKEN = re.compile(
     r"\s*(?:(0[xX][0-9a-fA-F]+[uUlL]*|\d+\.?\d*(?:[eE][+-]?\d+)?[fFuUlL]*|\.\d+(?:[eE][+-]?\d+)?[fF]?)"
     r"|([A-Za-z_]\w*)|(<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:;,.(){}\[\]]))"
 )
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#pragma[^\n]*", re.DOTALL | re.MULTILINE)
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?=\s*[;\w=,])", re.DOTALL)
 _TYPE = re.compile(
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
@@ -221,6 +221,8 @@ WHOLE = frozenset(["int", "long", "uint", "ulong", "size_t"])
 def read_kernels(source: str) -> tuple[KernelText, ...]:
     """All kernels of a source, in order; raises `NotUnderstood`."""
     text = _ATTRIBUTE.sub(" ", _NOISE.sub(" ", source))
+    if "#" in text:
+        raise NotUnderstood(f"the line {text[text.index('#') :].splitlines()[0]}")
     starts = [m.start() for m in re.finditer(r"\bkernel\s+void\b", text)]
     return tuple(_Reader(_tokens(text[start:])).kernel() for start in starts)
 
@@ -436,9 +438,8 @@ class _Reader:
             return self.postfix(inside)
         token = self.take()
         if token[:1].isdigit() or token[:1] == ".":
-            digits = token.rstrip("uUlL")
             try:
-                return Number(int(digits, 0))
+                return Number(int(token.rstrip("lL"), 0))
             except ValueError:
                 return Real(token)
         if not token.isidentifier():

@@ -103,6 +103,7 @@ class WorkItem:
                     self.shown[counter + self.mark] = i
                     self.facts += [i >= first, i < self.number(end)]
                     self.ends.append((i, z3.simplify(self.number(end))))
+                    self.terms.append(i + by)
                     if step != Number(1):
                         k = z3.Int(f"turn of {counter}{self.mark}")
                         self.facts += [i == first + self._product(k, by), k >= 0]

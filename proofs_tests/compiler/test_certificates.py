@@ -222,6 +222,19 @@ WRONG: dict[str, tuple[Written, str]] = {
         Written(IDS + "out[(g*65536)/65536] = 0.0f;", {"out": "40000"}, ["40000"], ["1"]),
         r"bounds .* refuted: an index overflows at glb_0 = \d+",
     ),
+    "a counter that overflows": (
+        Written(
+            "for (int i = 0; i < 2000000000; i += 900000000) { out[i] = 0.0f; }",
+            {"out": "2000000000"}, ["1"], ["1"],
+        ),
+        r"bounds write out\[i\] refuted: an index overflows at glb_0 = 0, i = 1800000000",
+    ),
+    "a constant without a sign": (
+        Written(
+            IDS + "if (g - 1u < 4) { out[g] = 0.0f; }", {"out": "5"}, ["8"], ["1"]
+        ),
+        r"bounds write out\[glb_0\] unknown: the index depends on data",
+    ),
     "rows and columns exchanged": (
         Written(GROUPS + "out[l*m + w] = 0.0f;", {"out": "n*m"}, ["n"], ["m"], "nm"),
         r"races write out\[lcl_0\*m \+ wrg_0\] refuted: n = \d+, m = \d+",
@@ -327,7 +340,7 @@ def test_a_variable_that_changes_is_no_guard() -> None:
     ("body", "what"),
     [
         ("while (1) { out[0] = 0.0f; }", "'{' after while(1)"),
-        ("if (get_global_id(0) < 1) { return; } out[0] = 0.0f;", "the statement return"),
+        ("if (1 < 2) { return; } out[0] = 0.0f;", "the statement return"),
         ("global float* p = out + 1; p[0] = 0.0f;", "the pointer out + 1"),
         ("fill(out);", "the statement fill"),
         ("out[0] = total(x);", "the array x as a value"),
@@ -335,6 +348,8 @@ def test_a_variable_that_changes_is_no_guard() -> None:
         ("for (int i = 0; i < 8; ++i) { i = 0; out[i] = 0.0f; }", "an assignment to i"),
         ("*(global double2*)(out) = (double2)(0.0);", "out as an array of other scalars"),
         ("out[z] = 0.0f;", "the name z"),
+        ("out[get_global_id(0) - 1] = 0.0f;", "the arithmetic without signs"),
+        ("\n#define out in\n out[0] = 0.0f;", "the line #define out in"),
     ],
 )
 def test_a_kernel_that_is_not_understood_is_unknown(body: str, what: str) -> None:
