@@ -30,11 +30,11 @@ from relift.compiler.kernel_text import (
     Member,
     Name,
     NotUnderstood,
-    Number,
     Prefix,
     Real,
     Statement,
-    show,
+    Whole,
+    in_c,
 )
 
 Kind: TypeAlias = Literal["read", "write"]
@@ -167,7 +167,7 @@ def accesses_of(
 
     >>> from relift.compiler.kernel_text import read_kernels
     >>> [kernel] = read_kernels("kernel void f(global const float* x) { const float v = x[get_global_id(0)]; }")
-    >>> [str(access) for access in accesses_of(kernel, {"x": Number(8)}).all]
+    >>> [str(access) for access in accesses_of(kernel, {"x": Whole(8)}).all]
     ['read x[glb_0]']
     """
     return _Walker(kernel, cells, sizes).run()
@@ -181,14 +181,14 @@ _SOMEWHERE = "an array that is not known"
 
 def shown(e: Expression) -> str:
     """An expression as the kernel would write it."""
-    text = re.sub(r"#\d+", "", show(e))
+    text = re.sub(r"#\d+", "", in_c(e))
     return re.sub(r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text)
 
 
 def parts(e: Expression) -> tuple[Expression, ...]:
     """The expressions directly inside."""
     match e:
-        case Number() | Real() | Name():
+        case Whole() | Real() | Name():
             return ()
         case Element(array, index):
             return (array, index)
@@ -310,11 +310,11 @@ class _Walker:
             ):
                 value, n, pointer = map(self.resolved, (value, n, pointer))
                 array, offset = self.pointer(pointer)
-                start = Binary("+", offset, Binary("*", n, Number(width)))
+                start = Binary("+", offset, Binary("*", n, Whole(width)))
                 found = self.reads(value) + self.reads(start)
                 return self.straight([*found, self.access("write", array, start, width)])
             case Evaluation(call):
-                raise NotUnderstood(f"the statement {show(call)}")
+                raise NotUnderstood(f"the statement {in_c(call)}")
 
     def straight(self, found: list[Access]) -> Flow:
         points = _points(found)
@@ -336,7 +336,7 @@ class _Walker:
             for e in (start, end, step)
             for u in within(e)
         ):
-            raise NotUnderstood(f"a loop to {show(loop.end)}, which changes")
+            raise NotUnderstood(f"a loop to {in_c(loop.end)}, which changes")
         outer = self.scope.get(loop.counter)
         counter = self.fresh(loop.counter)
         self.whole[counter] = "counter"
@@ -380,12 +380,12 @@ class _Walker:
         period, count = len(states), _turns(turns)
         if period > 1 and not count:
             raise NotUnderstood("a loop that exchanges pointers, and has no known number of turns")
-        every = Binary("*", turns.step, Number(period)) if period > 1 else turns.step
+        every = Binary("*", turns.step, Whole(period)) if period > 1 else turns.step
         found, stops = [], len(self.stops)
         for k, state in enumerate(states):
             del self.stops[stops:]  # each turn meets the same barriers
             self.pointers = dict(state)
-            late = Binary("*", turns.step, Number(k))
+            late = Binary("*", turns.step, Whole(k))
             start = Binary("+", turns.start, late) if k else turns.start
             found.append(self.around(replace(turns, start=start, step=every), loop.body))
             assert self.pointers == states[(k + 1) % period], "cannot happen: other pointers"
@@ -480,7 +480,7 @@ class _Walker:
 
     def _uniform(self, e: Expression) -> bool:
         return all(
-            isinstance(u, Number | Binary | Prefix | Conditional)
+            isinstance(u, Whole | Binary | Prefix | Conditional)
             or (isinstance(u, Name) and u.name in self.uniform)
             or (isinstance(u, Invocation) and u.function in ("get_group_id", "min", "max"))
             for u in within(e)
@@ -494,7 +494,7 @@ class _Walker:
         if isinstance(e, Prefix | Binary) and any(
             isinstance(part, Invocation) and part.function in NUMBERS_OF_ITEMS for part in parts(e)
         ):
-            raise NotUnderstood(f"the arithmetic without signs {show(e)}")
+            raise NotUnderstood(f"the arithmetic without signs {in_c(e)}")
         match e:
             case Name(name):
                 if name in self.pointers:
@@ -504,7 +504,7 @@ class _Walker:
                 if name not in self.scope:
                     return e if name.isupper() else self._unknown(name)
                 return self.scope[name]
-            case Number() | Real():
+            case Whole() | Real():
                 return e
             case Element(array, index):
                 return Element(self.resolved(array), self.resolved(index))
@@ -543,7 +543,7 @@ class _Walker:
     def reads(self, e: Expression) -> list[Access]:
         """The reads that computing e makes, those in a branch under its condition."""
         match e:
-            case Number() | Real():
+            case Whole() | Real():
                 return []
             case Name(name):
                 if name in self.arrays:
@@ -555,7 +555,7 @@ class _Walker:
             case Prefix("*", pointer):
                 return self.through(pointer, "read")
             case Prefix("&", _):
-                raise NotUnderstood(f"the address {show(e)}")
+                raise NotUnderstood(f"the address {in_c(e)}")
             case Conditional(condition, yes, no):
                 return [
                     *self.reads(condition),
@@ -568,7 +568,7 @@ class _Walker:
                 return [*self.reads(left), *self.reads_under(Prefix("!", left), right)]
             case Invocation(function, (n, pointer)) if width := _vector_function(function, "vload"):
                 array, offset = self.pointer(pointer)
-                start = Binary("+", offset, Binary("*", n, Number(width)))
+                start = Binary("+", offset, Binary("*", n, Whole(width)))
                 return [*self.reads(start), self.access("read", array, start, width)]
             case _:
                 return [access for part in parts(e) for access in self.reads(part)]
@@ -594,7 +594,7 @@ class _Walker:
             case Prefix("*", pointer):
                 return self.through(pointer, "write")
             case _:
-                raise NotUnderstood(f"an assignment to {show(target)}")
+                raise NotUnderstood(f"an assignment to {in_c(target)}")
 
     def through(self, pointer: Expression, kind: Kind) -> list[Access]:
         width, aligned = 1, False
@@ -617,12 +617,12 @@ class _Walker:
         """The array into which a pointer points, and where."""
         match e:
             case Name(name) if name in self.arrays:
-                return self.arrays[name], Number(0)
+                return self.arrays[name], Whole(0)
             case Binary("+" | "-" as operator, left, right):
                 array, offset = self.pointer(left)
                 moved = (
                     right
-                    if operator == "+" and offset == Number(0)
+                    if operator == "+" and offset == Whole(0)
                     else Binary(operator, offset, right)
                 )
                 return array, moved
@@ -661,7 +661,7 @@ def _is_whole(t: CType) -> bool:
 def _turns(w: Turn) -> int:
     """How many turns a loop surely has, 0 if that is not known."""
     match w.start, w.end, w.step:
-        case Number(start), Number(end), Number(step) if step > 0:
+        case Whole(start), Whole(end), Whole(step) if step > 0:
             return max(0, -((start - end) // step))
         case _:
             return 0

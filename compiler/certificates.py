@@ -30,7 +30,7 @@ from relift.compiler.kernel_text import (
     Invocation,
     KernelText,
     NotUnderstood,
-    Number,
+    Whole,
     read_kernels,
 )
 from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
@@ -121,15 +121,15 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
     >>> print(certificates(compile_program(double))[0].summary())
     bounds: 2 of 2 proved, races: 1 of 1 proved; at these sizes
     """
-    cells = {b.name: Number(b.cells) for b in compiled.plan.buffers}
+    cells = {b.name: Whole(b.cells) for b in compiled.plan.buffers}
     found = []
     try:
         texts = {k.name: k for k in read_kernels(compiled.source)}
     except NotUnderstood as error:
         return tuple(_not_understood(k.name, error) for k in compiled.plan.kernels)
     for k in compiled.plan.kernels:
-        groups = tuple(Number(n // m) for n, m in zip(k.total, k.local, strict=True))
-        grid = Grid(groups, tuple(map(Number, k.local)))
+        groups = tuple(Whole(n // m) for n, m in zip(k.total, k.local, strict=True))
+        grid = Grid(groups, tuple(map(Whole, k.local)))
         try:
             found.append(certify(texts[k.name], cells, grid, limit_ms=limit_ms))
         except KeyError:
@@ -151,7 +151,7 @@ def certify(
 
     >>> [kernel] = read_kernels("kernel void f(global float* out) { out[get_global_id(0)] = 0.0f; }")
     >>> n = Name("n")
-    >>> certify(kernel, {"out": n}, Grid((n,), (Number(1),)), {"n": 1}).summary()
+    >>> certify(kernel, {"out": n}, Grid((n,), (Whole(1),)), {"n": 1}).summary()
     'bounds: 1 of 1 proved, races: 1 of 1 proved; all sizes'
     """
     sizes = sizes or {}

@@ -6,7 +6,7 @@ and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by 
 >>> [kernel] = read_kernels("kernel void f_1(global float* restrict out) { out[get_global_id(0)] = 1.0f; }")
 >>> kernel.name, [p.name for p in kernel.parameters]
 ('f_1', ['out'])
->>> [show(s.target) for s in kernel.body]
+>>> [in_c(s.target) for s in kernel.body]
 ['out[get_global_id(0)]']
 """
 
@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True)
-class Number:
+class Whole:
     """A whole constant."""
 
     value: int
@@ -100,7 +100,7 @@ class Cast:
 
 
 Expression: TypeAlias = (
-    Number | Real | Name | Element | Member | Prefix | Binary | Conditional | Invocation | Cast
+    Whole | Real | Name | Element | Member | Prefix | Binary | Conditional | Invocation | Cast
 )
 
 
@@ -363,7 +363,7 @@ class _Reader:
             return [Evaluation(target)]
         operator = self.take()
         if not operator.endswith("=") or operator in _PRECEDENCE:
-            raise NotUnderstood(f"{operator!r} after {show(target)}")
+            raise NotUnderstood(f"{operator!r} after {in_c(target)}")
         value = self.expression()
         self.expect(";")
         return [Assignment(target, operator, value)]
@@ -392,7 +392,7 @@ class _Reader:
         self.expect(";", counter, "<")
         end = self.expression()
         self.expect(";")
-        step: Expression = Number(1)
+        step: Expression = Whole(1)
         if self.accept("++"):
             self.expect(counter)
         else:
@@ -439,7 +439,7 @@ class _Reader:
         token = self.take()
         if token[:1].isdigit() or token[:1] == ".":
             try:
-                return Number(int(token.rstrip("lL"), 0))
+                return Whole(int(token.rstrip("lL"), 0))
             except ValueError:
                 return Real(token)
         if not token.isidentifier():
@@ -462,22 +462,22 @@ class _Reader:
 # ---- showing
 
 
-def show(e: Expression) -> str:
+def in_c(e: Expression) -> str:
     """An expression in C, with the parentheses that it needs.
 
-    >>> a, b, c = map(Name, "abc")
-    >>> show(Binary("*", Binary("+", a, b), Binary("%", c, Number(4))))
+    >>> a, b, c = Name("a"), Name("b"), Name("c")
+    >>> in_c(Binary("*", Binary("+", a, b), Binary("%", c, Whole(4))))
     '(a + b)*(c % 4)'
     """
     match e:
-        case Number(value):
+        case Whole(value):
             return str(value)
         case Real(text):
             return text
         case Name(name):
             return name
         case Element(array, index):
-            return f"{_operand(array)}[{show(index)}]"
+            return f"{_operand(array)}[{in_c(index)}]"
         case Member(of, field):
             return f"{_operand(of)}.{field}"
         case Prefix(operator, operand):
@@ -486,23 +486,23 @@ def show(e: Expression) -> str:
             return f"{_factor(left)}*{_operand(right)}"
         case Binary(operator, left, right) if operator in "+-":
             tight = isinstance(right, Binary) and right.operator not in ("*", "/", "%")
-            shown = f"({show(right)})" if tight else show(right)
+            shown = f"({in_c(right)})" if tight else in_c(right)
             loose = isinstance(left, Conditional)
-            return f"{f'({show(left)})' if loose else show(left)} {operator} {shown}"
+            return f"{f'({in_c(left)})' if loose else in_c(left)} {operator} {shown}"
         case Binary(operator, left, right):
             return f"{_operand(left)} {operator} {_operand(right)}"
         case Conditional(condition, yes, no):
             return f"{_operand(condition)} ? {_operand(yes)} : {_operand(no)}"
         case Invocation(function, arguments):
-            return f"{function}({', '.join(map(show, arguments))})"
+            return f"{function}({', '.join(map(in_c, arguments))})"
         case Cast(t, arguments):
             name = t.scalar + (str(t.width) if t.width > 1 else "") + ("*" if t.pointer else "")
-            return f"({name})({', '.join(map(show, arguments))})"
+            return f"({name})({', '.join(map(in_c, arguments))})"
 
 
 def _operand(e: Expression) -> str:
-    return f"({show(e)})" if isinstance(e, Binary | Conditional) else show(e)
+    return f"({in_c(e)})" if isinstance(e, Binary | Conditional) else in_c(e)
 
 
 def _factor(e: Expression) -> str:
-    return show(e) if isinstance(e, Binary) and e.operator == "*" else _operand(e)
+    return in_c(e) if isinstance(e, Binary) and e.operator == "*" else _operand(e)

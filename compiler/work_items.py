@@ -21,9 +21,9 @@ from relift.compiler.kernel_text import (
     Expression,
     Invocation,
     Name,
-    Number,
     Prefix,
-    show,
+    Whole,
+    in_c,
 )
 
 Formula: TypeAlias = Any
@@ -104,7 +104,7 @@ class WorkItem:
                     self.facts += [i >= first, i < self.number(end)]
                     self.ends.append((i, z3.simplify(self.number(end))))
                     self.terms.append(i + by)
-                    if step != Number(1):
+                    if step != Whole(1):
                         k = z3.Int(f"turn of {counter}{self.mark}")
                         self.facts += [i == first + self._product(k, by), k >= 0]
                 case Fact(condition):
@@ -129,14 +129,14 @@ class WorkItem:
         import z3
 
         self.data = True
-        name = f"{show(e)}{self.mark}"
+        name = f"{in_c(e)}{self.mark}"
         return z3.Bool(name) if truth else z3.Int(name)
 
     def _number(self, e: Expression) -> Formula:
         import z3
 
         match e:
-            case Number(value):
+            case Whole(value):
                 return z3.IntVal(value)
             case Name(name) if name in self.sizes:
                 return z3.Int(name)
@@ -147,7 +147,7 @@ class WorkItem:
             case Element(Name(array), index) if self.whole.get(array) == "input":
                 self.data = True
                 return z3.Function(array, z3.IntSort(), z3.IntSort())(self._number(index))
-            case Invocation("get_local_id" | "get_group_id" | "get_global_id", (Number(d),)):
+            case Invocation("get_local_id" | "get_group_id" | "get_global_id", (Whole(d),)):
                 return self._identity(e.function, d)
             case Invocation("min" | "max", (left, right)):
                 a, b = self._number(left), self._number(right)

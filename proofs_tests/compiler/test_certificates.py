@@ -15,7 +15,7 @@ from proofs_tests.compiler.programs import CASES, Case, made, typed
 from relift.compiler.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates import Certificate, certificates, certify
 from relift.compiler.kernel import Compiled
-from relift.compiler.kernel_text import Expression, Number, read_expression, read_kernels
+from relift.compiler.kernel_text import Expression, Whole, read_expression, read_kernels
 from relift.compiler.program import compile_program
 from relift.compiler.work_items import Grid
 from relift.semantics import language as rl
@@ -375,8 +375,8 @@ def test_a_query_beyond_the_limit_is_unknown() -> None:
         "kernel void k(global float* out) { const int g = get_global_id(0); "
         "out[(g*g*g*g + g) % 1000003] = 0.0f; }"
     )
-    grid = Grid((Number(1000),), (Number(1),))
-    found = certify(kernel, {"out": Number(1000003)}, grid, limit_ms=1)
+    grid = Grid((Whole(1000),), (Whole(1),))
+    found = certify(kernel, {"out": Whole(1000003)}, grid, limit_ms=1)
     assert {"unknown"} == {c.verdict for c in found.claims if c.kind == "races"}
 
 

@@ -182,6 +182,8 @@ class Formulas(ast.NodeVisitor):
                 return a - b
             case ast.Mult():
                 return a * b
+            case _:
+                pass
         q, r = z3.FreshInt("q"), z3.FreshInt("r")
         self.definitions += [a == b * q + r, r >= 0, r < b]
         return q if isinstance(node.op, ast.FloorDiv) else r
