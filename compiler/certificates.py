@@ -150,7 +150,8 @@ def certify(
     Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.
 
     >>> [kernel] = read_kernels("kernel void f(global float* out) { out[get_global_id(0)] = 0.0f; }")
-    >>> n = Name("n")
+    >>> from relift.compiler.kernel_text import read_expression
+    >>> n = read_expression("n")
     >>> certify(kernel, {"out": n}, Grid((n,), (Whole(1),)), {"n": 1}).summary()
     'bounds: 1 of 1 proved, races: 1 of 1 proved; all sizes'
     """

@@ -465,8 +465,7 @@ class _Reader:
 def in_c(e: Expression) -> str:
     """An expression in C, with the parentheses that it needs.
 
-    >>> a, b, c = Name("a"), Name("b"), Name("c")
-    >>> in_c(Binary("*", Binary("+", a, b), Binary("%", c, Whole(4))))
+    >>> in_c(read_expression("(((a + b)) * (c%4))"))
     '(a + b)*(c % 4)'
     """
     match e:

@@ -240,8 +240,8 @@ WRONG: dict[str, tuple[Written, str]] = {
         r"races write out\[lcl_0\*m \+ wrg_0\] refuted: n = \d+, m = \d+",
     ),
     "division in C rounds towards zero": (
-        Written(IDS + "out[(g - 3)/4 + 1] = 0.0f;", {"out": "2"}, ["4"], ["1"]),
-        r"races write out\[\(glb_0 - 3\) / 4 \+ 1\] refuted",
+        Written(IDS + "out[(g - 1)/2 + 1] = 0.0f;", {"out": "2"}, ["2"], ["1"]),
+        r"races write out\[\(glb_0 - 1\) / 2 \+ 1\] refuted",
     ),
     "two arrays that are not exchanged": (
         Written(SWAP.replace("old = new;", ""), {"x": "8", "out": "8"}, ["1"], ["8"]),
