@@ -26,8 +26,8 @@ from relift.rewrites.loading import load_file
 from relift.semantics.device import DeviceDescription
 from relift.semantics.language import Program
 
-ROUNDS = 15
-"""Rounds in which a kernel and NumPy take turns; fewer, but three, when they are over after SECONDS."""
+ROUNDS, FEWEST = 15, 5
+"""Rounds in which a kernel and NumPy take turns, and how many at least when they take longer than SECONDS."""
 
 SECONDS = 10.0
 
@@ -76,7 +76,9 @@ def time_one(
     kernel: list[float] = []
     numpy: list[float] = []
     started = time.perf_counter()
-    while len(kernel) < 3 or (len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS):
+    while len(kernel) < FEWEST or (
+        len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS
+    ):
         kernel += session.timed(rows, 1)
         if b.numpy is not None:
             before = time.perf_counter()

@@ -13,6 +13,7 @@ from relift.compiler.functions import Functions
 from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
 from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
+from relift.compiler.local_memory import share_places
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.steps import written_out
@@ -214,6 +215,7 @@ def _kernel(
     emitter = Emitter([*arguments, *own])
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
+    lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),
@@ -223,12 +225,12 @@ def _kernel(
                 * threads.has_groups
             ),
             f"kernel void {name}({', '.join(declared)}) {{",
-            *_prologue(generator, emitter, long=long),
-            *emitter.lines,
+            *_prologue(lines, local_arrays, long=long),
+            *lines,
             "}",
         ]
     )
-    local_bytes = sum(number(m.cells) * m.scalar.bytes for m in generator.local_arrays)
+    local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
     return Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes), text
 
 
@@ -237,14 +239,14 @@ def _lengths(t: Term) -> list[int]:
     return [number(n) for u, _ in subterms(t) for n in type_sizes(u.type)]
 
 
-def _prologue(generator: Generator, emitter: Emitter, *, long: bool) -> list[str]:
+def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> list[str]:
     """Local arrays, and the numbers of the work-item that the body mentions."""
     functions = {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}
-    mentioned = words(emitter.text())
+    mentioned = words("\n".join(body))
     t = "long" if long else "int"
     lines = [
         f"  local {memory_type(m.scalar)} {m.name}[{number(m.cells)}] __attribute__((aligned(128)));"
-        for m in generator.local_arrays
+        for m in local_arrays
     ]
     lines += [
         f"  const {t} {name} = {functions[name[:3]]}({name[-1]});"
@@ -272,8 +274,8 @@ def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> l
 def _indexed(generator: Generator) -> list[str]:
     """The private arrays that are not registers."""
     return [
-        f"// {name} is indexed by {generator.addressing.text(index)}, which is no constant: it lies in memory, "
-        "not in registers; map_seq_unroll and reduce_seq_unroll make constants"
+        f"// {name}: its index {generator.addressing.text(index)} is no constant, so it lies in memory, not in "
+        "registers (see map_seq_unroll)"
         for name, index in generator.indexed.items()
     ]
 

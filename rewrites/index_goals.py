@@ -155,7 +155,7 @@ class Prover:
 
         goal = self.normal(fact)
         if z3.is_true(goal) or z3.is_false(goal):
-            return z3.is_true(goal)
+            return bool(z3.is_true(goal))
         solver = self._solver(GOAL_MS // 4)
         solver.add(z3.Not(goal))
         return bool(solver.check() == z3.unsat)

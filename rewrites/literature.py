@@ -258,9 +258,7 @@ RISE: Mapping[str, Mapping[str, Entry]] = {
         "zipSndAfter": same("zip_first"),
         "dropBeforeJoin": same("drop_join", "join_drop"),
         "takeBeforeJoin": same("take_join", "join_take"),
-        "removeTakeBeforePadEmpty": false(
-            "pad_empty_take_as_equation", holds=("pad_empty_take",)
-        ),
+        "removeTakeBeforePadEmpty": false("pad_empty_take_as_equation", holds=("pad_empty_take",)),
         "mapOutsideMakeArray": same("map_outside_make_array"),
         "mapOutsideGenerateSelect": same("map_outside_generate"),
         "fOutsideSelect": no(Reason.SELECT),
@@ -280,9 +278,7 @@ RISE: Mapping[str, Mapping[str, Entry]] = {
         "transposeBeforeMapZip": same("map_zip_transpose"),
         "unzipZipIsPair": same("unzip_zip"),
         "unzipZipIdentity": same("zip_unzip", "unzip_zip"),
-        "zipUnzipAccessSimplification": same(
-            "zip_unzip", "zip_unzip_swapped", "zip_unzip_first"
-        ),
+        "zipUnzipAccessSimplification": same("zip_unzip", "zip_unzip_swapped", "zip_unzip_first"),
         "zipAsVectorUnzipSimplification": same("zip_as_vector_unzip"),
         "mapProjZipUnification": same("map_zip_unify_first", "map_zip_unify_second"),
         "freshLambdaIdentifier": no(Reason.RENAMING),
@@ -453,9 +449,9 @@ EQSAT: Mapping[str, Entry] = {
     "hoist-let-app-1": same("let_out_of_function"),
     "hoist-let-app-2": same("let_out_of_function"),
     "hoist-let-app-3": same("let_out_of_function"),
-    "hoist-let-lam": same("let_out_of_map"),
+    "hoist-let-lam": false("let_out_of_map_capturing"),
     "let-swap": false("let_swap_unrenamed"),
-    "let-same": same("let_inline", "let_unused"),
+    "let-same": same("let_same"),
     "map-array": same("insert_copy"),
     "map-seq-array": same("insert_copy"),
     "map-seq-unroll-map-seq-write": same("insert_copy_of_rows"),

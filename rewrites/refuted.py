@@ -11,7 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import MONOID, A, B, C, D, e, k, m, n, q, r, size, step, w
-from relift.rewrites.rule import RejectedRule, Rule, associative, bijective, distributive, neutral, rule
+from relift.rewrites.rule import (
+    RejectedRule,
+    Rule,
+    associative,
+    bijective,
+    distributive,
+    neutral,
+    rule,
+)
+from relift.rewrites.rules.stencil import weighted_sum
+from relift.rewrites.rules.vectorization import windows_as_vectors
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -322,6 +332,17 @@ def reduce_map_fission_capturing_operator(f: Fun[B, B, C, B], g: Fun[A, C], z: B
     return left, reduce_seq(lambda kept, y: f(total.variable, kept, y), z, map(g, xs))
 
 
+@rule(source="RISE hoist-let-lam, commented out")
+def let_out_of_map_capturing(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
+    """It asks that the body avoids the element; it is the value that must.
+
+    Corrected: `let_out_of_map`.
+    """
+    element = _Escaped()
+    left = map(lambda x: let(f, g(element.keep(x))), xs)
+    return left, let(lambda y: map(lambda x: f(y), xs), g(element.variable))
+
+
 @rule(source="RISE let-swap")
 def let_swap_unrenamed(h: Fun[A, A, C], x: A, y: A):
     """The two bindings change places, and the indices of the body do not.
@@ -359,7 +380,9 @@ def slide_promotion_wildcard(g: Fun[A[n, m], A[n, m]], xsss: A[size + k * step, 
 
 
 @rule(source="LIFT slideSwap")
-def slide_swap_wildcard(g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]):
+def slide_swap_wildcard(
+    g: Fun[A[size + q * step], A[size + q * step]], xss: A[size + k, size + q * step]
+):
     """The argument of the inner slide is not looked at, so g is lost.
 
     Corrected: `map_slide`, with a slide for its function.
@@ -534,7 +557,7 @@ def shift_by_two(xs: A[n + 2]):
     Corrected: `gather_scatter`, whose index function is a permutation, and `shift_as_concat`.
     """
 
-    def shift(i):
+    def shift(i: Any) -> Any:
         return (i + 2) - (n + 2) * (i // (n + 1))
 
     return gather(shift, scatter(shift, xs)), xs
@@ -560,12 +583,11 @@ def map_after_shuffle_any_function(f: Fun[vec(A, e + r), vec(A, e + r)], vs: vec
 
     Corrected: `map_after_shuffle`.
     """
-    width, first = e + r, (k + 1) * (e + r) + e
-
-    def shuffle(us):
-        return as_vector(width, join(slide(width, 1, take(first, as_scalar(us)))))
-
-    return shuffle(map(f, vs)), map(f, shuffle(vs))
+    first = (k + 1) * (e + r) + e
+    return (
+        windows_as_vectors(e + r, first, map(f, vs)),
+        map(f, windows_as_vectors(e + r, first, vs)),
+    )
 
 
 # ---- literals and weights
@@ -594,10 +616,6 @@ _SEMIRING = (
 )  # fmt: skip
 
 
-def _dot(times, plus, z, ws, xs):
-    return reduce(plus, z, map(lambda p: times(p[0], p[1]), zip(ws, xs)))
-
-
 @rule(where=_SEMIRING, source="RISE separateDotHV, separate-dot-hv-simplified")
 def separate_dot_hv_any_weights(
     times: Op[A], plus: Op[A], z: A, wss: A[n, m], vs: A[n], hs: A[m], xss: A[n, m]
@@ -607,8 +625,8 @@ def separate_dot_hv_any_weights(
     Corrected: `separate_dot_hv`.
     """
     return (
-        _dot(times, plus, z, join(wss), join(xss)),
-        _dot(times, plus, z, vs, map(lambda xs: _dot(times, plus, z, hs, xs), xss)),
+        weighted_sum(times, plus, z, join(wss), join(xss)),
+        weighted_sum(times, plus, z, vs, map(lambda xs: weighted_sum(times, plus, z, hs, xs), xss)),
     )
 
 
@@ -621,8 +639,10 @@ def separate_dot_vh_any_weights(
     Corrected: `separate_dot_vh`.
     """
     return (
-        _dot(times, plus, z, join(wss), join(xss)),
-        _dot(times, plus, z, hs, map(lambda xs: _dot(times, plus, z, vs, xs), transpose(xss))),
+        weighted_sum(times, plus, z, join(wss), join(xss)),
+        weighted_sum(
+            times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
+        ),
     )
 
 
@@ -684,6 +704,7 @@ CORRECTIONS: dict[str, tuple[str, ...]] = {
     "map_before_zip_capturing": ("map_before_zip",),
     "reduce_map_fission_capturing_argument": ("reduce_map_fusion",),
     "reduce_map_fission_capturing_operator": ("reduce_map_fusion",),
+    "let_out_of_map_capturing": ("let_out_of_map",),
     "let_swap_unrenamed": ("let_swap",),
     "join_swap_wildcard": ("map_join",),
     "slide_promotion_wildcard": ("map_slide",),

@@ -84,7 +84,9 @@ class Comparison:
 
     def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
         self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
-        self.scope: list[tuple[Number, Number]] = []  # indices that were opened, below their extents
+        self.scope: list[
+            tuple[Number, Number]
+        ] = []  # indices that were opened, below their extents
         self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
@@ -148,9 +150,7 @@ class Comparison:
             known = self.filled[place]
             if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
                 raise Open("an open cell is looked at in two places")
-            Comparison(self.rule, self.prover, self.meaning, filling=False).same(
-                known.value, y, t
-            )
+            Comparison(self.rule, self.prover, self.meaning, filling=False).same(known.value, y, t)
             return
         others = self._opened(opened)
         renamed = list(zip(opened, others, strict=True))
@@ -321,7 +321,7 @@ class Comparison:
         if len(fold.extents) == 1:
             (n,) = fold.extents
             for permutation in self.meaning.permutations(n):
-                yield Reading(fold.extents, lambda i, p=permutation: (p(i[0]),))
+                yield Reading(fold.extents, partial(_permuted, permutation))
             yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
 
     def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
@@ -393,6 +393,11 @@ def _product(extents: Indices) -> Number:
 
 def _in_order(fold: Fold) -> Reading:
     return Reading(fold.extents, lambda i: i)
+
+
+def _permuted(permutation: Callable[[Number], Number], i: Indices) -> Indices:
+    """The one index of a box, read in another order."""
+    return (permutation(i[0]),)
 
 
 def _unordered(order: tuple[int, ...], i: Indices) -> Indices:

@@ -105,7 +105,7 @@ _WORDS = """
     return then using where with nat bool Z list prod option fst snd pair true false eq nil cons S O Some None
     not and or True False ex sigma pred rel_of
 """
-_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.M)
+_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.MULTILINE)
 
 
 def _text(name: str) -> str:
@@ -155,7 +155,7 @@ class Names:
         """The name of `name` in a space of names: types, sizes, metavariables, variables, ..."""
         key = (space, name)
         if key not in self._known:
-            stem = {"variable": "v_", "relation": "R_"}.get(space, "")
+            stem = {"variable": "v_", "relation": "R_", "input": "input_"}.get(space, "")
             chosen = re.sub(r"[^A-Za-z0-9_]", "_", stem + name)
             chosen = chosen if chosen[0].isalpha() else "x" + chosen
             while chosen in self._taken or chosen in _reserved():
@@ -179,18 +179,25 @@ class AnyFunction:
     name: str
 
 
+@dataclass(frozen=True)
+class Given:
+    """Something without a definition here: a scalar function, an opaque user function, a number, an open cell."""
+
+    of: str
+    kind: Kind
+
+
 @dataclass
 class _Statement:
     """What a statement needs to bind, found while its sides are written.
 
-    `given`: things without a definition here, each with its kind; `floats`: their types; `unspecified`: the
-    relations of types with open cells; `differences`: sizes written with a minus.
+    `given`: things without a definition here, by their names; `floats`: their types;
+    `differences`: sizes written with a minus.
     """
 
     names: Names = field(default_factory=Names)
-    given: dict[str, Kind] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)
     floats: dict[str, None] = field(default_factory=dict)
-    unspecified: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
@@ -251,7 +258,9 @@ class _Statement:
     def kind_type(self, kind: Kind | WrittenKind) -> str:
         match kind:
             case FunctionKind(arguments, result, binds):
-                return " -> ".join([*["nat"] * (binds is not None), *map(self.type, (*arguments, result))])
+                return " -> ".join(
+                    [*["nat"] * (binds is not None), *map(self.type, (*arguments, result))]
+                )
             case OperatorKind(element):
                 return " -> ".join([self.type(element)] * 3)
             case IndexKind():
@@ -287,10 +296,11 @@ class _Statement:
             text = f"(Rfun {self.relation(argument)} {text})"
         return text
 
-    def without_definition(self, name: str, kind: Kind) -> str:
+    def without_definition(self, of: str, kind: Kind) -> str:
         """The name of something that every meaning is allowed for."""
-        chosen = self.names.of("given", name)
-        self.given[chosen] = kind
+        arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
+        chosen = self.names.of("given", "_".join([of, *map(_word, arguments)]))
+        self.given[chosen] = Given(of, kind)
         return chosen
 
 
@@ -311,8 +321,8 @@ class _Side:
     def metavariable(self, name: str) -> str:
         return self.statement.names.of("metavariable", name) + self.prime
 
-    def given(self, name: str, kind: Kind) -> str:
-        return self.statement.without_definition(name, kind) + self.prime
+    def given(self, of: str, kind: Kind) -> str:
+        return self.statement.without_definition(of, kind) + self.prime
 
     def term(self, t: Term) -> str:
         match t:
@@ -326,8 +336,7 @@ class _Side:
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
             case Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
-                head = self.given("_".join([function, *map(_word, kind.arguments)]), kind)
-                return self.applied(head, arguments)
+                return self.applied(self.given(function, kind), arguments)
             case Call(function, arguments):
                 return self.applied(self.user_function(function), arguments)
             case Combine(operator, left, right):
@@ -350,7 +359,7 @@ class _Side:
             return "true" if value else "false"
         if of in (i32, i64):
             return f"({int(value)})%Z"
-        return self.given(f"number_{value!r}_{of}", of)
+        return self.given(f"number {value!r}", of)
 
     def user_function(self, function: UserFunction) -> str:
         if function.body is not None:
@@ -375,7 +384,9 @@ class _Side:
             case Combine(operator, left, right) if (left, right) == f.parameters:
                 text = self.operator(operator, left.type)
             case body:
-                binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
+                binders = [
+                    f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters
+                ]
                 text = f"(fun {' '.join(binders)} => {self.term(body)})"
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
@@ -396,11 +407,8 @@ class _Side:
                 return f"(repeat {self.unspecified(element)})"
             case Tuple(parts):
                 return _nested("({}, {})", map(self.unspecified, parts))
-            case Scalar() if not t.is_float:
-                raise Unsupported(f"an unspecified {t} has no denotation in Rocq", place="")
             case _:
-                self.statement.unspecified[self.statement.relation(t)] = None
-                return self.given(f"unspecified_{t}", t)
+                return self.given("unspecified", t)
 
     def parameter(self, t: Pattern, place: str, value: Any) -> str:
         match value:
@@ -436,7 +444,9 @@ class _Side:
             plus, minus = self.statement._signed(n)
             return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
 
-        return f"(fun {bound} : nat => Z.to_nat {self._index(body, f'(Z.of_nat {bound})', whole)}%Z)"
+        return (
+            f"(fun {bound} : nat => Z.to_nat {self._index(body, f'(Z.of_nat {bound})', whole)}%Z)"
+        )
 
     def _index(self, e: IndexExpression, i: str, size: Callable[[Size], str]) -> str:
         match e:
@@ -475,7 +485,7 @@ def _component(text: str, index: int, count: int) -> str:
     return f"(fst {text})" if index == 0 else f"(snd {text})"
 
 
-def _word(t: Type) -> str:
+def _word(t: Kind) -> str:
     return re.sub(r"\W+", "_", str(t)).strip("_")
 
 
@@ -518,14 +528,24 @@ def proposition(rule: Provable) -> str:
     s = _Statement()
     types = [(s.names.of("type", name), s.names.of("relation", name)) for name in rule.types]
     sizes = [s.names.of("size", name) for name in rule.sizes]
-    metavariables = {s.names.of("metavariable", name): kind for name, kind in rule.parameters.items()}
-    binders = [f"({x} {x}' : {s.kind_type(kind)})" for x, kind in metavariables.items() if not _is_size(kind)]
-    related = [f"{s.kind_relation(kind)} {x} {x}'" for x, kind in metavariables.items() if not _is_size(kind)]
+    metavariables = {
+        s.names.of("metavariable", name): kind for name, kind in rule.parameters.items()
+    }
+    binders = [
+        f"({x} {x}' : {s.kind_type(kind)})"
+        for x, kind in metavariables.items()
+        if not _is_size(kind)
+    ]
+    related = [
+        f"{s.kind_relation(kind)} {x} {x}'"
+        for x, kind in metavariables.items()
+        if not _is_size(kind)
+    ]
     laws = [_law(s, rule, condition) for condition in rule.where]
     result = s.relation(rule.left.type)
     left, right = _Side(s, "").term(rule.left), _Side(s, "'").term(rule.right)
-    given = [f"({x} {x}' : {s.kind_type(kind)})" for x, kind in s.given.items()]
-    given_related = [f"{s.kind_relation(kind)} {x} {x}'" for x, kind in s.given.items()]
+    given = [f"({x} {x}' : {s.kind_type(of.kind)})" for x, of in s.given.items()]
+    given_related = [f"{s.kind_relation(of.kind)} {x} {x}'" for x, of in s.given.items()]
     types += [(s.names.of("type", name), s.names.of("relation", name)) for name in s.floats]
     positive = [f"0 < {s.size(n)}" for n in dict.fromkeys((*rule.positive, *_read(rule)))]
     lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
@@ -535,17 +555,31 @@ def proposition(rule: Provable) -> str:
     hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s._signed, s.differences)]
     hypotheses += [*laws, *given_related, *related]
     if rule.refinement:
-        hypotheses += [
-            f"unspecified {s.relation(kind)} {x}"
-            for x, kind in s.given.items()
-            if isinstance(kind, TypeVariable | Scalar) and s.relation(kind) in s.unspecified
-        ]
+        hypotheses += [_open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"]
     quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
     return quantified + "".join(f"{h} ->\n" for h in hypotheses) + f"{result}\n  {left}\n  {right}"
 
 
+def denotation(t: Term) -> tuple[str, Mapping[str, Given]]:
+    """A program without metavariables in Rocq, and what it uses that has no definition there.
+
+    Its inputs are free names, such as `input_xs`.
+
+    >>> denotation(parse("map(lambda x: x + 1, xs)", xs=Input("xs", f32[3])))[0]
+    '(map (fun (v_x : f32) => (add_f32_f32 v_x number_1_0_f32)) input_xs)'
+    """
+    s = _Statement()
+    return _Side(s, "").term(t), s.given
+
+
 def _is_size(kind: Kind | WrittenKind) -> bool:
     return isinstance(kind, NatKind)
+
+
+def _open(s: _Statement, name: str, kind: Kind) -> str:
+    if kind in (i32, i64, boolean):  # whose relation is equality: no number is refined by all
+        raise Unsupported(f"an unspecified {kind} has no denotation in Rocq yet", place="")
+    return f"unspecified {s.kind_relation(kind)} {name}"
 
 
 def _law(s: _Statement, rule: Provable, condition: Condition | IndexCondition) -> str:
@@ -678,9 +712,7 @@ def _plain_kind(kind: Kind | WrittenKind) -> Kind | WrittenKind:
 
 def _plain(t: Type) -> Type:
     types: dict[str, Type] = {name: TypeVariable(name.removeprefix("?")) for name in type_names(t)}
-    sizes = {
-        name: Size.atom(name.removeprefix("?")) for n in type_sizes(t) for name in n.names()
-    }
+    sizes = {name: Size.atom(name.removeprefix("?")) for n in type_sizes(t) for name in n.names()}
     return substitute_type(t, types, sizes)
 
 

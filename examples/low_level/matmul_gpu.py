@@ -1,6 +1,6 @@
 """Matrix product for a GPU: tiles in local memory, blocks of the result in registers.
 
-    relift run examples/low_level/matmul_gpu.py --size n=1,m=1,k=2 --random 0 --check
+    relift bench --target gpu matmul
 
 The program says who computes and where.  A work-group has a tile of the result, `BM` by `BN`; it goes over
 the columns of A and the rows of B in steps of `BK`, and copies both tiles to local memory together.  A

@@ -5,6 +5,7 @@ relift bench stencil9 j2d5pt convolution
 
 import numpy as np
 from source import source
+from tree import across
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Reference
@@ -90,6 +91,43 @@ def convolution_cpu(h, w, r=1, items=256, down=4):
     return convolution
 
 
+def convolution_gpu(h, w, r=8, wide=32, high=8, down=4):
+    """Overlapping tiles in local memory: `wide` by `high` work-items, `down` pixels each, `high` rows apart.
+
+    The work-items of a group must divide the pixels of a tile.
+    """
+    size, rows = 2 * r + 1, high * down
+
+    @rl.program
+    def convolution(image: rl.f32[h + 2 * r, w + 2 * r], weights: rl.f32[size, size]):
+        def weighted(window):
+            def line(acc, p):
+                return rl.reduce_seq_unroll(
+                    lambda acc, q: acc + q[0] * q[1], acc, rl.zip(p[0], p[1])
+                )
+
+            return rl.reduce_seq(line, 0.0, rl.zip(window, weights))
+
+        def tile(part):
+            shares = rl.split(wide, across(wide * high, rl.join(part)))
+            copied = rl.map_lcl(1)(
+                lambda row: rl.map_lcl(0)(lambda own: rl.map_seq(lambda v: v, own), row), shares
+            )
+            flat = rl.to_local(rl.join(rl.transpose(rl.join(copied))))
+            staged = rl.split(wide + 2 * r, flat)
+            windows = rl.slide_nd((size, size), (1, 1), staged)
+            owned = rl.map(rl.transpose, rl.transpose(rl.split(high, windows)))
+            done = rl.map_lcl(1)(
+                lambda row: rl.map_lcl(0)(lambda own: rl.map_seq(weighted, own), row), owned
+            )
+            return rl.join(rl.transpose(rl.map(rl.transpose, done)))
+
+        tiles = rl.slide_nd((rows + 2 * r, wide + 2 * r), (rows, wide), image)
+        return rl.untile(2, rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(tile, ts), tiles))
+
+    return convolution
+
+
 def convolution_with_numpy(image, weights):
     size = len(weights)
     h, w = (length - size + 1 for length in image.shape)
@@ -136,6 +174,19 @@ benchmarks = [
         flops=lambda h, w, r=1, **_: 2 * (2 * r + 1) ** 2 * h * w,
         moved=lambda h, w, **_: 8 * h * w,
         numpy=convolution_with_numpy,
+    ),
+    Benchmark(
+        "convolution",
+        "gpu",
+        convolution_gpu,
+        sizes={"h": 4096, "w": 4096},
+        small=[
+            {"h": 8, "w": 8, "r": 1, "wide": 2, "high": 2, "down": 1},
+            {"h": 8, "w": 8, "r": 3, "wide": 2, "high": 2, "down": 1},
+        ],
+        gold=convolution_gold,
+        flops=lambda h, w, r=8, **_: 2 * (2 * r + 1) ** 2 * h * w,
+        moved=lambda h, w, **_: 8 * h * w,
     ),
     Benchmark(
         "stencil9",

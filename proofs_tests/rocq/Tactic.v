@@ -19,8 +19,17 @@ Proof. intros A B R S p q []; auto. Qed.
 
 (* ---- what is assumed ---- *)
 
-Ltac per := repeat first
-  [ assumption | apply PER_eq | apply PER_Rarr | apply PER_Rpair | apply PER_Rfun | apply PER_Rindex ].
+Ltac per :=  (* only where PER is asked: `apply` would look inside its definition *)
+  lazymatch goal with |- PER ?R =>
+    first [ assumption
+          | lazymatch R with
+            | eq => apply PER_eq
+            | Rarr _ _ => apply PER_Rarr; per
+            | Rpair _ _ => apply PER_Rpair; per
+            | Rfun _ _ => apply PER_Rfun; per
+            | Rindex _ => apply PER_Rindex
+            end ]
+  end.
 
 (* Of every related pair also x ~ x, x' ~ x' and x' ~ x; what is related by equality becomes one. *)
 Ltac know P := lazymatch goal with _ : P |- _ => fail | _ => assert P end.
@@ -29,9 +38,9 @@ Ltac both_ways := repeat match goal with
   | H : ?R ?x ?y |- _ =>
       lazymatch type of R with rel _ => idtac | _ => fail end;
       lazymatch x with y => fail | _ => idtac end;
-      first [ know (R x x); [ apply (per_left (R := R) ltac:(per) H) |]
-            | know (R y y); [ apply (per_right (R := R) ltac:(per) H) |]
-            | know (R y x); [ apply (per_sym (R := R) ltac:(per) H) |] ]
+      first [ know (R x x); [ apply (per_left (R := R) ltac:(per) _ _ H) |]
+            | know (R y y); [ apply (per_right (R := R) ltac:(per) _ _ H) |]
+            | know (R y x); [ apply (per_sym (R := R) ltac:(per) _ _ H) |] ]
   end;
   repeat match goal with
   | P : refines ?R, H : ?R ?x ?y |- _ =>

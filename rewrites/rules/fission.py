@@ -62,10 +62,16 @@ def let_inline(f: Fun[A, B], x: A):
     return let(f, x), f(x)
 
 
-@rule(source="RISE let-same")
+@rule(source="RISE gentleBetaReduction, of a variable that is not used")
 def let_unused(x: A, y: B):
     """A name that nobody uses may go."""
     return let(lambda _: y, x), y
+
+
+@rule(source="RISE let-same")
+def let_same(h: Fun[A, A, C], x: A):
+    """Two names of one value are one."""
+    return let(lambda u: let(lambda v: h(u, v), x), x), let(lambda u: h(u, u), x)
 
 
 @rule(source="RISE hoist-let-app")

@@ -160,12 +160,12 @@ def reduce_neutral(op: Op[A], z: A):
 
 
 @rule(
-    where=[idempotent("op")],
+    where=[*COMMUTATIVE_SEMIGROUP, idempotent("op")],
     source="Bird, theory of lists, idempotent reductions",
 )
-def reduce_idempotent(op: Op[A], x: A):
-    """Copies of the start change nothing."""
-    return reduce(op, x, repeat(n, x)), x
+def reduce_twice(op: Op[A], z: A, xs: A[n]):
+    """Elements that are seen twice count once, as for a minimum or a maximum."""
+    return reduce(op, z, concat(xs, xs)), reduce(op, z, xs)
 
 
 @rule(where=COMMUTATIVE_SEMIGROUP, source="Bird, theory of lists, reduction from the right")

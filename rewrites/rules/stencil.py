@@ -11,6 +11,8 @@ Tiles of two and of three dimensions are in `tiling`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import MONOID, A, B, d, k, m, n, q, size, step
 from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
 from relift.semantics.language import join, map, reduce, slide, split, take, transpose, zip
@@ -121,7 +123,8 @@ _SEMIRING = (
 )  # fmt: skip
 
 
-def _dot(times, plus, z, ws, xs):
+def weighted_sum(times: Any, plus: Any, z: Any, ws: Any, xs: Any) -> Any:
+    """The sum, from z, of each element of `xs` times its weight."""
     return reduce(plus, z, map(lambda p: times(p[0], p[1]), zip(ws, xs)))
 
 
@@ -133,8 +136,8 @@ def separate_dot_hv(
     """A weighted sum of a window is one of its rows, then one of their sums."""
     weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
     return (
-        _dot(times, plus, z, join(weights), join(xss)),
-        _dot(times, plus, z, vs, map(lambda xs: _dot(times, plus, z, hs, xs), xss)),
+        weighted_sum(times, plus, z, join(weights), join(xss)),
+        weighted_sum(times, plus, z, vs, map(lambda xs: weighted_sum(times, plus, z, hs, xs), xss)),
     )
 
 
@@ -146,6 +149,8 @@ def separate_dot_vh(
     """A weighted sum of a window is one of its columns, then one of their sums."""
     weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
     return (
-        _dot(times, plus, z, join(weights), join(xss)),
-        _dot(times, plus, z, hs, map(lambda xs: _dot(times, plus, z, vs, xs), transpose(xss))),
+        weighted_sum(times, plus, z, join(weights), join(xss)),
+        weighted_sum(
+            times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
+        ),
     )

@@ -11,6 +11,8 @@ These are the macro rules of Lift, as equations; Lift builds each from smaller r
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import A, B, C, D, k, m, n, q, r, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.language import join, map, reduce_seq, slide, split, transpose, zip
@@ -126,7 +128,7 @@ def register_blocking_2d(h: Fun[A, B, C], xs: A[k * m], ys: B[q * n]):
 def register_blocking_reduce(f: Fun[D, A, B, D], z: D, xss: A[k * m, r], yss: B[q * n, r]):
     """The sums of a block of a matrix product grow together, one pair of columns at a time."""
 
-    def block(xb, yb):
+    def block(xb: Any, yb: Any) -> Any:
         return reduce_seq(
             lambda accs, p: map(
                 lambda row: map(lambda s: f(s[0], row[1], s[1]), zip(row[0], p[1])),

@@ -13,6 +13,8 @@ map f xs                 =  take n (as_scalar (map (map_vec f) (as_vector w (pad
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, C, e, k, m, n, q, r, w
 from relift.rewrites.rule import rule
 from relift.semantics.language import (
@@ -283,16 +285,19 @@ def zip_as_vector_unzip(ps: tup(A, B)[k * w]):
     )
 
 
+def windows_as_vectors(width: Any, first: Any, vs: Any) -> Any:
+    """The windows of `width` elements among the `first` elements of vectors, as vectors."""
+    return as_vector(width, join(slide(width, 1, take(first, as_scalar(vs)))))
+
+
 @rule(source="RISE vectorize.mapAfterShuffle, with its missing guard: f works lane by lane")
 def map_after_shuffle(f: Fun[A, B], vs: vec(A, e + r)[k + 2]):
     """Windows as vectors are made from vectors before or after f."""
-    width, first = e + r, (k + 1) * (e + r) + e
-
-    def shuffle(us):
-        return as_vector(width, join(slide(width, 1, take(first, as_scalar(us)))))
-
-    lanes = map(lambda v: map_vec(f, v), vs)
-    return shuffle(lanes), map(lambda v: map_vec(f, v), shuffle(vs))
+    first = (k + 1) * (e + r) + e
+    return (
+        windows_as_vectors(e + r, first, map(lambda v: map_vec(f, v), vs)),
+        map(lambda v: map_vec(f, v), windows_as_vectors(e + r, first, vs)),
+    )
 
 
 @rule(source="RISE vectorize.alignSlide, its windows of aligned vectors")

@@ -99,7 +99,8 @@ def check(
     rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
-        list[str] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+        list[str] | None,
+        typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 4a index, 5 search."),
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
@@ -128,6 +129,48 @@ def check(
     else:
         print(f"{sum(r.ok for r in reports)} of {len(reports)} rules pass")
     raise typer.Exit(0 if all(r.ok for r in reports) else 1)
+
+
+# ---- ledger
+
+
+@app.command()
+def ledger(
+    rule: Annotated[str | None, typer.Argument(help="A rule whose page is printed.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    update: Annotated[bool, typer.Option(help="Check every rule again and record it.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Every rule and what is known of it; or all that is known of one."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.egraph.checking import fill_ledger
+    from relift.rewrites import ledger as book
+    from relift.semantics.storage import write_text
+
+    known = book.known_rules()
+    if rule is not None and rule not in known:
+        raise Refusal(f"there is no rule {rule}; relift ledger lists them")
+    if update:
+        with _progress("checking") as progress:
+            entries = fill_ledger(progress)
+        write_text(book.FILE, book.as_json(entries))
+        book.load.cache_clear()
+    if html is not None:
+        write_text(html, book.as_html())
+    if as_json:
+        _print_json({"rules": [book.to_json(name) for name in ([rule] if rule else known)]})
+    elif rule is not None:
+        print(book.page(rule))
+    else:
+        table = Table("rule", "family", "verdict", "search", "floating point", "under")
+        for name in known:
+            table.add_row(*book.row(name))
+        Console().print(table)
+        print(book.summary())
+    if html is not None and not as_json:
+        print(f"written to {html}")
 
 
 # ---- optimize
@@ -405,7 +448,7 @@ def bench(
         typer.Option(help="Write a folder to be run on another machine, and run nothing."),
     ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+        Path | None, typer.Option(help="Print a results.json, or what --json printed; run nothing.")
     ] = None,
     ablation: Annotated[
         bool,
@@ -587,7 +630,7 @@ def _show_times(
         _plot_times(device, rows, plot)
     if as_json:
         shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
-        _print_json({"device": device, "rank_correlation": correlation, "benchmarks": shown})
+        _print_json({"device": device, "rank_correlation": correlation, "entries": shown})
     elif len(complete) < len(rows):
         _print_ablation(device, rows)
     else:
