@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
+    from relift.rewrites.verdicts import TierName
     from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
 
@@ -116,7 +117,7 @@ def check(
         raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
-    tiers = tuple(t for t in TIERS if t in tier) if tier else TIERS
+    tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
     chosen = [known[name] for name in rules or known]
     reports = []
     with _progress("checking") as progress:
