@@ -1,12 +1,13 @@
 """Times of benchmarks on a device of this machine, in turn with NumPy, and what a table says of times.
 
-A row of times is a dictionary: what `Benchmark.described` says, and `ok`, `error`, `seconds` (the median),
-`fastest`, `runs`; `predicted` seconds of the cost model; `numpy_seconds` (the best) where NumPy ran as well.
+A row of times is a dictionary: what `Benchmark.described` says, which `analyses` the compiler did, and `ok`,
+`error`, `seconds` (the median), `fastest`, `runs`; `predicted` seconds of the cost model; `numpy_seconds` (the best) where NumPy ran as well.
 The runner of a bundle writes the same.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.analyses import ALL, EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Sizes
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
@@ -24,8 +26,8 @@ from relift.rewrites.loading import load_file
 from relift.semantics.device import DeviceDescription
 from relift.semantics.language import Program
 
-ROUNDS = 15
-"""Rounds in which a kernel and NumPy take turns; fewer, but three, when they are over after SECONDS."""
+ROUNDS, FEWEST = 15, 5
+"""Rounds in which a kernel and NumPy take turns, and how many at least when they take longer than SECONDS."""
 
 SECONDS = 10.0
 
@@ -38,13 +40,18 @@ def times_of(
     samples: Path,
     predict: Callable[[Program], float | None] = lambda _: None,
     report: Callable[[str], None] = lambda _: None,
+    settings: Mapping[str, Analyses] = EVERYTHING,
 ) -> Iterator[Times]:
-    """A row of times for each variant of each benchmark, run on a device; `report` is told which."""
+    """A row of times for each variant of each benchmark and each of `settings`, run on a device.
+
+    `report` is told which.
+    """
     expected = load_file(samples)
     for b in benchmarks:
-        for variant in b.variants:
+        for variant, (setting, analyses) in itertools.product(b.variants, settings.items()):
             report(f"{b.name} {dict(variant) or ''}")
-            yield time_one(b, variant, device, getattr(expected, b.name), predict)
+            row = time_one(b, variant, device, getattr(expected, b.name), analyses)
+            yield {**row, "analyses": setting, "predicted": predict(b.at(variant))}
 
 
 def time_one(
@@ -52,11 +59,11 @@ def time_one(
     variant: Sizes,
     device: str,
     expected: Callable[..., Any],
-    predict: Callable[[Program], float | None] = lambda _: None,
+    analyses: Analyses = ALL,
 ) -> Times:
     """The row of times of one variant; `expected` says what picked rows of the result must be."""
     program = b.at(variant)
-    compiled = compile_program(program)
+    compiled = compile_program(program, analyses=analyses)
     entry = entry_of(b, variant, program, compiled.plan)
     rows, arguments = inputs_of(entry)
     session = Session(compiled.source, compiled.plan, device, b.options)
@@ -66,9 +73,12 @@ def time_one(
     ]
     picked = picked_rows(len(outputs[0]))
     error = largest_error(outputs, expected(picked, *arguments), picked)
-    kernel, numpy = [], []
+    kernel: list[float] = []
+    numpy: list[float] = []
     started = time.perf_counter()
-    while len(kernel) < 3 or (len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS):
+    while len(kernel) < FEWEST or (
+        len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS
+    ):
         kernel += session.timed(rows, 1)
         if b.numpy is not None:
             before = time.perf_counter()
@@ -76,7 +86,6 @@ def time_one(
             numpy.append(time.perf_counter() - before)
     return {
         **entry,
-        "predicted": predict(program),
         "ok": error <= b.tolerance,
         "error": error,
         "seconds": statistics.median(kernel),
@@ -130,3 +139,21 @@ def predictions(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
         for r in rows
         if r.get("predicted") is not None and r.get("seconds") is not None
     ]
+
+
+def slowdowns(rows: Iterable[Times]) -> dict[str, dict[str, float]]:
+    """By benchmark and by analyses: how many times as long as with all of them a kernel takes.
+
+    >>> rows = [("none", 3.0), ("all", 2.0)]
+    >>> slowdowns({"name": "dot", "analyses": a, "seconds": s} for a, s in rows)
+    {'dot': {'none': 1.5, 'all': 1.0}}
+    """
+    seconds: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if "seconds" in row:
+            seconds.setdefault(row["name"], {})[row["analyses"]] = row["seconds"]
+    return {
+        name: {analyses: s / known["all"] for analyses, s in known.items()}
+        for name, known in seconds.items()
+        if "all" in known
+    }

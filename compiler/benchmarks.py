@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -24,11 +24,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Draw:
-    """How an input is drawn: evenly from [low, high), whole numbers if `whole`."""
+    """How an input is drawn: evenly from [low, high), whole numbers if `whole`; `high` may name a size."""
 
     low: float = 0.0
-    high: float = 1.0
+    high: float | str = 1.0
     whole: bool = False
+
+    def at(self, sizes: Sizes) -> dict[str, Any]:
+        """The same at sizes, as a manifest has it."""
+        high = sizes[self.high] if isinstance(self.high, str) else self.high
+        return {"low": self.low, "high": high, "whole": self.whole}
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,12 @@ class Benchmark:
         }
 
 
-def load_benchmarks(folder: Path, names: Sequence[str], target: str) -> list[Benchmark]:
+def load_benchmarks(
+    folder: Path, names: Sequence[str], target: str, *, defaults: bool = False
+) -> list[Benchmark]:
     """The benchmarks for a kind of device that the Python files of a folder list; all if no names are given.
 
-    A file lists them as `benchmarks`.  Raises `ReliftError` for a folder or a name that there is not.
+    With `defaults`, only their first variants.  A file lists them as `benchmarks`.  Raises `ReliftError` for a folder or a name that there is not.
     """
     if not folder.is_dir():
         raise ReliftError(
@@ -94,4 +101,5 @@ def load_benchmarks(folder: Path, names: Sequence[str], target: str) -> list[Ben
             f"there is no benchmark {missing[0]} for {target}; there are: {', '.join(sorted(known))}",
             place="",
         )
-    return [b for b in found if not names or b.name in names]
+    chosen = [b for b in found if not names or b.name in names]
+    return [replace(b, variants=b.variants[:1]) if defaults else b for b in chosen]

@@ -6,12 +6,14 @@ NumPy) and `runner.py`, which needs NumPy and pyopencl only.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from relift.compiler import bundle_runner
+from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Draw, Sizes
 from relift.compiler.buffers import components
 from relift.compiler.launch import Launch
@@ -32,22 +34,29 @@ def write_bundle(
     benchmarks: Sequence[Benchmark],
     samples: Path,
     predict: Callable[[Program], float | None] = lambda _: None,
+    settings: Mapping[str, Analyses] = EVERYTHING,
 ) -> list[str]:
-    """Write a bundle of all variants of the benchmarks; the names of its entries.
+    """Write a bundle of all variants of the benchmarks, once for each of `settings`; the names of its entries.
 
     `samples` is the file whose functions, called like the benchmarks, say what results must be; `predict`
     is a cost model, whose seconds are kept beside the times.
     """
     entries: list[dict[str, Any]] = []
     for b in benchmarks:
-        for number, variant in enumerate(b.variants, start=1):
+        several = itertools.product(b.variants, settings.items())
+        for number, (variant, (setting, analyses)) in enumerate(several, start=1):
             program = b.at(variant)
-            compiled = compile_program(program)
-            entry = entry_of(b, variant, program, compiled.plan)
-            entry["folder"] = f"{b.name}_{number}"
-            entry["predicted"] = predict(program)
-            compiled.save(folder / entry["folder"])
-            entries.append(entry)
+            compiled = compile_program(program, analyses=analyses)
+            folder_name = f"{b.name}_{number}"
+            compiled.save(folder / folder_name)
+            entries.append(
+                {
+                    **entry_of(b, variant, program, compiled.plan),
+                    "folder": folder_name,
+                    "analyses": setting,
+                    "predicted": predict(program),
+                }
+            )
     manifest = {"version": VERSION, "entries": entries}
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
@@ -63,7 +72,8 @@ def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> di
         "options": list(b.options),
         "tolerance": b.tolerance,
         "parameters": [
-            _parameter(p, stored[p.name], b.inputs.get(p.name, Draw())) for p in program.parameters
+            _parameter(p, stored[p.name], b.inputs.get(p.name, Draw()).at(b.sizes))
+            for p in program.parameters
         ],
         "outputs": _components(plan.result.buffers, program.body.type),
     }
@@ -77,12 +87,12 @@ def _components(buffers: Sequence[str], t: Type) -> list[dict[str, Any]]:
     ]
 
 
-def _parameter(p: Input, buffers: Sequence[str], draw: Draw) -> dict[str, Any]:
+def _parameter(p: Input, buffers: Sequence[str], draw: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": p.name,
         "components": _components(buffers, p.type),
         "tuple": isinstance(dimensions(p.type)[1], Tuple),
-        "draw": {"low": draw.low, "high": draw.high, "whole": draw.whole},
+        "draw": draw,
     }
 
 
@@ -90,12 +100,14 @@ def read_results(file: Path) -> dict[str, Any]:
     """What a runner wrote; raises `ReliftError` for a file that is none of its."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        data["device"], data["entries"][0]["name"]
+        known = isinstance(data["device"], str) and "analyses" in data["entries"][0]
     except FileNotFoundError:
         raise ReliftError(f"there is no file {file}", place="") from None
     except (json.JSONDecodeError, KeyError, IndexError, TypeError):
+        known, data = False, {}
+    if not known:
         raise ReliftError(
             f"{file} holds no times; a bundle's runner.py writes them as results.json", place=""
-        ) from None
+        )
     found: dict[str, Any] = data
     return found

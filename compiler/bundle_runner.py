@@ -104,8 +104,7 @@ def unwritten(outputs: Sequence[Row]) -> int:
 
 def median_of_runs(run: Callable[[], float]) -> tuple[float, list[float]]:
     """The median of the protocol's number of runs, and all of them."""
-    for _ in range(WARM_UPS):
-        last = run()
+    *_, last = (run() for _ in range(WARM_UPS))
     count = next(count for limit, count in RUNS if last < limit)
     times = [run() for _ in range(count)]
     return statistics.median(times), times

@@ -133,7 +133,7 @@ class Access:
     """One access of an accumulator: in which of the loops of the step, numbered in the order of the text."""
 
     memory: str
-    offset: Index | None
+    offset: Index
     loops: tuple[str, ...]
     writes: bool
 
@@ -143,23 +143,22 @@ class InPlace:
 
     Each cell is written once in a step, so the new value of a cell may be computed from its old one: the
     read stands before the write, at the same address.  Any other cell may be read only before the loop
-    that writes begins.
+    that writes begins.  A fold at the end of a step, in the same array, answers for itself.
     """
 
-    def __init__(self, memories: frozenset[str], depth: int) -> None:
+    def __init__(self, memories: frozenset[str]) -> None:
         self.memories = memories
-        self._depth = depth
+        self._around = 0
         self._accesses: list[Access] = []
 
-    def begin(self) -> None:
-        """The next step begins: what the last one has written are old values now."""
+    def begin(self, loops: tuple[str, ...]) -> None:
+        """A step begins, in these loops: what the last one has written are old values now."""
+        self._around = len(loops)
         self._accesses.clear()
 
-    def note(
-        self, memory: str, offset: Index | None, loops: tuple[str, ...], *, writes: bool
-    ) -> None:
-        """Note an access; no offset stands for any of them."""
-        self._accesses.append(Access(memory, offset, loops[self._depth :], writes))
+    def note(self, memory: str, offset: Index, loops: tuple[str, ...], *, writes: bool) -> None:
+        """Note an access, in the order of the text."""
+        self._accesses.append(Access(memory, offset, loops[self._around :], writes))
 
     def conflict(self) -> Access | None:
         """A read that may see the new value of a cell."""
@@ -174,7 +173,7 @@ class InPlace:
 
     def _disturbs(self, write: Access, read: Access, *, before: bool) -> bool:
         if before:
-            return write.offset is None or not self._own(read) or write.offset == read.offset
+            return not self._own(read) or write.offset == read.offset
         return not self._own(read) and bool(set(write.loops) & set(read.loops))
 
     def _own(self, read: Access) -> bool:

@@ -10,10 +10,13 @@ Equal terms that compute, with the same values of their variables, are computed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import abc
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
 from relift.compiler.distribution import InPlace, PrivateArray, check_size, owners, work_item
@@ -107,6 +110,9 @@ from relift.semantics.views import (
     view,
 )
 
+Fold: TypeAlias = ReduceSeq | ReduceSeqUnroll | Iterate
+"""What carries a value from step to step."""
+
 
 @dataclass(frozen=True)
 class Computed:
@@ -147,13 +153,16 @@ class Generator:
         functions: Functions,
         threads: Threads | None = None,
         addressing: Addressing | None = None,
+        analyses: Analyses = ALL,
     ) -> None:
+        self.analyses = analyses
         self.emitter = emitter
         self.functions = functions
         self.threads = threads or Threads((1,), (1,), frozenset())
         self.addressing = addressing or Addressing()
         self.barriers = Barriers(emitter, active=self.threads.group_size > 1)
         self.local_arrays: list[Memory] = []
+        self.pointed_to: frozenset[str] = frozenset()  # the local arrays that have pointers
         self.indexed: dict[
             str, Index
         ] = {}  # the private arrays with an index known at run time only
@@ -185,8 +194,11 @@ class Generator:
                     self.loop(data, scope, element, unroll=unrolling(t))
             case ScanSeq():
                 self.scan(t, array(target), scope)
-            case ReduceSeq() | ReduceSeqUnroll() if isinstance(t.type, Array):
-                self.fold(t, array(target), scope)
+            case ReduceSeq() | ReduceSeqUnroll() | Iterate() if isinstance(t.type, Array):
+                if isinstance(first_value(t), ToLocal):
+                    self.copy(self.view(t, scope), target, scope)
+                else:
+                    self.fold(t, array(target), scope)
             case Let(f, x):
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):
@@ -200,7 +212,7 @@ class Generator:
             case Zip(xs, ys):
                 self.write(xs, component_view(target, 0), scope)
                 self.write(ys, component_view(target, 1), scope)
-            case MakeTuple(parts):
+            case MakeTuple(parts) if any(isinstance(part.type, Array) for part in parts):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
             case ToLocal() | ToPrivate() if isinstance(t.type, Array):
@@ -233,15 +245,16 @@ class Generator:
         data, places = array(self.view(t.xs, scope)), array(target)
         n, count = number(data.length), self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
-        inner = scope if n == count else scope.block()
+        simple = self.analyses.control_flow
+        inner = scope if n == count and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
         with self.work_items(t):
-            if n == count:
+            if n == count and simple:
                 element(variable(name, n))
-            elif n < count:
+            elif n < count and simple:
                 with self.emitter.block(f"if ({name} < {n})"):
                     element(variable(name, n))
             else:
@@ -250,10 +263,10 @@ class Generator:
                 with self.emitter.block(
                     f"for ({int_type} {i} = {name}; {i} < {n}; {i} += {count})"
                 ):
-                    element(variable(i, n))
+                    element(variable(i if n > count else name, n))
 
     @contextmanager
-    def work_items(self, t: MapGlb | MapWrg | MapLcl) -> Iterator[None]:
+    def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
         """In a `map_lcl`, the work-items of the group go different ways, and none waits for another."""
         if not isinstance(t, MapLcl):
             yield
@@ -263,6 +276,8 @@ class Generator:
             self._work_items |= {work_item(t)}
         with self.barriers.unit():
             yield
+        if not self.analyses.barriers:
+            self.barriers.here()
         self._work_items = around
 
     def elements(self, t: MapSeq | MapSeqUnroll | MapSeqSlide, scope: Scope) -> ArrayView:
@@ -285,13 +300,13 @@ class Generator:
     ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
-        if n == 1:
+        if n == 1 and self.analyses.control_flow:
             body(Size.of(0), scope.block())
         elif unroll == "here" or _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
-        elif n > 1:
+        elif n > 0:
             i = self.emitter.fresh("i")
             int_type = "long" if self.addressing.suffix else "int"
             self.barriers.before_statement()
@@ -312,7 +327,7 @@ class Generator:
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
         fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
-        return nullcontext() if fills else self.barriers.unit()
+        return nullcontext() if fills or not self.analyses.barriers else self.barriers.unit()
 
     def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
         """The scope of the body of f, where what is read from memory more than once has a register."""
@@ -376,10 +391,16 @@ class Generator:
                     return self.fold(t, None, scope)
                 return self.reduce(t, scope)
             case Iterate():
-                return self.iterate(t, scope)
+                if not isinstance(t.type, Array):
+                    return self.iterate(t, scope)
+                if isinstance(t.x, ToLocal):
+                    return self.iterate_locally(t, scope)
+                return self.fold(t, None, scope)
             case ToLocal(xs):
                 return self.into_local(xs, scope)
-            case ToPrivate(ReduceSeq() | ReduceSeqUnroll() as xs) if isinstance(xs.type, Array):
+            case ToPrivate(ReduceSeq() | ReduceSeqUnroll() | Iterate() as xs) if isinstance(
+                xs.type, Array
+            ):
                 return self.view(xs, scope)
             case ToPrivate(xs) if isinstance(xs.type, Array):
                 return self.into_private(xs, scope)
@@ -413,9 +434,7 @@ class Generator:
         self.write(t, where, scope)
         return where
 
-    def fold(
-        self, t: ReduceSeq | ReduceSeqUnroll, target: ArrayView | None, scope: Scope
-    ) -> ArrayView:
+    def fold(self, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
         """Emit a loop that folds into an array in private memory, in place.
 
         The array is the one that `to_private` of the first value makes, or, at the end of the step of another
@@ -423,21 +442,23 @@ class Generator:
         """
         f = t.f
         accumulator = self._accumulator(t, target, scope)
-        data = array(self.view(t.xs, scope))
+        nothing = TupleView(())
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: nothing)
+        else:
+            data = array(self.view(t.xs, scope))
         own = frozenset(m.name for m in memories_of(accumulator))
         captured = free_variables(f.body) - {x.name for x in f.parameters}
         others = (data, *(scope.environment.variables[name] for name in captured))
         if any(m.name in own for v in others for m in memories_of(v)):
-            raise _not_in_place(t, "besides its step reads the array, which the step changes")
-        fold = InPlace(own, len(self._loops))
+            raise _not_in_place(t, "also reads it by another name, while parts of it are new")
+        fold = InPlace(own)
         self._folds.append(fold)
 
         def step(i: Index, inner: Scope) -> None:
-            fold.begin()
-            state = ArrayView(
-                accumulator.length, accumulator.at
-            )  # a new value: nothing of it is known yet
-            self.write(f.body, state, self.applied(f, inner, state, data.at(i)))
+            fold.begin(self._loops)
+            arguments = [accumulator] if isinstance(t, Iterate) else [accumulator, data.at(i)]
+            self.write(f.body, accumulator, self.applied(f, inner, *arguments))
             if (read := fold.conflict()) is not None:
                 raise _not_in_place(
                     t, f"reads element {read.offset} of it where others are written"
@@ -446,25 +467,53 @@ class Generator:
         with self.around_loop(f.body):
             self.loop(data, scope, step, unroll=unrolling(t))
         self._folds.pop()
-        for outer in self._folds:
-            for name in own & outer.memories:
-                outer.note(name, None, self._loops, writes=True)
         if target is not None and target is not accumulator:
             self.copy(accumulator, target, scope)
         return accumulator
 
-    def _accumulator(
-        self, t: ReduceSeq | ReduceSeqUnroll, target: ArrayView | None, scope: Scope
-    ) -> ArrayView:
+    def _accumulator(self, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
         """Where the array of a fold lies, with its first value in it."""
-        if isinstance(t.init, ToPrivate):
-            return array(self.into_private(t.init.xs, scope))
-        if is_layout(t.init) and self.view(t.init, scope) is target and target is not None:
+        first = first_value(t)
+        if isinstance(first, ToPrivate):
+            return array(self.into_private(first.xs, scope))
+        if target is not None and is_layout(first) and self.view(first, scope) is target:
             return target
         raise Unsupported(
-            f"{t.name} with an accumulator of type {t.init.type} that has no memory; write to_private "
+            f"{t.name} with an accumulator of type {first.type} that has no memory; write to_private "
             "around the computation of its first value"
         )
+
+    def iterate_locally(self, t: Iterate, scope: Scope) -> View:
+        """Emit a loop that applies f to an array in local memory: each run reads one array and writes another.
+
+        The two change their roles by an exchange of pointers.
+        """
+        assert isinstance(t.x, ToLocal), "cannot happen: the first value lies in local memory"
+        first = self.into_local(t.x.xs, scope)
+        second = stored(self.emitter.fresh("tile"), t.type, "local")
+        self.local_arrays += memories_of(second)
+        old, new = (stored(self.emitter.fresh(name), t.type, "local") for name in ("old", "new"))
+        for m in memories_of(first):
+            self.barriers.on_read(m)
+        both = list(zip(memories_of(first), memories_of(second), strict=True))
+        for pointers, place in ((old, 0), (new, 1)):
+            for p, arrays in zip(memories_of(pointers), both, strict=True):
+                self.pointed_to |= {arrays[place].name}
+                self.barriers.point(p, (m.name for m in arrays))
+                self.statement(f"local {memory_type(p.scalar)}* {p.name} = {arrays[place].name};")
+
+        def step(_: Index, inner: Scope) -> None:
+            f = t.f
+            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            self.write(body, new, self.applied(f, inner, old))
+            for p, q in zip(memories_of(old), memories_of(new), strict=True):
+                held = self.emitter.fresh("held")
+                self.emitter.line(f"local {memory_type(p.scalar)}* const {held} = {p.name};")
+                self.emitter.line(f"{p.name} = {q.name};")
+                self.emitter.line(f"{q.name} = {held};")
+
+        self.loop(ArrayView(t.m, lambda _: old), scope, step)
+        return old
 
     def reduce(self, t: ReduceSeq | ReduceSeqUnroll, scope: Scope) -> View:
         """Emit a loop that folds into registers."""
@@ -719,9 +768,14 @@ def _over_lanes(data: ArrayView) -> bool:
     )
 
 
-def _not_in_place(t: ReduceSeq | ReduceSeqUnroll, why: str) -> Unsupported:
+def first_value(t: Fold) -> Term:
+    """What a fold starts with."""
+    return t.x if isinstance(t, Iterate) else t.init
+
+
+def _not_in_place(t: Fold, why: str) -> Unsupported:
     return Unsupported(
-        f"{t.name} updates its accumulator of type {t.init.type} in place, but its step {why}; "
+        f"{t.name} updates its accumulator of type {t.type} in place, but its step {why}; "
         "read each element where it is written, or copy the array first with to_private"
     )
 

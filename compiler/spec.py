@@ -291,9 +291,12 @@ def _read(t: Term, place: Place) -> None:
                 "to_private, or gather with the inverse"
             )
         case Iterate(_, f, x):
-            _check_registers(t, t.type)
             _read(x, place)
-            _read(f.body, replace(place, sequential=True))
+            if isinstance(t.type, Array):
+                _write_state(f.body, x, place)
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
         case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
             _read(init, place)
             _read(xs, place)
@@ -317,6 +320,17 @@ def _read(t: Term, place: Place) -> None:
         case _:
             for _, child in children(t):
                 _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _write_state(body: Term, first: Term, place: Place) -> None:
+    """Check the step of an iteration on an array: it goes where the first value is."""
+    if isinstance(first, ToLocal):
+        _write(
+            body.xs if isinstance(body, ToLocal) else body,
+            replace(place, target="local", sequential=True),
+        )
+    else:
+        _write(body, replace(place, target="private", sequential=True))
 
 
 def _check_registers(t: Pattern, state: Type) -> None:

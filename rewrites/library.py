@@ -27,8 +27,8 @@ from relift.rewrites.rules import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter, reduction, scans, iteration, tiling,
-    stencil, vectorization, lowering,
+    padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
+    vectorization, lowering,
 )  # fmt: skip
 
 

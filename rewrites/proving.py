@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -136,7 +136,9 @@ def _sentences(script: str) -> tuple[str, ...]:
     text = uncommented(script)
     admitting = _ADMITTING.search(text)
     if admitting:
-        raise _Refused(f"the proof script contains {admitting[0]}, which proves nothing; finish the proof")
+        raise _Refused(
+            f"the proof script contains {admitting[0]}, which proves nothing; finish the proof"
+        )
     sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
     for sentence in sentences:
         tactic = _PREFIX.sub("", sentence)
@@ -144,7 +146,9 @@ def _sentences(script: str) -> tuple[str, ...]:
             continue
         if not (tactic[0].islower() or tactic[0] in "(["):
             words = " ".join(tactic.split()[:2]).rstrip(".")
-            raise _Refused(f"the proof script contains {words}: a script is tactics only, no commands")
+            raise _Refused(
+                f"the proof script contains {words}: a script is tactics only, no commands"
+            )
         if not sentence.endswith("."):
             raise _Refused(f"the proof script ends in {sentence.split()[-1]}, without a full stop")
     return tuple(sentences)
@@ -191,7 +195,17 @@ class _Prover:
     def compile(self, folder: Path, module: str, text: str, limit: float) -> tuple[int, str]:
         """The exit status of the prover on a file, and what it printed; 124 when it ran too long."""
         (folder / f"{module}.v").write_text(text)
-        command = [self.coqc, "-q", "-Q", str(self.library), "Relift", "-Q", ".", "Here", f"{module}.v"]
+        command = [
+            self.coqc,
+            "-q",
+            "-Q",
+            str(self.library),
+            "Relift",
+            "-Q",
+            ".",
+            "Here",
+            f"{module}.v",
+        ]
         try:
             ran = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
@@ -222,11 +236,13 @@ class _Prover:
         """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
         text = "From Relift Require Import Tactic.\nSet Implicit Arguments.\n"
         for claim in claims:
-            text += f'{claim.definition}Goal statement_{claim.name}.\n'
+            text += f"{claim.definition}Goal statement_{claim.name}.\n"
             if claim.script:
                 text += f"unfold statement_{claim.name}.\n" + "\n".join(_before(claim, output))
             else:
-                text += f"first [ timeout 3 relift_opened | unfold statement_{claim.name}; intros ].\n"
+                text += (
+                    f"first [ timeout 3 relift_opened | unfold statement_{claim.name}; intros ].\n"
+                )
             text += f'\nShow.\nAbort.\nGoal True. idtac "END:{claim.name}". Abort.\n'
         status, shown = self.compile(folder, "Left", text, 60 + 4 * len(claims))
         goals: dict[str, str] = {}
@@ -266,7 +282,9 @@ def compiled_library(coqc: str) -> Path:
     """
     files = [LIBRARY / f"{name}.v" for name in ORDER]
     version = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
-    key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[:16]
+    key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
+        :16
+    ]
     place = _cache_folder() / key
     if place.is_dir():
         return place
@@ -274,7 +292,10 @@ def compiled_library(coqc: str) -> Path:
     for file in files:
         shutil.copy(file, building)
         subprocess.run(
-            [coqc, "-q", "-Q", ".", "Relift", file.name], cwd=building, capture_output=True, check=True
+            [coqc, "-q", "-Q", ".", "Relift", file.name],
+            cwd=building,
+            capture_output=True,
+            check=True,
         )
     try:
         building.rename(place)

@@ -1,773 +1,424 @@
 """Tier 4a: arrays as index functions, and Z3, for all sizes.
 
-An array means its length and a function from an index to an element.  Both sides of a rule are opened at
-fresh indices in range and compared from the root down, by congruence and case split, until what is left are
-statements about whole numbers: two indices are equal, an index is in range.  Those go to Z3, the sizes being
-any natural numbers.  What an element is stays opaque: data are unknown cells, functions and operators are
-uninterpreted.
+Both sides of a rule mean index functions (see `index_values`).  They are opened at new indices in range and
+compared from the root down, by congruence and case split, until what is left are statements about whole
+numbers (see `index_goals`): two indices are equal, an index is in range.
 
-A reduction is a sum over a box of indices.  Where the operator is associative and starts from its neutral
-element, a reduction of reductions is one over a larger box, whose indices are read in order; where it is
-commutative too, in any order of its dimensions.  Nothing else is known of reductions here: what needs
-induction is left to tier 4b.
+Of reductions it is known that they are equal when their starts are, and their steps at each index.  Further
+steps, each named where it is taken below:
+
+    nested       a step that reduces on from its accumulator: one reduction over a larger box
+    partial      (+), associative with neutral z:  a + (z + x + y) = a + x + y, so the same of partial results
+    one          (+), associative with neutral z:  x = z + x, the reduction of one element
+    count        boxes of one size, read in order, are read by one count
+    reordered    (+), associative and commutative: any order of the dimensions, or of the indices by a permutation
+    trimmed      (+), associative with neutral z:  z on both ends of what is reduced adds nothing
+
+What needs induction otherwise is left to tier 4b.  The right side of a refinement may have anything in the
+open cells of the left, but one thing in each.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
+from relift.rewrites.index_goals import LARGEST_SIZE, Number, Open, Prover
+from relift.rewrites.index_values import (
+    Choice,
+    Fold,
+    Meaning,
+    Named,
+    Opaque,
+    Repeated,
+    Value,
+    Whole,
+    at,
+    component,
+)
 from relift.rewrites.instances import Instances
 from relift.rewrites.models import confirm_difference
-from relift.rewrites.rule import IndexCondition, Rule
+from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Counterexample, Status, TierResult
 from relift.semantics import patterns as p
 from relift.semantics.errors import Unsupported
-from relift.semantics.signatures import IndexKind
-from relift.semantics.sizes import Power, Size
-from relift.semantics.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-)
+from relift.semantics.sizes import Size
+from relift.semantics.terms import subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
-from relift.semantics.written import (
-    IndexExpression,
-    IndexFunction,
-    IndexMetavariable,
-    IndexOperation,
-    SizeIndex,
-    TheIndex,
-)
 
-if TYPE_CHECKING:
-    import z3
-
-GOAL_MS = 2_000
-"""Milliseconds that Z3 has for one statement about indices."""
-
-LARGEST_SIZE = 6
-"""A counterexample of Z3 is looked for by the interpreter only where its sizes are no larger."""
-
-Number: TypeAlias = Any
-"""A whole number of Z3's, which ships no types."""
-
-
-# ---- values
+Indices: TypeAlias = tuple[Number, ...]
 
 
 @dataclass(frozen=True)
-class Cells:
-    """An array: how many elements, and which one is at an index."""
+class Reading:
+    """An order in which a box is read: the box of the order, and which index of the first box is at one."""
 
-    length: Number
-    at: Callable[[Number], Value]
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number of the program that is an index."""
-
-    number: Number
+    extents: Indices
+    at: Callable[[Indices], Indices]
 
 
 @dataclass(frozen=True)
-class Opaque:
-    """An element that nothing is known of but where it comes from.
+class Content:
+    """What stands in the open cell at `indices`, where the indices in scope are `scope`."""
 
-    It is the cell at `indices` (below `extents`) and component `path` of what `head` makes of `arguments`.
-    """
+    indices: Indices
+    scope: Indices
+    value: Value
 
-    head: tuple[Any, ...]
-    arguments: tuple[tuple[Value, Type], ...] = ()
-    path: tuple[int, ...] = ()
-    indices: tuple[Number, ...] = ()
-    extents: tuple[Number, ...] = ()
 
-
-@dataclass(frozen=True)
-class Fold:
-    """A reduction over a box of indices, from the left in the order of the indices.
-
-    `step` says what is done with the accumulator and an element, both opaque where folds are compared;
-    `law` holds the name of the operator whose laws the fold may use, if it has one.
-    """
-
-    step: Callable[[Value, Value], Value]
-    law: Operator | None
-    init: Value
-    accumulator: Type
-    extents: tuple[Number, ...]
-    body: Callable[[tuple[Number, ...]], Value]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of two values, by a condition on indices."""
-
-    condition: Number
-    yes: Value
-    no: Value
-
-
-Value: TypeAlias = "Cells | Whole | Opaque | Fold | Choice | tuple[Value, ...]"
-
-
-class Open(Exception):
-    """The sides could not be shown equal; the message says where."""
-
-    def __init__(self, message: str, sizes: Mapping[str, int] | None = None) -> None:
-        super().__init__(message)
-        self.sizes = sizes
-
-
-@dataclass
-class Prover:
-    """Proves statements about indices under what is assumed of sizes and of the indices in scope."""
-
-    assumed: list[Number] = field(default_factory=list)
-    names: dict[str, Number] = field(default_factory=dict)
-    proved: int = 0
-    fresh: int = 0
-
-    def size(self, n: Size) -> Number:
-        """A size as a number of Z3's."""
-        import z3
-
-        total: Number = z3.IntVal(0)
-        for monomial, c in n.terms.items():
-            product: Number = z3.IntVal(c)
-            for atom, power in monomial:
-                if isinstance(atom, Power):
-                    raise Unsupported(f"{atom} is a power", place="")
-                for _ in range(power):
-                    product = product * self.names.setdefault(str(atom), z3.Int(f"size {atom}"))
-            total = total + product
-        return z3.simplify(total)
-
-    def index(self) -> Number:
-        """A new index."""
-        import z3
-
-        self.fresh += 1
-        return z3.Int(f"i{self.fresh}")
-
-    @contextmanager
-    def assuming(self, *facts: Number) -> Generator[None]:
-        """With these facts, too."""
-        self.assumed += facts
-        try:
-            yield
-        finally:
-            del self.assumed[len(self.assumed) - len(facts) :]
-
-    def show(self, fact: Number, what: str) -> None:
-        """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
-        import z3
-
-        if z3.is_true(z3.simplify(fact)):
-            self.proved += 1
-            return
-        solver = z3.Solver()
-        solver.set(timeout=GOAL_MS, random_seed=1)
-        solver.add(*self.assumed, z3.Not(fact))
-        answer = solver.check()
-        if answer == z3.unsat:
-            self.proved += 1
-            return
-        shown = str(z3.simplify(fact)).replace("\n", " ")
-        if answer == z3.unknown:
-            raise Open(f"Z3 cannot tell whether {what}: {shown}")
-        model = solver.model()
-        sizes = {n: model.eval(x, model_completion=True).as_long() for n, x in self.names.items()}
-        raise Open(f"not for all sizes: {what}: {shown}", sizes)
-
-    def impossible(self) -> bool:
-        """Whether nothing satisfies what is assumed."""
-        import z3
-
-        solver = z3.Solver()
-        solver.set(timeout=GOAL_MS, random_seed=1)
-        solver.add(*self.assumed)
-        return bool(solver.check() == z3.unsat)
-
-
-# ---- what terms mean
-
-
-class Meaning:
-    """The value of a term of one rule."""
-
-    def __init__(self, rule: Rule, prover: Prover) -> None:
-        self.rule, self.prover = rule, prover
-        self.index_functions: dict[str, z3.FuncDeclRef] = {}
-        self._state_index_laws()
-
-    def _state_index_laws(self) -> None:
-        """Index metavariables stay in range; each has the inverse that its conditions give it."""
-        import z3
-
-        integers = (z3.IntSort(), z3.IntSort())
-        lengths: dict[str, Number] = {}
-        for name, kind in self.rule.parameters.items():
-            if isinstance(kind, IndexKind):
-                lengths[name] = self.prover.size(kind.length)
-                self.index_functions[name] = z3.Function(name, *integers)
-        i = z3.Int("i")
-
-        def state(function: Any, undone: Any, n: Number) -> None:
-            inside = z3.And(i >= 0, i < n)
-            facts = [function(i) >= 0, function(i) < n]
-            facts += [undone(function(i)) == i] if undone is not None else []
-            rule = z3.ForAll([i], z3.Implies(inside, z3.And(*facts)), patterns=[function(i)])
-            self.prover.assumed.append(rule)
-
-        for name, n in lengths.items():
-            state(self.index_functions[name], None, n)
-        for condition in self.rule.where:
-            if not isinstance(condition, IndexCondition):
-                continue
-            f, n = self.index_functions[condition.function], lengths[condition.function]
-            if condition.inverse is None:
-                g = z3.Function(f"{condition.function} undone", *integers)
-                self.index_functions[_undone(condition.function)] = g
-            else:
-                g = self.index_functions[condition.inverse]
-                self.index_functions[_undone(condition.function)] = g
-                self.index_functions[_undone(condition.inverse)] = f
-            state(f, g, n)
-            state(g, f, n)
-
-    def of(self, t: Term, names: Mapping[str, Value]) -> Value:
-        """The value of t, where free variables stand for `names`."""
-        match t:
-            case Var(name):
-                return names[name]
-            case Metavariable(name, arguments, of):
-                given = tuple((self.of(u, names), u.type) for u in arguments)
-                return self.opaque(of, ("metavariable", name), given)
-            case Literal(value, of):
-                return Opaque(("literal", repr(value), str(of)))
-            case Apply(function, arguments, of):
-                given = tuple((self.of(u, names), u.type) for u in arguments)
-                return self.opaque(of, ("scalar", function), given)
-            case Call(user, arguments, of):
-                given = tuple((self.of(u, names), u.type) for u in arguments)
-                return self.opaque(of, ("user", user.name), given)
-            case Combine(operator, left, right, of):
-                return self.combined(operator, self.of(left, names), self.of(right, names), of)
-            case MakeTuple(parts):
-                return tuple(self.of(u, names) for u in parts)
-            case Get(index, of):
-                return component(self.of(of, names), index)
-            case Pattern():
-                return self.pattern(t, names)
-            case Input():
-                raise AssertionError("cannot happen: rules have no inputs")
-
-    def opaque(
-        self,
-        t: Type,
-        head: tuple[Any, ...],
-        arguments: tuple[tuple[Value, Type], ...] = (),
-        path: tuple[int, ...] = (),
-        indices: tuple[Number, ...] = (),
-        extents: tuple[Number, ...] = (),
-    ) -> Value:
-        """A value of type t of which only the cells are unknown."""
-        match t:
-            case Array(element, n) | Vector(element, n):
-                length = self.prover.size(n)
-                return Cells(
-                    length,
-                    lambda i: self.opaque(
-                        element, head, arguments, path, (*indices, i), (*extents, length)
-                    ),
-                )
-            case Tuple(parts):
-                return tuple(
-                    self.opaque(part, head, arguments, (*path, i), indices, extents)
-                    for i, part in enumerate(parts)
-                )
-            case Scalar() | TypeVariable():
-                return Opaque(head, arguments, path, indices, extents)
-
-    def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
-        """op(x, y); of a vectorised operator, lane by lane."""
-        match operator, t:
-            case Vectorized(_, inner), Vector(element, _) | Array(element, _):
-                return Cells(
-                    self.prover.size(t.length if isinstance(t, Array) else t.width),
-                    lambda i: self.combined(inner, at(x, i), at(y, i), element),
-                )
-            case BinaryOperator(name), _:
-                return self.opaque(t, ("operator", name), ((x, t), (y, t)))
-            case OperatorMetavariable(name, _), _:
-                return self.opaque(t, ("operator metavariable", name), ((x, t), (y, t)))
-            case _:
-                raise AssertionError("cannot happen: only vectors have lanes")
-
-    def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
-        """A lambda as a function on values."""
-        return lambda *values: self.of(
-            f.body,
-            {**names, **{x.name: v for x, v in zip(f.parameters, values, strict=True)}},
-        )
-
-    def fold(
-        self,
-        operator: Operator | None,
-        step: Callable[[Value, Value], Value],
-        init: Value,
-        accumulator: Type,
-        n: Number,
-        at_index: Callable[[Number], Value],
-    ) -> Value:
-        """A reduction; of tuples of lanes, cell by cell."""
-        match operator, accumulator:
-            case Vectorized(_, inner), Vector(of, width):
-                return Cells(
-                    self.prover.size(width),
-                    lambda lane: self.fold(
-                        inner,
-                        lambda x, y: self.combined(inner, x, y, of),
-                        at(init, lane),
-                        of,
-                        n,
-                        lambda i: at(at_index(i), lane),
-                    ),
-                )
-            case _:
-                whole = Fold(step, operator, init, accumulator, (n,), lambda i: at_index(i[0]))
-                return self.opaque(accumulator, ("fold", whole))
-
-    def index_at(self, f: IndexFunction, i: Number) -> Number:
-        """The value of an index function."""
-
-        def value(e: IndexExpression) -> Number:
-            match e:
-                case TheIndex():
-                    return i
-                case SizeIndex(n):
-                    return self.prover.size(n)
-                case IndexMetavariable(name, _, argument):
-                    return self.index_functions[name](value(argument))
-                case IndexOperation(symbol, left, right):
-                    x, y = value(left), value(right)
-                    match symbol:
-                        case "+":
-                            return x + y
-                        case "-":
-                            return x - y
-                        case "*":
-                            return x * y
-                        case "//":
-                            return x / y
-                        case "%":
-                            return x % y
-
-        return value(f.body)
-
-    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
-        """The value of a pattern, from its fields."""
-        size = self.prover.size
-        value = {
-            name: self.of(u, names)
-            for name in t.signature.term_fields
-            if not isinstance(u := getattr(t, name), Lambda)
-        }
-        solved = {name: size(n) for name, n in t.solved.items() if not n.atoms() & {"?length"}}
-
-        def function(name: str = "f") -> Callable[..., Value]:
-            return self.function(getattr(t, name), names)
-
-        def array(n: Number, element: Callable[[Number], Value]) -> Cells:
-            return Cells(n, element)
-
-        match t:
-            case (
-                p.Map() | p.MapSeq() | p.MapGlb() | p.MapWrg() | p.MapLcl() | p.MapSeqUnroll()
-                | p.MapWarp() | p.MapLane() | p.MapStream() | p.IterateStream()
-            ):  # fmt: skip
-                f = function()
-                return array(solved["n"], lambda i: f(at(value["xs"], i)))
-            case p.MapVec():
-                f = function()
-                return array(solved["width"], lambda i: f(at(value["v"], i)))
-            case p.Zip():
-                return array(solved["n"], lambda i: (at(value["xs"], i), at(value["ys"], i)))
-            case p.Unzip():
-                return (
-                    array(solved["n"], lambda i: component(at(value["ps"], i), 0)),
-                    array(solved["n"], lambda i: component(at(value["ps"], i), 1)),
-                )
-            case p.Reduce(op):
-                a = t.type
-                return self.fold(
-                    op, lambda x, y: self.combined(op, x, y, a), value["init"], a,
-                    solved["n"], lambda i: at(value["xs"], i),
-                )  # fmt: skip
-            case p.PartialReduce(op):
-                assert isinstance(t.type, Array), "cannot happen: an array of results"
-                a, m = t.type.element, size(t.m)
-                return array(
-                    solved["k"],
-                    lambda i: self.fold(
-                        op, lambda x, y: self.combined(op, x, y, a), value["init"], a,
-                        m, lambda j: at(value["xs"], i * m + j),
-                    ),
-                )  # fmt: skip
-            case p.ReduceSeq() | p.ReduceSeqUnroll():
-                operator = _operator_of(t.f)
-                return self.fold(
-                    operator, function(), value["init"], t.type,
-                    solved["n"], lambda i: at(value["xs"], i),
-                )  # fmt: skip
-            case p.ScanSeq():
-                assert isinstance(t.type, Array), "cannot happen: an array of results"
-                f, of = function(), t.type.element
-                return array(
-                    solved["n"],
-                    lambda i: self.fold(
-                        _operator_of(t.f), f, value["init"], of,
-                        i + 1, lambda j: at(value["xs"], j),
-                    ),
-                )  # fmt: skip
-            case p.Let():
-                return function()(value["x"])
-            case p.Generate():
-                f = function()
-                return array(size(t.n), lambda i: f(Whole(i)))
-            case p.LiteralArray():
-                return self.opaque(t.type, ("numbers", repr(t.values)))
-            case p.Repeat():
-                return array(size(t.m), lambda i: value["x"])
-            case p.Splat():
-                return array(size(t.width), lambda i: value["x"])
-            case p.Split():
-                m = size(t.m)
-                return _rows(solved["k"], m, value["xs"])
-            case p.AsVector() | p.AsVectorAligned():
-                return _rows(solved["k"], size(t.width), value["xs"])
-            case p.Join():
-                return _joined(solved["k"], solved["m"], value["xss"])
-            case p.AsScalar():
-                return _joined(solved["k"], solved["width"], value["vs"])
-            case p.Transpose():
-                return array(
-                    solved["m"],
-                    lambda i: Cells(solved["n"], lambda j: at(at(value["xss"], j), i)),
-                )
-            case p.Slide():
-                return _windows(solved["k"], size(t.size), size(t.step), value["xs"])
-            case p.RotateValues():
-                return _windows(solved["k"], size(t.size), 1, value["xs"])
-            case p.CircularBuffer():
-                f = function()
-                loaded = Cells(size(t.size) + solved["k"], lambda i: f(at(value["xs"], i)))
-                return _windows(solved["k"], size(t.size), 1, loaded)
-            case p.MapSeqSlide():
-                f = function()
-                windows = _windows(solved["k"], size(t.size), size(t.step), value["xs"])
-                return array(windows.length, lambda i: f(windows.at(i)))
-            case p.PadClamp() | p.PadMirror() | p.PadWrap() | p.PadConstant():
-                return self._padded(t, value, solved["n"])
-            case p.Take():
-                return array(size(t.m), lambda i: at(value["xs"], i))
-            case p.Drop():
-                return array(solved["r"], lambda i: at(value["xs"], i + size(t.m)))
-            case p.Head():
-                return at(value["xs"], size(Size.of(0)))
-            case p.Tail():
-                return array(solved["r"], lambda i: at(value["xs"], i + 1))
-            case p.At():
-                return at(value["xs"], size(t.index))
-            case p.Concat():
-                n = solved["n"]
-                return array(
-                    n + solved["m"],
-                    lambda i: Choice(i < n, at(value["xs"], i), at(value["ys"], i - n)),
-                )
-            case p.Gather():
-                return array(solved["n"], lambda i: at(value["xs"], self.index_at(t.idx, i)))
-            case p.Scatter():
-                undone = self._undoing(t.idx)
-                return array(solved["n"], lambda i: at(value["xs"], undone(i)))
-            case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
-                return value["xs"]
-            case p.AtRuntime() | p.AtRuntimeUnsafe() if isinstance(value["index"], Whole):
-                i, n = value["index"].number, solved["n"]
-                found = at(value["xs"], i)
-                if isinstance(t, p.AtRuntimeUnsafe):
-                    return found
-                import z3
-
-                return Choice(z3.And(i >= 0, i < n), found, value["default"])
-            case p.Iterate():
-                f, a = function(), t.type
-                x = self.opaque(a, ("argument",))
-                once = (f(x), a)
-                return self.opaque(a, ("iterate", size(t.m)), ((value["x"], a), once))
-            case _:
-                raise Unsupported(f"{t.name} is not known to this tier", place="")
-
-    def _padded(self, t: Pattern, value: Mapping[str, Value], n: Number) -> Cells:
-        import z3
-
-        left, right = (self.prover.size(getattr(t, side)) for side in ("left", "right"))
-        xs = value["xs"]
-
-        def cell(i: Number) -> Value:
-            j = i - left
-            match t:
-                case p.PadClamp():
-                    return at(xs, z3.If(j < 0, 0, z3.If(j < n, j, n - 1)))
-                case p.PadWrap():
-                    return at(xs, j % n)
-                case p.PadMirror():
-                    k = j % (2 * n)
-                    return at(xs, z3.If(k < n, k, 2 * n - 1 - k))
-                case _:
-                    return Choice(z3.And(j >= 0, j < n), at(xs, j), value["value"])
-
-        return Cells(left + n + right, cell)
-
-    def _undoing(self, f: IndexFunction) -> Callable[[Number], Number]:
-        """What undoes an index function: known of metavariables that are permutations."""
-        match f.body:
-            case IndexMetavariable(name, _, TheIndex()) if _undone(name) in self.index_functions:
-                function: Callable[[Number], Number] = self.index_functions[_undone(name)]
-                return function
-            case _:
-                raise Unsupported("what a scatter writes is not known to this tier", place="")
-
-
-def _undone(name: str) -> str:
-    return f"{name} undone"
-
-
-def _operator_of(f: Lambda) -> Operator | None:
-    """The operator that a lambda merely applies to its parameters."""
-    match f.body:
-        case Combine(operator, left, right) if (left, right) == f.parameters:
-            return operator
-        case _:
-            return None
-
-
-def at(xs: Value, i: Number) -> Value:
-    """The element of an array at an index."""
-    match xs:
-        case Cells():
-            return xs.at(i)
-        case Choice(condition, yes, no):
-            return Choice(condition, at(yes, i), at(no, i))
-        case _:
-            raise AssertionError("cannot happen: only arrays are indexed")
-
-
-def component(x: Value, index: int) -> Value:
-    """A component of a tuple."""
-    match x:
-        case tuple():
-            return x[index]
-        case Choice(condition, yes, no):
-            return Choice(condition, component(yes, index), component(no, index))
-        case _:
-            raise AssertionError("cannot happen: only tuples have components")
-
-
-def _rows(k: Number, m: Number, xs: Value) -> Cells:
-    return Cells(k, lambda i: Cells(m, lambda j: at(xs, i * m + j)))
-
-
-def _joined(k: Number, m: Number, xss: Value) -> Cells:
-    return Cells(k * m, lambda i: at(at(xss, i / m), i % m))
-
-
-def _windows(k: Number, size: Number, step: Number, xs: Value) -> Cells:
-    return Cells(k + 1, lambda i: Cells(size, lambda j: at(xs, i * step + j)))
-
-
-# ---- comparing
+Place: TypeAlias = tuple[object, tuple[int, ...]]
+"""Where an open cell comes from, and which component it is."""
 
 
 class Comparison:
-    """Shows two values equal, or raises `Open`."""
+    """Shows that one value may stand for another, or raises `Open`.
 
-    def __init__(self, rule: Rule, prover: Prover, meaning: Meaning) -> None:
-        self.rule, self.prover, self.meaning = rule, prover, meaning
+    Without `filling` it may do so only if both are equal: an open cell is a value like any other.
+    """
+
+    def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
+        self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
+        self.scope: list[
+            tuple[Number, Number]
+        ] = []  # indices that were opened, below their extents
+        self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
-        if isinstance(x, Choice) or isinstance(y, Choice):
-            self._by_cases(x, y, t)
-            return
+        """x may stand for y: they are equal but for the open cells of x."""
         match t:
             case Array(element, n) | Vector(element, n):
-                i, length = self.prover.index(), self.prover.size(n)
-                with self.prover.assuming(i >= 0, i < length):
+                (i,) = self._opened((self.prover.size(n),))
+                with self._in_scope((i,), (self.prover.size(n),)):
                     self.same(at(x, i), at(y, i), element)
             case Tuple(parts):
                 for index, part in enumerate(parts):
                     self.same(component(x, index), component(y, index), part)
             case Scalar() | TypeVariable():
-                self._same_cell(x, y)
+                self._same_cell(x, y, t)
 
-    def _by_cases(self, x: Value, y: Value, t: Type) -> None:
-        import z3
+    def _opened(self, extents: Indices) -> Indices:
+        return tuple(self.prover.index() for _ in extents)
 
-        choice = x if isinstance(x, Choice) else y
-        assert isinstance(choice, Choice), "cannot happen: one of them is a choice"
-        for holds, fact in ((True, choice.condition), (False, z3.Not(choice.condition))):
-            with self.prover.assuming(fact):
-                if self.prover.impossible():
-                    continue
-                self.same(_decided(x, choice, holds), _decided(y, choice, holds), t)
+    @contextmanager
+    def _in_scope(self, indices: Indices, extents: Indices) -> Generator[None]:
+        """With these indices, each below its extent."""
+        opened = list(zip(indices, extents, strict=True))
+        known = len(self.scope)
+        self.scope += opened
+        try:
+            with self.prover.assuming(*(fact for i, n in opened for fact in (i >= 0, i < n))):
+                yield
+        finally:
+            del self.scope[known:]
 
-    def _same_cell(self, x: Value, y: Value) -> None:
+    def _same_cell(self, x: Value, y: Value, t: Type) -> None:
         match x, y:
+            case (Choice() as choice, _):
+                self._by_cases(x, y, t, choice)
+            case Opaque(Named("open cell")), _ if self.filling:
+                self._fill(x, y, t)
+            case (_, Choice() as choice):
+                self._by_cases(x, y, t, choice)
             case Whole(i), Whole(j):
                 self.prover.show(i == j, "two indices are equal")
             case Opaque(), Opaque():
                 self._same_opaque(x, y)
             case _:
-                raise Open(f"the sides differ in shape: {_shape(x)} and {_shape(y)}")
+                raise _different(x, y)
+
+    def _by_cases(self, x: Value, y: Value, t: Type, choice: Choice) -> None:
+        import z3
+
+        for holds, fact in ((True, choice.condition), (False, z3.Not(choice.condition))):
+            with self.prover.assuming(fact):
+                if not self.prover.impossible():
+                    self._same_cell(_decided(x, choice, holds), _decided(y, choice, holds), t)
+
+    def _fill(self, x: Opaque, y: Value, t: Type) -> None:
+        """y stands in an open cell: one value in each, so the cell tells all indices in scope apart."""
+        import z3
+
+        opened = tuple(i for i, _ in self.scope)
+        place = (x.head, x.path)
+        if place in self.filled:
+            known = self.filled[place]
+            if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
+                raise Open("an open cell is looked at in two places")
+            Comparison(self.rule, self.prover, self.meaning, filling=False).same(known.value, y, t)
+            return
+        others = self._opened(opened)
+        renamed = list(zip(opened, others, strict=True))
+        ranges = [
+            z3.And(other >= 0, other < z3.substitute(n, *renamed))
+            for other, (_, n) in zip(others, self.scope, strict=True)
+        ]
+        here = [i == z3.substitute(i, *renamed) for i in x.indices]
+        with self.prover.assuming(*ranges, *here):
+            for i, other in renamed:
+                self.prover.show(i == other, "an open cell has one content")
+        self.filled[place] = Content(x.indices, opened, y)
 
     def _same_opaque(self, x: Opaque, y: Opaque) -> None:
-        folds = [v.head[1] for v in (x, y) if v.head[0] == "fold"]
-        if folds:
-            self._same_folds(x, y)
-        elif (x.head[0], len(x.arguments)) != (y.head[0], len(y.arguments)):
-            raise Open(f"the sides differ in shape: {_shape(x)} and {_shape(y)}")
-        elif x.head[0] == "iterate":
-            self.prover.show(x.head[1] == y.head[1], "two counts are equal")
-        elif x.head != y.head:
-            raise Open(f"the sides differ in shape: {_shape(x)} and {_shape(y)}")
+        import z3
+
+        match x.head, y.head:
+            case (Fold(), _) | (_, Fold()):
+                self._same_folds(x, y)
+            case Repeated() as r, Repeated() as s if r.of == s.of:
+                self._same_repetitions(r, s)
+            case Named() as made, Named() as by if made == by:
+                for (u, t), (v, _) in zip(x.arguments, y.arguments, strict=True):
+                    self.same(u, v, t)
+            case _:
+                raise _different(x, y)
         if x.path != y.path or len(x.indices) != len(y.indices):
             raise Open(f"the sides take different components of {_shape(x)}")
         for i, j, n in zip(x.indices, y.indices, x.extents, strict=True):
             self.prover.show(i == j, "two indices are equal")
-            import z3
-
             self.prover.show(z3.And(i >= 0, i < n), "an index is in range")
-        for (u, t), (v, _) in zip(x.arguments, y.arguments, strict=True):
-            self.same(u, v, t)
+
+    def _same_repetitions(self, r: Repeated, s: Repeated) -> None:
+        """As often, from the same start, what does the same to any argument."""
+        self.prover.show(r.count == s.count, "two counts are equal")
+        self.same(r.start, s.start, r.of)
+        argument = self.meaning.opaque(r.of, self.meaning.unknown("argument"))
+        (time_,) = self._opened((r.count,))
+        with self._in_scope((time_,), (r.count,)):
+            self.same(r.step(argument), s.step(argument), r.of)
 
     # ---- reductions
 
     def _same_folds(self, x: Opaque, y: Opaque) -> None:
-        """Equal starts, and steps that do the same at the same index; boxes of a monoid may be reshaped."""
+        """Equal starts, and steps that do the same in some order."""
         f, g = self._as_fold(x, y), self._as_fold(y, x)
         if f.accumulator != g.accumulator:
             raise Open("two reductions have results of different types")
         self.same(f.init, g.init, f.accumulator)
-        if len(f.extents) < len(g.extents):
-            f, g = g, f
-        failed: Open | None = None
-        for order in self._orders(f):
+        first: Open | None = None
+        for way in self._ways(f, g):
+            proved, filled = self.prover.proved, dict(self.filled)
             try:
-                self._same_boxes(f, g, order)
+                way()
                 return
             except Open as error:
-                failed = failed or error
-        assert failed is not None, "cannot happen: there is one order at least"
-        raise failed
+                self.prover.proved, self.filled = proved, filled
+                first = first or error
+        assert first is not None, "cannot happen: there is one way at least"
+        raise first
+
+    def _ways(self, f: Fold, g: Fold) -> Iterator[Callable[[], None]]:
+        if len(f.extents) < len(g.extents):
+            for reading in self._readings(g):
+                yield partial(self._same_steps, f, g, _in_order(f), reading)
+        else:
+            for reading in self._readings(f):
+                yield partial(self._same_steps, f, g, reading, _in_order(g))
+        yield partial(self._trimmed, f, g)
 
     def _as_fold(self, x: Opaque, other: Opaque) -> Fold:
-        """The flattened fold that an element is; a single element is a fold of one, where that is neutral."""
-        if x.head[0] == "fold":
-            return self._flat(x.head[1])
-        raise Open(f"the sides differ in shape: {_shape(x)} and {_shape(other)}")
+        """The reduction that an element is: `partial` and `one`."""
+        if isinstance(x.head, Fold):
+            return self._flat(x.head)
+        match x:
+            case Opaque(Named("operator metavariable", name), ((start, _), (Opaque() as rest, _))):
+                if isinstance(rest.head, Fold) and not rest.path and not rest.indices:
+                    inner = self._flat(rest.head)
+                    if self._monoid(inner) == name:
+                        return replace(inner, init=start)
+            case _:
+                pass
+        if isinstance(other.head, Fold):
+            g = self._flat(other.head)
+            name = self._monoid(g)
+            if name is not None:
+                t, head = g.accumulator, Named("operator metavariable", name)
+                return replace(g, step=lambda a, _: Opaque(head, ((a, t), (x, t))), extents=())
+        raise _different(x, other)
 
     def _flat(self, fold: Fold) -> Fold:
-        """A reduction of reductions as one over a larger box, where the laws allow it."""
-        if not self._monoid(fold):
+        """The reduction over the larger box that a `nested` one is, or one of `partial` results."""
+        if not isinstance(fold.accumulator, Scalar | TypeVariable):
             return fold
-        inside = [self.prover.index() for _ in fold.extents]
-        inner = fold.body(tuple(inside))
-        if not isinstance(inner, Opaque) or inner.head[0] != "fold" or inner.indices or inner.path:
+        head = self.meaning.unknown("accumulator")
+        accumulator, indices = Opaque(head), self._opened(fold.extents)
+        with self._in_scope(indices, fold.extents):
+            inner = self._inner(fold, accumulator, head, indices)
+        if inner is None or any(_mentions(n, indices) for n in inner.extents):
             return fold
-        nested = inner.head[1]
-        if nested.law != fold.law or not self._monoid(nested):
-            return fold
-        depth = len(fold.extents)
+        depth = len(indices)
 
-        def body(i: tuple[Number, ...]) -> Value:
-            found = fold.body(i[:depth])
-            assert isinstance(found, Opaque), "cannot happen: it was a fold at a fresh index"
-            rows: Fold = found.head[1]
-            return rows.body(i[depth:])
+        def step(a: Value, i: Indices) -> Value:
+            rows = self._inner(fold, accumulator, head, i[:depth])
+            assert rows is not None, "cannot happen: there was one at new indices"
+            return rows.step(a, i[depth:])
 
-        return self._flat(
-            Fold(
-                fold.step, fold.law, fold.init, fold.accumulator,
-                (*fold.extents, *nested.extents), body,
-            )
-        )  # fmt: skip
+        return self._flat(replace(fold, step=step, extents=(*fold.extents, *inner.extents)))
 
-    def _monoid(self, fold: Fold) -> bool:
-        """Whether the operator is associative and the fold starts from its neutral element."""
-        if not isinstance(fold.law, OperatorMetavariable):
-            return False
-        stated = self.rule.laws(fold.law.name)
-        start = fold.init
-        return (
-            any(c.law == "associative" for c in stated)
-            and isinstance(start, Opaque)
-            and start.head[0] == "metavariable"
-            and any(c.law == "neutral" and c.element == start.head[1] for c in stated)
-        )
+    def _inner(self, fold: Fold, accumulator: Opaque, head: Named, i: Indices) -> Fold | None:
+        """The reduction that is one step of a reduction."""
+        match fold.step(accumulator, i):
+            case Opaque(Fold() as rows, (), (), ()) if rows.init == accumulator:
+                inner, within = self._flat(rows), replace(rows, init=Opaque(Named("unused", "")))
+            case Opaque(
+                Named("operator metavariable", name),
+                ((a, _), (Opaque(Fold() as rows, (), (), ()), _)),
+            ) if a == accumulator:
+                inner, within = self._flat(rows), rows
+                if self._monoid(inner) != name:
+                    return None
+            case _:
+                return None
+        return None if any(self.meaning.uses_within(within, head)) else inner
 
-    def _orders(self, fold: Fold) -> Sequence[tuple[int, ...]]:
-        """The orders in which the dimensions of a box may be read: all, of a commutative monoid."""
-        plain = tuple(range(len(fold.extents)))
-        if not self._monoid(fold) or not isinstance(fold.law, OperatorMetavariable):
-            return [plain]
-        if all(c.law != "commutative" for c in self.rule.laws(fold.law.name)):
-            return [plain]
-        return list(itertools.permutations(plain))[:24]
+    def _operator(self, fold: Fold) -> str | None:
+        """The associative operator that a step merely applies to the accumulator and an element."""
+        step = self._applied(fold, self._opened(fold.extents))
+        if step is None or not self._obeys(step[0], "associative"):
+            return None
+        return step[0]
 
-    def _same_boxes(self, f: Fold, g: Fold, order: tuple[int, ...]) -> None:
-        """The same steps: f's dimensions in `order`, against g's box or the one index that counts through it."""
+    def _applied(self, fold: Fold, i: Indices) -> tuple[str, Value] | None:
+        """The operator and the element at an index, where a step is no more than that."""
+        head = self.meaning.unknown("accumulator")
+        accumulator = Opaque(head)
+        match fold.step(accumulator, i):
+            case Opaque(Named("operator metavariable", name), ((a, _), (element, t))) if (
+                a == accumulator and not any(self.meaning.uses(element, t, head))
+            ):
+                return name, element
+            case _:
+                return None
+
+    def _monoid(self, fold: Fold) -> str | None:
+        """The operator of a reduction that starts from its neutral element."""
+        name = self._operator(fold)
+        match fold.init:
+            case Opaque(Named("metavariable", z), (), (), ()) if name is not None:
+                return name if z in self._neutral(name) else None
+            case _:
+                return None
+
+    def _obeys(self, operator: str, law: str) -> bool:
+        return any(c.law == law for c in self.rule.laws(operator))
+
+    def _neutral(self, operator: str) -> list[str]:
+        return [c.element for c in self.rule.laws(operator) if c.law == "neutral" and c.element]
+
+    def _readings(self, fold: Fold) -> Iterator[Reading]:
+        """The orders in which a box may be read: `reordered`, where the operator allows it."""
+        yield _in_order(fold)
+        operator = self._operator(fold)
+        if operator is None or not self._obeys(operator, "commutative"):
+            return
+        for order in itertools.islice(itertools.permutations(range(len(fold.extents))), 1, 24):
+            yield Reading(tuple(fold.extents[d] for d in order), partial(_unordered, order))
+        if len(fold.extents) == 1:
+            (n,) = fold.extents
+            for permutation in self.meaning.permutations(n):
+                yield Reading(fold.extents, partial(_permuted, permutation))
+            yield Reading(fold.extents, lambda i: (n - 1 - i[0],))
+
+    def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
+        """The same steps: the box with more dimensions index by index, the other one by `count`."""
+        lengths = _product(left.extents) == _product(right.extents)
+        self.prover.show(lengths, "two reductions have the same length")
+        box = max(left.extents, right.extents, key=len)
+        inside = self._opened(box)
+        with self._in_scope(inside, box):
+            here = left.at(_there(inside, box, left.extents))
+            there = right.at(_there(inside, box, right.extents))
+            a = self.meaning.opaque(f.accumulator, self.meaning.unknown("accumulator"))
+            self.same(f.step(a, here), g.step(a, there), f.accumulator)
+
+    def _trimmed(self, f: Fold, g: Fold) -> None:
+        """What is reduced on one side is on the other between neutral elements."""
+        if len(f.extents) != 1 or len(g.extents) != 1:
+            raise Open("two reductions have different lengths")
+        operator = self._operator(f)
+        neutral = [] if operator is None else self._neutral(operator)
+        if not neutral or operator != self._operator(g):
+            raise Open("two reductions have different lengths")
+        z = Opaque(Named("metavariable", neutral[0]))
+        starts = [self.prover.size(Size.atom(name)) for name in self.rule.sizes]
+        for start in (*starts, *(self.prover.size(Size.of(0)),)):
+            for longer, shorter in ((f, g), (g, f)):
+                try:
+                    self._between(longer, shorter, start, z, f)
+                    return
+                except Open:
+                    continue
+        raise Open("two reductions have different lengths")
+
+    def _between(self, longer: Fold, shorter: Fold, start: Number, z: Opaque, left: Fold) -> None:
         import z3
 
-        extents = [f.extents[d] for d in order]
-        inside = [self.prover.index() for _ in extents]
-        if len(g.extents) == len(extents):
-            for n, m in zip(extents, g.extents, strict=True):
-                self.prover.show(n == m, "two reductions have the same length")
-            there = tuple(inside)
-        elif len(g.extents) == 1:
-            length, count = z3.IntVal(1), z3.IntVal(0)
-            for i, n in zip(inside, extents, strict=True):
-                length, count = length * n, count * n + i
-            self.prover.show(length == g.extents[0], "two reductions have the same length")
-            there = (z3.simplify(count),)
-        else:
-            raise Open("two reductions run over boxes of different dimension")
-        here = tuple(inside[order.index(d)] for d in range(len(order)))
-        accumulator = self.meaning.opaque(f.accumulator, ("accumulator", str(inside[0])))
-        ranges = (z3.And(i >= 0, i < n) for i, n in zip(inside, extents, strict=True))
-        with self.prover.assuming(*ranges):
-            left = f.step(accumulator, f.body(here))
-            self.same(left, g.step(accumulator, g.body(there)), f.accumulator)
+        (n,), (m,) = longer.extents, shorter.extents
+        self.prover.show(z3.And(start >= 0, start + m <= n), "one reduction is within the other")
+        (i,), (j,) = self._opened((n,)), self._opened((m,))
+        t = left.accumulator
+        with (
+            self._in_scope((i,), (n,)),
+            self.prover.assuming(z3.Or(i < start, i >= start + m)),
+        ):
+            border = self._applied(longer, (i,))
+            assert border is not None, "cannot happen: it is so at a new index"
+            self.same(border[1], z, t)
+        with self._in_scope((j,), (m,)):
+            a = self.meaning.opaque(t, self.meaning.unknown("accumulator"))
+            x, y = longer.step(a, (start + j,)), shorter.step(a, (j,))
+            self.same(*((x, y) if longer is left else (y, x)), t)
+
+
+def _identical(xs: Indices, ys: Indices) -> bool:
+    return len(xs) == len(ys) and all(x.eq(y) for x, y in zip(xs, ys, strict=True))
+
+
+def _mentions(e: Number, indices: Indices) -> bool:
+    import z3
+
+    return not z3.substitute(e, *((i, i + 1) for i in indices)).eq(e)
+
+
+def _product(extents: Indices) -> Number:
+    import z3
+
+    return functools.reduce(lambda n, m: n * m, extents, z3.IntVal(1))
+
+
+def _in_order(fold: Fold) -> Reading:
+    return Reading(fold.extents, lambda i: i)
+
+
+def _permuted(permutation: Callable[[Number], Number], i: Indices) -> Indices:
+    """The one index of a box, read in another order."""
+    return (permutation(i[0]),)
+
+
+def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
+    """The indices of a box, of which `i` lists the dimensions in an order."""
+    return tuple(i[order.index(d)] for d in range(len(order)))
+
+
+def _there(i: Indices, box: Indices, extents: Indices) -> Indices:
+    """The index of another box that is counted as often as i is in its own."""
+    import z3
+
+    if extents is box or len(extents) == len(box) == 1:
+        return i
+    count: Number = z3.IntVal(0)
+    for index, n in zip(i, box, strict=True):
+        count = count * n + index
+    found: list[Number] = []
+    for n in reversed(extents[1:]):
+        found.append(count % n)
+        count = count / n
+    return (count, *reversed(found)) if extents else ()
 
 
 def _decided(x: Value, choice: Choice, holds: bool) -> Value:
@@ -777,12 +428,26 @@ def _decided(x: Value, choice: Choice, holds: bool) -> Value:
     return x
 
 
+def _different(x: Value, y: Value) -> Open:
+    return Open(f"the sides differ in shape: {_shape(x)} and {_shape(y)}")
+
+
 def _shape(x: Value) -> str:
     match x:
-        case Opaque(head):
-            return (
-                "a reduction" if head[0] == "fold" else str(head[1]) if len(head) > 1 else head[0]
-            )
+        case Opaque(Fold()):
+            return "a reduction"
+        case Opaque(Repeated()):
+            return "an iteration"
+        case Opaque(Named("open cell" | "accumulator" | "argument" as kind)):
+            return f"an {kind}"
+        case Opaque(Named("operator", operator)):
+            return str(operator.name)
+        case Opaque(Named("user function", function)):
+            return str(function.name)
+        case Opaque(Named("literal", (value, _))):
+            return str(value)
+        case Opaque(Named(_, name)):
+            return str(name)
         case Whole():
             return "an index"
         case _:
@@ -804,19 +469,21 @@ def check_index(rule: Rule) -> TierResult:
     def result(status: Status, detail: str, found: Counterexample | None = None) -> TierResult:
         return TierResult("4a", "index", status, detail, time.monotonic() - start, found)
 
-    if rule.refinement:
-        return result("skipped", "a refinement is no equation")
     prover = Prover()
+    for n in (*Instances(rule).naturals, *map(Size.atom, rule.sizes)):
+        prover.given.append(prover.size(n) >= 0)
+    for n in rule.positive:
+        prover.given.append(prover.size(n) >= 1)
+    meaning = Meaning(rule, prover)
+    sides = [(rule.left, rule.right)]
+    if not rule.refinement and _has_open_cells(rule):
+        sides.append((rule.right, rule.left))
+    if prover.impossible():
+        return result("unproved", "no sizes make both sides defined")
     try:
-        for n in Instances(rule).naturals:
-            prover.assumed.append(prover.size(n) >= 0)
-        for n in rule.positive:
-            prover.assumed.append(prover.size(n) >= 1)
-        for name in rule.sizes:
-            prover.assumed.append(prover.size(Size.atom(name)) >= 0)
-        meaning = Meaning(rule, prover)
-        left, right = meaning.of(rule.left, {}), meaning.of(rule.right, {})
-        Comparison(rule, prover, meaning).same(left, right, rule.left.type)
+        for x, y in sides:
+            values = meaning.of(x, {}), meaning.of(y, {})
+            Comparison(rule, prover, meaning).same(*values, rule.left.type)
     except Unsupported as error:
         return result("skipped", error.message)
     except Open as error:
@@ -826,6 +493,12 @@ def check_index(rule: Rule) -> TierResult:
         return result("unproved", str(error))
     count = prover.proved
     return result("proved", f"{count} statement{'s' * (count != 1)} about indices, all sizes")
+
+
+def _has_open_cells(rule: Rule) -> bool:
+    return any(
+        isinstance(t, p.PadEmpty) for side in (rule.left, rule.right) for t, _ in subterms(side)
+    )
 
 
 def _confirmed(rule: Rule, sizes: Mapping[str, int] | None) -> Counterexample | None:

@@ -105,7 +105,7 @@ _WORDS = """
     return then using where with nat bool Z list prod option fst snd pair true false eq nil cons S O Some None
     not and or True False ex sigma pred rel_of
 """
-_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.M)
+_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.MULTILINE)
 
 
 def _text(name: str) -> str:
@@ -258,7 +258,9 @@ class _Statement:
     def kind_type(self, kind: Kind | WrittenKind) -> str:
         match kind:
             case FunctionKind(arguments, result, binds):
-                return " -> ".join([*["nat"] * (binds is not None), *map(self.type, (*arguments, result))])
+                return " -> ".join(
+                    [*["nat"] * (binds is not None), *map(self.type, (*arguments, result))]
+                )
             case OperatorKind(element):
                 return " -> ".join([self.type(element)] * 3)
             case IndexKind():
@@ -382,7 +384,9 @@ class _Side:
             case Combine(operator, left, right) if (left, right) == f.parameters:
                 text = self.operator(operator, left.type)
             case body:
-                binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
+                binders = [
+                    f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters
+                ]
                 text = f"(fun {' '.join(binders)} => {self.term(body)})"
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
@@ -440,7 +444,9 @@ class _Side:
             plus, minus = self.statement._signed(n)
             return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
 
-        return f"(fun {bound} : nat => Z.to_nat {self._index(body, f'(Z.of_nat {bound})', whole)}%Z)"
+        return (
+            f"(fun {bound} : nat => Z.to_nat {self._index(body, f'(Z.of_nat {bound})', whole)}%Z)"
+        )
 
     def _index(self, e: IndexExpression, i: str, size: Callable[[Size], str]) -> str:
         match e:
@@ -522,9 +528,19 @@ def proposition(rule: Provable) -> str:
     s = _Statement()
     types = [(s.names.of("type", name), s.names.of("relation", name)) for name in rule.types]
     sizes = [s.names.of("size", name) for name in rule.sizes]
-    metavariables = {s.names.of("metavariable", name): kind for name, kind in rule.parameters.items()}
-    binders = [f"({x} {x}' : {s.kind_type(kind)})" for x, kind in metavariables.items() if not _is_size(kind)]
-    related = [f"{s.kind_relation(kind)} {x} {x}'" for x, kind in metavariables.items() if not _is_size(kind)]
+    metavariables = {
+        s.names.of("metavariable", name): kind for name, kind in rule.parameters.items()
+    }
+    binders = [
+        f"({x} {x}' : {s.kind_type(kind)})"
+        for x, kind in metavariables.items()
+        if not _is_size(kind)
+    ]
+    related = [
+        f"{s.kind_relation(kind)} {x} {x}'"
+        for x, kind in metavariables.items()
+        if not _is_size(kind)
+    ]
     laws = [_law(s, rule, condition) for condition in rule.where]
     result = s.relation(rule.left.type)
     left, right = _Side(s, "").term(rule.left), _Side(s, "'").term(rule.right)
@@ -696,9 +712,7 @@ def _plain_kind(kind: Kind | WrittenKind) -> Kind | WrittenKind:
 
 def _plain(t: Type) -> Type:
     types: dict[str, Type] = {name: TypeVariable(name.removeprefix("?")) for name in type_names(t)}
-    sizes = {
-        name: Size.atom(name.removeprefix("?")) for n in type_sizes(t) for name in n.names()
-    }
+    sizes = {name: Size.atom(name.removeprefix("?")) for n in type_sizes(t) for name in n.names()}
     return substitute_type(t, types, sizes)
 
 

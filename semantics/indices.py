@@ -22,7 +22,9 @@ Division rounds down.  The rules, each a function below:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -117,6 +119,25 @@ class Bounds:
 UNKNOWN = Bounds(None, None)
 
 
+_simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", default=True)
+
+
+@contextmanager
+def simplifying(on: bool) -> Generator[None]:
+    """With `on` false only constants are divided, and nothing is recombined: to see what the rules are worth.
+
+    >>> i = variable("i", 8)
+    >>> with simplifying(False):
+    ...     divide(4 * i, 4), divide(Size.of(9), 4)
+    (((4*i) / 4), 2)
+    """
+    token = _simplifying.set(on)
+    try:
+        yield
+    finally:
+        _simplifying.reset(token)
+
+
 def variable(name: str, extent: SizeLike) -> Index:
     """The index that is just a variable; the constant 0 when that is its only value.
 
@@ -149,6 +170,9 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of the module's table."""
+    if not _simplifying.get() and e.constant is None and d != 1:
+        dividend = e + shift(e, d) * d
+        return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))
     quotient, rest = parts_by_divisibility(recombined(e), d)
     k = quotient_by_range(rest, d)
     if k is not None:
@@ -239,6 +263,8 @@ def recombined(e: Index) -> Index:
     >>> recombined(5 * divide(i, 5) + modulo(i, 5))
     i
     """
+    if not _simplifying.get():
+        return e
     for monomial, c in e.ordered():
         for atom, power in monomial:
             if not isinstance(atom, Remainder) or power != 1:

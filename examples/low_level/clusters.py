@@ -47,7 +47,7 @@ benchmarks = [
         "gpu",
         kmeans_gpu,
         sizes={"n": 819200, "k": 5, "d": 34},
-        variants=[{"width": 4}, {"width": 2}, {"width": 1}],
+        variants=[{"width": 2}, {"width": 1}],
         small=[{"n": 64, "k": 3, "d": 4, "width": 4}, {"n": 100, "k": 5, "d": 34, "width": 1}],
         gold=lambda features, centres: source("kmeans").reference(features.T, centres),
         flops=lambda n, k, d, **_: 3 * n * k * d,

@@ -1,6 +1,6 @@
 """Matrix product for a GPU: tiles in local memory, blocks of the result in registers.
 
-    relift run examples/low_level/matmul_gpu.py --size n=1,m=1,k=2 --random 0 --check
+    relift bench --target gpu matmul
 
 The program says who computes and where.  A work-group has a tile of the result, `BM` by `BN`; it goes over
 the columns of A and the rows of B in steps of `BK`, and copies both tiles to local memory together.  A
@@ -14,6 +14,7 @@ Lower-case names are arrays; the comments give their shapes, where `<4>` is a ve
 import numpy as np
 
 import relift as rl
+from relift.compiler.benchmarks import Benchmark, Reference
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 
@@ -140,3 +141,56 @@ def tiled(BM=128, BN=128, BK=16, TM=8, TN=8, PAD=4):
 
 
 matmul_gpu = tiled()
+
+
+def squares(size, **tiles):
+    """The product of two square matrices."""
+    made = tiled(**tiles)
+    sides = {**DEFAULTS, **tiles}
+    return made.at({"n": size // sides["BM"], "m": size // sides["BN"], "k": size // sides["BK"]})
+
+
+DEFAULTS = {"BM": 128, "BN": 128, "BK": 16}
+TILES = ("BM", "BN", "BK", "TM", "TN")
+small = [
+    {"size": 32, **dict(zip(TILES, (16, 16, 8, 4, 4), strict=True))},
+    {"size": 64, **dict(zip(TILES, (32, 16, 4, 8, 4), strict=True))},
+]
+
+
+def benchmark(name, size, reference, *tiles):
+    return Benchmark(
+        name,
+        "gpu",
+        squares,
+        sizes={"size": size},
+        variants=[dict(zip(TILES, each, strict=True)) for each in tiles],
+        small=small,
+        gold=lambda A, B: A.astype(np.float64) @ B,
+        flops=lambda size, **_: 2 * size**3,
+        moved=lambda size, **_: 12 * size**2,
+        options=("-cl-fast-relaxed-math",),
+        reference=reference,
+    )
+
+
+benchmarks = [
+    benchmark(
+        "matmul",
+        4096,
+        Reference("CLBlast, tuned for an RTX 3080", 3.127e-3),
+        (128, 128, 16, 8, 8),
+        (128, 128, 32, 8, 8),
+        (128, 64, 16, 8, 4),
+    ),
+    benchmark(
+        "matmul_1024",
+        1024,
+        Reference("CLBlast, tuned for a V100", 79.5e-6),
+        (64, 64, 16, 4, 4),
+        (64, 64, 32, 4, 4),
+        (64, 64, 16, 8, 4),
+        (128, 64, 16, 8, 4),
+        (64, 32, 16, 4, 4),
+    ),
+]

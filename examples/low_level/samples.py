@@ -51,6 +51,13 @@ def atax(picked, A, x):
     return wide(A[:, picked]).T @ Ax
 
 
+def matmul(picked, A, B):
+    return wide(A[picked]) @ B
+
+
+matmul_1024 = matmul
+
+
 def forces(picked, bodies, softening):
     p, m = np.stack([wide(c) for c in bodies[:3]]), wide(bodies[3])
     gaps = p[:, None, :] - p[:, picked, None]
@@ -71,14 +78,12 @@ def nbody_nvidia(picked, bodies, velocities, softening, dt, damping):
 
 
 def md(picked, atoms, neighbours, cutoff, lj1, lj2):
-    gaps = np.stack(
-        [wide(a[picked]) - q[:, picked] for a, q in zip(atoms, neighbours, strict=True)]
-    )
-    squared = (gaps**2).sum(axis=0)
+    gaps = wide(atoms[picked, None, :3]) - atoms[neighbours[:, picked].T, :3]
+    squared = (gaps**2).sum(axis=2)
     acts = (squared < cutoff) & (squared > 0)
     near = 1 / np.where(acts, squared, 1)
     s = np.where(acts, near**4 * (lj1 * near**3 - lj2), 0)
-    return tuple((gaps * s).sum(axis=1))
+    return tuple((gaps * s[:, :, None]).sum(axis=1).T)
 
 
 def kmeans(picked, features, centres):

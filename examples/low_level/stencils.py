@@ -5,6 +5,7 @@ relift bench stencil9 j2d5pt convolution
 
 import numpy as np
 from source import source
+from tree import across
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Reference
@@ -17,42 +18,43 @@ def nine(at, centre, cardinal, diagonal):
     return centre * at(0, 0) + cardinal * sides + diagonal * corners
 
 
+def by_strips(f, size, items, down, grid, stage=lambda columns: columns):
+    """f on all windows of size*size: a work-item computes `down` rows of one column, one by one.
+
+    `stage` says where the `size` columns that it reads lie.
+    """
+
+    def item(columns):
+        return rl.map_seq_unroll(f, rl.slide(size, 1, stage(columns)))
+
+    def strip(lines):
+        columns = rl.transpose(rl.map(rl.slide(size, 1), lines))
+        done = rl.map_wrg(0)(lambda some: rl.map_lcl(0)(item, some), rl.split(items, columns))
+        return rl.transpose(rl.join(done))
+
+    return rl.join(rl.map_wrg(1)(strip, rl.slide(down + size - 1, down, grid)))
+
+
+def in_registers(columns):
+    return rl.to_private(
+        rl.map_seq_unroll(lambda row: rl.map_seq_unroll(lambda v: v, row), columns)
+    )
+
+
 def stencil9_gpu(n, m, items=256, down=8):
-    """A work-item computes `down` rows of one column, from three columns in registers."""
+    """Each value is read into a register once by each of three work-items."""
 
     @rl.program
     def stencil9(grid: rl.f32[n + 2, m + 2], centre: rl.f32, cardinal: rl.f32, diagonal: rl.f32):
         def weighted(w):
             return nine(lambda i, j: w[1 + i][1 + j], centre, cardinal, diagonal)
 
-        def item(three):
-            """Three columns of down + 2 rows."""
-            own = rl.to_private(
-                rl.map_seq_unroll(lambda row: rl.map_seq_unroll(lambda v: v, row), three)
-            )
-            return rl.map_seq_unroll(weighted, rl.slide(3, 1, own))
-
-        def strip(lines):
-            columns = rl.transpose(rl.map(rl.slide(3, 1), lines))
-            done = rl.map_wrg(0)(lambda some: rl.map_lcl(0)(item, some), rl.split(items, columns))
-            return rl.transpose(rl.join(done))
-
-        return rl.join(rl.map_wrg(1)(strip, rl.slide(down + 2, down, grid)))
+        return by_strips(weighted, 3, items, down, grid, in_registers)
 
     return stencil9
 
 
-def by_rows(f, size, width, grid):
-    """f on all windows of size*size: a work-item has a row, and goes along it in vectors."""
-    windows = rl.slide_nd((size, size), (1, 1), grid)
-
-    def row(line):
-        return rl.as_scalar(rl.map_seq(rl.map_vec(f), rl.as_vector(width, line)))
-
-    return rl.map_glb(0)(row, windows)
-
-
-def j2d5pt_cpu(n, m, width=16):
+def j2d5pt_cpu(n, m, items=256, down=4):
     """The five points of examples/j2d5pt.py."""
 
     @rl.program
@@ -61,7 +63,7 @@ def j2d5pt_cpu(n, m, width=16):
             weighted = 5.1 * w[0][1] + 12.1 * w[1][0] + 15.0 * w[1][1] + 12.2 * w[1][2]
             return (weighted + 5.2 * w[2][1]) * (1 / 118.0)
 
-        return by_rows(star, 3, width, grid)
+        return by_strips(star, 3, items, down, grid)
 
     return j2d5pt
 
@@ -73,7 +75,7 @@ def j2d5pt_with_numpy(grid):
     return (weighted + f(5.2) * down) / f(118.0)
 
 
-def convolution_cpu(h, w, r=1, width=16):
+def convolution_cpu(h, w, r=1, items=256, down=4):
     """All weights written out."""
     size = 2 * r + 1
 
@@ -84,7 +86,44 @@ def convolution_cpu(h, w, r=1, width=16):
                 lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(rl.join(window), rl.join(weights))
             )
 
-        return by_rows(weighted, size, width, image)
+        return by_strips(weighted, size, items, down, image)
+
+    return convolution
+
+
+def convolution_gpu(h, w, r=8, wide=32, high=8, down=4):
+    """Overlapping tiles in local memory: `wide` by `high` work-items, `down` pixels each, `high` rows apart.
+
+    The work-items of a group must divide the pixels of a tile.
+    """
+    size, rows = 2 * r + 1, high * down
+
+    @rl.program
+    def convolution(image: rl.f32[h + 2 * r, w + 2 * r], weights: rl.f32[size, size]):
+        def weighted(window):
+            def line(acc, p):
+                return rl.reduce_seq_unroll(
+                    lambda acc, q: acc + q[0] * q[1], acc, rl.zip(p[0], p[1])
+                )
+
+            return rl.reduce_seq(line, 0.0, rl.zip(window, weights))
+
+        def tile(part):
+            shares = rl.split(wide, across(wide * high, rl.join(part)))
+            copied = rl.map_lcl(1)(
+                lambda row: rl.map_lcl(0)(lambda own: rl.map_seq(lambda v: v, own), row), shares
+            )
+            flat = rl.to_local(rl.join(rl.transpose(rl.join(copied))))
+            staged = rl.split(wide + 2 * r, flat)
+            windows = rl.slide_nd((size, size), (1, 1), staged)
+            owned = rl.map(rl.transpose, rl.transpose(rl.split(high, windows)))
+            done = rl.map_lcl(1)(
+                lambda row: rl.map_lcl(0)(lambda own: rl.map_seq(weighted, own), row), owned
+            )
+            return rl.join(rl.transpose(rl.map(rl.transpose, done)))
+
+        tiles = rl.slide_nd((rows + 2 * r, wide + 2 * r), (rows, wide), image)
+        return rl.untile(2, rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(tile, ts), tiles))
 
     return convolution
 
@@ -116,7 +155,7 @@ benchmarks = [
         "cpu",
         j2d5pt_cpu,
         sizes={"n": 4096, "m": 4096},
-        small=[{"n": 4, "m": 16, "width": 8}, {"n": 9, "m": 64, "width": 8}],
+        small=[{"n": 4, "m": 16, "items": 8, "down": 2}, {"n": 12, "m": 64, "items": 32}],
         gold=lambda grid: source("j2d5pt").reference(grid)[1:-1, 1:-1],
         flops=lambda n, m, **_: 10 * n * m,
         moved=lambda n, m, **_: 8 * n * m,
@@ -127,18 +166,34 @@ benchmarks = [
         "cpu",
         convolution_cpu,
         sizes={"h": 4096, "w": 4096},
-        small=[{"h": 4, "w": 16, "width": 8}, {"h": 9, "w": 64, "r": 2, "width": 8}],
+        small=[
+            {"h": 4, "w": 16, "items": 8, "down": 2},
+            {"h": 8, "w": 64, "r": 2, "items": 32},
+        ],
         gold=convolution_gold,
         flops=lambda h, w, r=1, **_: 2 * (2 * r + 1) ** 2 * h * w,
         moved=lambda h, w, **_: 8 * h * w,
         numpy=convolution_with_numpy,
     ),
     Benchmark(
+        "convolution",
+        "gpu",
+        convolution_gpu,
+        sizes={"h": 4096, "w": 4096},
+        small=[
+            {"h": 8, "w": 8, "r": 1, "wide": 2, "high": 2, "down": 1},
+            {"h": 8, "w": 8, "r": 3, "wide": 2, "high": 2, "down": 1},
+        ],
+        gold=convolution_gold,
+        flops=lambda h, w, r=8, **_: 2 * (2 * r + 1) ** 2 * h * w,
+        moved=lambda h, w, **_: 8 * h * w,
+    ),
+    Benchmark(
         "stencil9",
         "gpu",
         stencil9_gpu,
         sizes={"n": 8192, "m": 8192},
-        variants=[{"down": 8}, {"down": 4}, {"down": 16}],
+        variants=[{"down": 8}, {"down": 16}],
         small=[
             {"n": 8, "m": 16, "items": 4, "down": 2},
             {"n": 32, "m": 64, "items": 32, "down": 8},

@@ -41,7 +41,7 @@ def transpose_gpu(n, m, side=32, rows=8):
     return transpose
 
 
-def transpose_cpu(n, m, side=64):
+def transpose_cpu(n, m, side=32):
     """A work-item moves a tile that fits the nearest cache."""
 
     @rl.program

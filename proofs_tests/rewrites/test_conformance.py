@@ -46,7 +46,9 @@ class Modular(Numeric):
     """Whole numbers for all scalars."""
 
     def literal(self, value: float, t: Type) -> Any:
-        return bool(value) if t == boolean else int(value) if t in (i32, i64) else number(repr(value))
+        return (
+            bool(value) if t == boolean else int(value) if t in (i32, i64) else number(repr(value))
+        )
 
     def function(self, name: str) -> Callable[..., Any]:
         if name == "select":

@@ -132,7 +132,9 @@ def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.Mo
     """A theorem that was proved from a false definition or an axiom does not pass the audit."""
     assert PROVER is not None
     prover = proving._Prover(PROVER, compiled_library(PROVER))
-    claim = proving._Claim(WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ())
+    claim = proving._Claim(
+        WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ()
+    )
     forged = {
         "Definition Rarr (A : Type) (n : nat) (R : rel A) (x y : arr A) := True.": "exact I",
         "Axiom anything : forall P : Prop, P.": "apply anything",

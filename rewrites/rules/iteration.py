@@ -9,6 +9,8 @@ iterate n f              =  reduce_seq (\\acc x. f acc) over n elements
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import A, B, k, m, n, q
 from relift.rewrites.rule import rule
 from relift.semantics.language import (
@@ -113,7 +115,7 @@ def iterate_sizes_once(op: Op[A], z: A, xs: A[n * (q + 1)]):
 def iterate_sizes_add(op: Op[A], z: A, xs: A[n * (q + 1) ** (m + k)]):
     """Partial reductions are iterated in two goes."""
 
-    def step(ys):
+    def step(ys: Any) -> Any:
         return partial_reduce(op, z, q + 1, ys)
 
     return (

@@ -25,7 +25,7 @@ from relift.rewrites.notation import (
     n,
     q,
 )
-from relift.rewrites.rule import associative, commutative, distributive, idempotent, neutral, rule
+from relift.rewrites.rule import distributive, idempotent, neutral, rule
 from relift.semantics.language import (
     concat,
     gather,
@@ -78,7 +78,7 @@ def reduce_join_columns(op: Op[A], z: A, xss: A[k, m]):
     )
 
 
-@rule(where=COMMUTATIVE_MONOID, source="Fubini; TensorRight's reduce of transpose")
+@rule(where=COMMUTATIVE_MONOID, source="Fubini; TensorRight, reduce rule 5")
 def reduce_fubini(op: Op[A], z: A, xss: A[k, m]):
     """A table is reduced by rows or by columns."""
     return (
@@ -96,8 +96,8 @@ def blocked_reduce(op: Op[A], z: A, xs: A[k * m]):
     )
 
 
-@rule(source="RISE reduceSeq over split, as in blockedReduce; LIFT stride of a sequential reduction")
-def reduce_seq_split(f: Fun[B, A, B], z: B, xs: A[k * m]):
+@rule(source="RISE reduceSeq over split, as in blockedReduce")
+def reduce_seq_chunks(f: Fun[B, A, B], z: B, xs: A[k * m]):
     """A fold goes through chunk after chunk."""
     return (
         reduce_seq(f, z, xs),
@@ -120,7 +120,7 @@ def reduce_seq_concat(f: Fun[B, A, B], z: B, xs: A[n], ys: A[m]):
     return reduce_seq(f, z, concat(xs, ys)), reduce_seq(f, reduce_seq(f, z, xs), ys)
 
 
-@rule(where=MONOID, source="Bird, theory of lists, homomorphism")
+@rule(where=MONOID, source="Bird, theory of lists, homomorphism; TensorRight, reduce rule 2")
 def reduce_concat(op: Op[A], z: A, xs: A[n], ys: A[m]):
     """Two arrays are reduced each, and their results combined."""
     return reduce(op, z, concat(xs, ys)), op(reduce(op, z, xs), reduce(op, z, ys))
@@ -132,7 +132,7 @@ def reduce_start(op: Op[A], x: A, z: A, xs: A[n]):
     return op(x, reduce(op, z, xs)), reduce(op, x, xs)
 
 
-@rule(where=[*COMMUTATIVE_MONOID], source="Bird, theory of lists; TensorRight's reduce of add")
+@rule(where=[*COMMUTATIVE_MONOID], source="Bird, theory of lists, abide law")
 def reduce_pairs(op: Op[A], z: A, xs: A[n], ys: A[n]):
     """Reducing combined pairs is combining two reductions."""
     return (
@@ -153,22 +153,22 @@ def reduce_empty(op: Op[A], z: A, x: A):
     return reduce(op, z, repeat(0, x)), z
 
 
-@rule(where=[neutral("op", "z")], source="TensorRight's reduce of broadcast")
+@rule(where=[neutral("op", "z")], source="Bird, theory of lists, neutral element")
 def reduce_neutral(op: Op[A], z: A):
     """Neutral elements reduce to the neutral element."""
     return reduce(op, z, repeat(n, z)), z
 
 
 @rule(
-    where=[idempotent("op")],
-    source="TensorRight's reduce of broadcast, by minimum or maximum",
+    where=[*COMMUTATIVE_SEMIGROUP, idempotent("op")],
+    source="Bird, theory of lists, idempotent reductions",
 )
-def reduce_idempotent(op: Op[A], x: A):
-    """Copies of the start change nothing."""
-    return reduce(op, x, repeat(n, x)), x
+def reduce_twice(op: Op[A], z: A, xs: A[n]):
+    """Elements that are seen twice count once, as for a minimum or a maximum."""
+    return reduce(op, z, concat(xs, xs)), reduce(op, z, xs)
 
 
-@rule(where=COMMUTATIVE_SEMIGROUP, source="TensorRight's reduce of reverse")
+@rule(where=COMMUTATIVE_SEMIGROUP, source="Bird, theory of lists, reduction from the right")
 def reduce_reverse(op: Op[A], z: A, xs: A[n]):
     """A commutative reduction goes backwards as well."""
     return reduce(op, z, gather(reverse, xs)), reduce(op, z, xs)
@@ -176,7 +176,7 @@ def reduce_reverse(op: Op[A], z: A, xs: A[n]):
 
 @rule(
     where=[distributive("times", "plus")],
-    source="TensorRight's reduce of a product by a constant; RISE separateDotHV, its inner step",
+    source="TensorRight, reduce rule 3: Const * Reduce(X); RISE separateDotHV, its inner step",
 )
 def reduce_common_factor(times: Op[A], plus: Op[A], c: A, z: A, xs: A[n]):
     """A factor of all elements is a factor of their sum."""
@@ -234,7 +234,10 @@ def partial_reduce_twice(op: Op[A], z: A, xs: A[q * k * m]):
     )
 
 
-@rule(where=COMMUTATIVE_MONOID, source="LIFT macro rule partialReduceWithReorder, with its missing guards")
+@rule(
+    where=COMMUTATIVE_MONOID,
+    source="LIFT macro rule partialReduceWithReorder, with its missing guards",
+)
 def partial_reduce_with_reorder(op: Op[A], z: A, xs: A[(k + 1) * m]):
     """Chunks of every m-th element are reduced, then the partial results."""
     return (

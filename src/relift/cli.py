@@ -5,6 +5,7 @@ Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 1
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -98,7 +99,8 @@ def check(
     rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
-        list[str] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+        list[str] | None,
+        typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 4a index, 5 search."),
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
@@ -127,6 +129,48 @@ def check(
     else:
         print(f"{sum(r.ok for r in reports)} of {len(reports)} rules pass")
     raise typer.Exit(0 if all(r.ok for r in reports) else 1)
+
+
+# ---- ledger
+
+
+@app.command()
+def ledger(
+    rule: Annotated[str | None, typer.Argument(help="A rule whose page is printed.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    update: Annotated[bool, typer.Option(help="Check every rule again and record it.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Every rule and what is known of it; or all that is known of one."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.egraph.checking import fill_ledger
+    from relift.rewrites import ledger as book
+    from relift.semantics.storage import write_text
+
+    known = book.known_rules()
+    if rule is not None and rule not in known:
+        raise Refusal(f"there is no rule {rule}; relift ledger lists them")
+    if update:
+        with _progress("checking") as progress:
+            entries = fill_ledger(progress)
+        write_text(book.FILE, book.as_json(entries))
+        book.load.cache_clear()
+    if html is not None:
+        write_text(html, book.as_html())
+    if as_json:
+        _print_json({"rules": [book.to_json(name) for name in ([rule] if rule else known)]})
+    elif rule is not None:
+        print(book.page(rule))
+    else:
+        table = Table("rule", "family", "verdict", "search", "floating point", "under")
+        for name in known:
+            table.add_row(*book.row(name))
+        Console().print(table)
+        print(book.summary())
+    if html is not None and not as_json:
+        print(f"written to {html}")
 
 
 # ---- optimize
@@ -392,18 +436,27 @@ def bench(
         typer.Option(help="Write a folder to be run on another machine, and run nothing."),
     ] = None,
     results: Annotated[
-        Path | None, typer.Option(help="Print the results.json of a bundle, and run nothing.")
+        Path | None, typer.Option(help="Print a results.json, or what --json printed; run nothing.")
     ] = None,
+    ablation: Annotated[
+        bool,
+        typer.Option("--ablation", help="Switch analyses of the compiler off; default variants."),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the shares, as .png or .svg.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Time low-level programs against hand-written ones; print the share of the device that they use."""
+    """Time low-level programs against hand-written ones; print the share of the device that they use.
+
+    A program for the CPU takes turns with NumPy; one for the GPU is compared with the best hand-written
+    OpenCL that was measured on an H200.
+    """
+    from relift.compiler.analyses import ABLATION, EVERYTHING
+    from relift.compiler.benchmark_times import times_of
     from relift.compiler.benchmarks import load_benchmarks
     from relift.compiler.bundle import read_results, write_bundle
     from relift.compiler.devices import describe, find_device, label
-    from relift.compiler.benchmark_times import times_of
     from relift.semantics.device import GPU, preset
 
     if results is not None:
@@ -411,12 +464,13 @@ def bench(
         description = GPU if found["entries"][0]["target"] == "gpu" else describe(find_device())
         _show_times(found["device"], found["entries"], description, as_json, plot)
         return
+    settings = ABLATION if ablation else EVERYTHING
+    samples = folder / "samples.py"
     if bundle is not None:
-        chosen = load_benchmarks(folder, names or [], target)
+        kind = preset(target)
+        chosen = load_benchmarks(folder, names or [], kind.kind, defaults=ablation)
         with _progress("writing"):
-            written = write_bundle(
-                bundle, chosen, folder / "samples.py", _predictor(preset(target))
-            )
+            written = write_bundle(bundle, chosen, samples, _predictor(kind), settings)
         if as_json:
             _print_json({"bundle": str(bundle), "entries": written})
         else:
@@ -425,10 +479,10 @@ def bench(
         return
     device = find_device(target)
     description = describe(device)
-    chosen = load_benchmarks(folder, names or [], description.kind)
+    chosen = load_benchmarks(folder, names or [], description.kind, defaults=ablation)
     with _progress("timing") as report:
-        samples, predict = folder / "samples.py", _predictor(description)
-        rows = list(times_of(chosen, label(device), samples, predict, report))
+        predict = _predictor(description)
+        rows = list(times_of(chosen, label(device), samples, predict, report, settings))
     _show_times(label(device), rows, description, as_json, plot)
 
 
@@ -547,9 +601,15 @@ def _show_times(
     plot: Path | None,
 ) -> None:
     """Print a table of times, or JSON; exit status 1 when a result is wrong."""
-    from relift.compiler.benchmark_times import predictions, rank_correlation, share_of_roofline, speedup
+    from relift.compiler.benchmark_times import (
+        predictions,
+        rank_correlation,
+        share_of_roofline,
+        speedup,
+    )
 
-    correlation = rank_correlation(predictions(rows))
+    complete = [row for row in rows if row["analyses"] == "all"]
+    correlation = rank_correlation(predictions(complete))
     for row in rows:
         if "seconds" in row:
             row["roofline"] = share_of_roofline(row, description)
@@ -558,7 +618,9 @@ def _show_times(
         _plot_times(device, rows, plot)
     if as_json:
         shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
-        _print_json({"device": device, "rank_correlation": correlation, "benchmarks": shown})
+        _print_json({"device": device, "rank_correlation": correlation, "entries": shown})
+    elif len(complete) < len(rows):
+        _print_ablation(device, rows)
     else:
         _print_times(device, rows)
         if correlation is not None:
@@ -605,14 +667,33 @@ def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
     Console().print(table)
 
 
+def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.compiler.analyses import ABLATION
+    from relift.compiler.benchmark_times import slowdowns
+
+    table = Table("times as long with", *ABLATION, title=device)
+    found = slowdowns(rows)
+    wrong = {(row["name"], row["analyses"]) for row in rows if not row["ok"]}
+    for name, known in found.items():
+        cells = (
+            "WRONG" if (name, a) in wrong else f"{known[a]:.2f}" if a in known else "-"
+            for a in ABLATION
+        )
+        table.add_row(name, *cells)
+    Console().print(table)
+
+
 def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Bars: the share of the roofline of each benchmark."""
     try:
-        import matplotlib
+        matplotlib: Any = importlib.import_module("matplotlib")
     except ImportError:
         raise Refusal("--plot needs matplotlib; pip install 'relift[plots]'") from None
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
 
     timed = [row for row in rows if "seconds" in row]
     names = [
