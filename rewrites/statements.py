@@ -202,13 +202,13 @@ class _Statement:
 
     def size(self, n: Size) -> str:
         """A polynomial over nat; what is subtracted is known to be no more than the rest."""
-        plus, minus = self._signed(n)
+        plus, minus = self.signed(n)
         if not minus:
             return plus
         self.differences[n] = None
         return f"({plus} - {minus})"
 
-    def _signed(self, n: Size) -> tuple[str, str]:
+    def signed(self, n: Size) -> tuple[str, str]:
         def total(sign: int) -> str:
             terms = [
                 " * ".join(
@@ -441,7 +441,7 @@ class _Side:
             return f"(fun {bound} : nat => {self._index(body, bound, self.statement.size)})"
 
         def whole(n: Size) -> str:
-            plus, minus = self.statement._signed(n)
+            plus, minus = self.statement.signed(n)
             return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
 
         return (
@@ -552,7 +552,7 @@ def proposition(rule: Provable) -> str:
     lines += [f"({' '.join(sizes)} : nat)"] * bool(sizes) + given + binders
     kind_of_relation = "refines" if rule.refinement else "PER"
     hypotheses = [f"{kind_of_relation} {r}" for _, r in types] + positive + _least(s, rule)
-    hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s._signed, s.differences)]
+    hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
     hypotheses += [*laws, *given_related, *related]
     if rule.refinement:
         hypotheses += [_open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"]
