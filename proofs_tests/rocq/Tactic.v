@@ -89,7 +89,8 @@ Ltac opened := unfold
   as_vector, as_scalar, circular_buffer, map_slide, binary_search, at_runtime_unsafe, gather_indices,
   pad_mirror, pad_wrap, pad_clamp, pad_constant, map, zip, unzip, reduce, reduce_seq, partial_reduce,
   scan_seq, let_in, generate, literal_array, repeat, at_runtime, split, join, transpose, slide, take, drop,
-  at_index, head, tail, concat, gather, scatter, store in *.
+  at_index, head, tail, concat, gather, scatter, store,
+  vectorize in *.
 Ltac reduced := cbv beta; cbn [fst snd].
 Ltac start :=
   lazymatch goal with |- ?G => try (is_const G; unfold G) end;
@@ -121,7 +122,7 @@ Ltac met := match goal with
 Ltac simplified := repeat first
   [ rewrite fold_ignoring | rewrite iterate_last | rewrite iterate_inside
   | rewrite iterate_add | rewrite iterate_mul | rewrite iterate_id
-  | progress cbn [fold iterate] | met ]; reduced.
+  | met ]; reduced.
 
 (* ---- conditions ---- *)
 
@@ -168,7 +169,7 @@ Ltac relate :=
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
   | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
   | |- context [if ?b then _ else _] => condition b
-  | |- _ => first [ eassumption | reflexivity | folds | spine | law_of_folds ]
+  | |- _ => first [ eassumption | reflexivity | solve [ same_fold ] | solve [ same_iteration ] | spine | laws ]
   end
 with indices := first
   [ index
@@ -177,7 +178,10 @@ with indices := first
   | apply position_below; indices
   | apply around_below; indices
   | apply position_same; intros; indices
-  | f_equal; solve [ relate ] ]
+  | lazymatch goal with
+    | |- Z.to_nat _ = Z.to_nat _ => f_equal; solve [ relate ]
+    | |- nearest _ _ = nearest _ _ => f_equal; solve [ relate ]
+    end ]
 with condition b :=
   match goal with
   | |- context [if ?c then _ else _] =>
@@ -247,8 +251,9 @@ with same_iteration :=
         [ reduced; relate | intros; reduced_all; both_ways; relate ]
       end end
   end
-with folds := first
-  [ solve [ same_fold ] | solve [ same_iteration ] | law_of_folds | apply per_sym; [ per | law_of_folds ] ]
+with laws := first
+  [ law_of_folds | apply per_sym; [ per | law_of_folds ]
+  | progress (rewrite ?Nat.add_1_r; cbn [fold iterate]); reduced; relate ]
 (* The left side becomes a fold of the shape of the right side. *)
 with law_of_folds :=
   lazymatch goal with
