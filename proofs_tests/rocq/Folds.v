@@ -38,15 +38,8 @@ Proof.
   induction k; simpl; intros; auto.
   rewrite Nat.add_comm, fold_append, IHk. reflexivity.
 Qed.
-(* A fold whose accumulator is an array, combined element by element, is an array of folds. *)
-Lemma fold_pointwise : forall (A B : Type) (f : nat -> B -> A -> B) z n x i,
-  fold (fun (a : arr B) (b : A) j => f j (a j) b) z n x i = fold (f i) (z i) n x.
-Proof. induction n; simpl; intros; auto. rewrite IHn. reflexivity. Qed.
-Lemma fold_vectorize : forall (A : Type) (op : A -> A -> A) z n x i,
-  fold (vectorize op) z n x i = fold op (z i) n (fun j => x j i).
-Proof. induction n; simpl; intros; auto. unfold vectorize in *. rewrite IHn. reflexivity. Qed.
-Lemma fold_constant : forall (A B : Type) (f : B -> A -> B) z n (c : A),
-  fold f z n (fun _ => c) = iterate n (fun b => f b c) z.
+Lemma fold_ignoring : forall (A B : Type) (f : B -> B) z n (x : arr A),
+  fold (fun a _ => f a) z n x = iterate n f z.
 Proof. induction n; simpl; intros; auto. rewrite IHn. reflexivity. Qed.
 
 Lemma iterate_add : forall (A : Type) (f : A -> A) k l x,
@@ -55,9 +48,8 @@ Proof. induction k; simpl; intros; auto; rewrite IHk; reflexivity. Qed.
 Lemma iterate_mul : forall (A : Type) (f : A -> A) k l x,
   iterate k (fun y => iterate l f y) x = iterate (k * l) f x.
 Proof. induction k; simpl; intros; auto. rewrite IHk, iterate_add. reflexivity. Qed.
-Lemma iterate_pointwise : forall (A : Type) (f : A -> A) k x i,
-  iterate k (fun (x : arr A) j => f (x j)) x i = iterate k f (x i).
-Proof. induction k; simpl; intros; auto; rewrite IHk; reflexivity. Qed.
+Lemma iterate_last : forall (A : Type) (f : A -> A) k x, iterate (k + 1) f x = f (iterate k f x).
+Proof. intros. rewrite Nat.add_1_r. reflexivity. Qed.
 Lemma iterate_id : forall (A : Type) k (x : A), iterate k (fun y => y) x = x.
 Proof. induction k; simpl; auto. Qed.
 Lemma iterate_inside : forall (A : Type) (f : A -> A) k x, iterate k f (f x) = f (iterate k f x).
@@ -110,7 +102,6 @@ Section Monoid.
     - apply IHk. intros i L; apply P; lia.
     - apply fold_proper. intros i L; apply P; lia.
   Qed.
-  (* Starting from a twice is starting from a once, where a is what idempotence absorbs. *)
   Lemma fold_neutral : forall n, R (fold op z n (fun _ => z)) z.
   Proof. induction n; simpl; auto. eapply trans. apply op_related. apply IHn. apply Z. apply Ne; auto. Qed.
 
@@ -152,44 +143,46 @@ Section Monoid.
     subst n. intros i I j J. apply P. nia.
   Qed.
 
-  (* Over a permutation: through lists. *)
-  Definition total (x : arr A) l := fold_right (fun i a => op (x i) a) z l.
-  Lemma total_proper : forall x l, (forall i, In i l -> R (x i) (x i)) -> R (total x l) (total x l).
-  Proof. induction l; simpl; intros; auto. Qed.
-  Lemma total_app : forall x l k, (forall i, In i (l ++ k) -> R (x i) (x i)) ->
-    R (total x (l ++ k)) (op (total x l) (total x k)).
+  End Commutative.
+End Monoid.
+
+(* Without a neutral element: over a permutation, through lists. *)
+Section Permutations.
+  Variables (A : Type) (R : rel A) (op : A -> A -> A) (z : A).
+  Hypothesis per : PER R.
+  Hypothesis Op : Rfun R (Rfun R R) op op.
+  Hypothesis Z : R z z.
+  Hypothesis As : associative R op.
+  Hypothesis Co : commutative R op.
+  Let trans := fun x y w => @per_trans A R per x y w.
+  Let sym := fun x y => @per_sym A R per x y.
+
+  Definition total (x : arr A) a l := fold_left (fun a i => op a (x i)) l a.
+  Lemma total_related : forall x l a b, R a b -> (forall i, In i l -> R (x i) (x i)) ->
+    R (total x a l) (total x b l).
+  Proof. induction l; simpl; intros; auto. apply IHl; auto. apply Op; auto. Qed.
+  Lemma fold_total : forall n x, fold op z n x = total x z (seq 0 n).
   Proof.
-    induction l; simpl; intros k K.
-    - apply sym, Ne, total_proper; auto.
-    - eapply trans. apply op_related. apply K; auto. apply IHl; auto.
-      apply As; auto; apply total_proper; intros; apply K; right; apply in_or_app; auto.
+    induction n; intros; auto. rewrite seq_S. unfold total in *. rewrite fold_left_app. simpl.
+    rewrite IHn. reflexivity.
   Qed.
-  Lemma fold_total : forall x n, proper n x -> R (fold op z n x) (total x (seq 0 n)).
+  Lemma total_permutation : forall x l k, Permutation l k -> forall a, R a a ->
+    (forall i, In i l -> R (x i) (x i)) -> R (total x a l) (total x a k).
   Proof.
-    induction n; intros K; auto. simpl fold. rewrite seq_S. simpl.
-    assert (Kn : proper n x) by (apply proper_less with (S n); auto).
-    assert (XN : R (x n) (x n)) by (apply K; lia).
-    eapply trans. 2: { apply sym, total_app. intros i I. apply in_app_or in I.
-      destruct I as [I | [I | []]]; [apply in_seq in I; apply K; lia | subst; auto]. }
-    simpl. apply op_related; auto. apply sym. apply Ne; auto.
-  Qed.
-  Lemma total_permutation : forall x l k, Permutation l k -> (forall i, In i l -> R (x i) (x i)) ->
-    R (total x l) (total x k).
-  Proof.
-    induction 1; simpl; intros K; auto.
-    - assert (R (total x l) (total x l)) by (apply total_proper; auto).
-      eapply trans. apply As; auto. eapply trans. 2: apply sym, As; auto. apply op_related; auto.
-    - eapply trans. apply IHPermutation1; auto. apply IHPermutation2.
+    induction 1; simpl; intros a Q K; auto.
+    - apply IHPermutation; auto. apply Op; auto.
+    - apply total_related; auto. (* (a + y) + x  ~  (a + x) + y *)
+      eapply trans. apply sym, As; auto. eapply trans. 2: apply As; auto. apply Op; auto.
+    - eapply trans. apply IHPermutation1; auto. apply IHPermutation2; auto.
       intros i I. apply K. eapply Permutation_in; [apply Permutation_sym; eassumption | auto].
   Qed.
-  Lemma fold_permutation : forall n p x, (forall i, i < n -> p i < n) -> bijective n p -> proper n x ->
+  Lemma fold_permutation : forall n p x, (forall i, i < n -> p i < n) -> bijective n p -> proper R n x ->
     R (fold op z n (fun i => x (p i))) (fold op z n x).
   Proof.
-    intros n p x I B K.
-    eapply trans. apply fold_total. intros i L; apply K; auto. eapply trans. 2: apply sym, fold_total; auto.
-    assert (E : forall l, total (fun i => x (p i)) l = total x (List.map p l))
-      by (induction l; simpl; congruence).
-    rewrite E. apply total_permutation.
+    intros n p x I B K. rewrite !fold_total.
+    assert (E : forall l a, total (fun i => x (p i)) a l = total x a (List.map p l))
+      by (induction l; simpl; intros; auto).
+    rewrite E. apply total_permutation; auto.
     - apply NoDup_Permutation.
       + assert (G : forall l, NoDup l -> (forall i, In i l -> i < n) -> NoDup (List.map p l)).
         { induction 1 as [| a l N D IH]; simpl; intros H; constructor; auto.
@@ -204,9 +197,43 @@ Section Monoid.
     - intros i Q. apply in_map_iff in Q. destruct Q as [j [Ej Ij]]. apply in_seq in Ij. subst.
       apply K. apply I. lia.
   Qed.
-  End Commutative.
-End Monoid.
+  Lemma reverse_bijective : forall n, bijective n (fun i => n - 1 - i).
+  Proof. intros n j L. exists (n - 1 - j). repeat split; intros; lia. Qed.
+  Lemma fold_reversed : forall n x, proper R n x ->
+    R (fold op z n (fun i => x (n - 1 - i))) (fold op z n x).
+  Proof.
+    intros. apply (@fold_permutation n (fun i => n - 1 - i)); auto using reverse_bijective. intros. lia.
+  Qed.
+End Permutations.
 
+(* A border of neutral elements changes nothing, whatever the order of combination. *)
+Lemma fold_bordered : forall (A : Type) (R : rel A) op z, PER R -> Rfun R (Rfun R R) op op -> R z z ->
+  neutral R op z -> forall l n r x y, (forall i, i < l -> R (x i) z) ->
+  (forall i, i < n -> R (x (l + i)) (y i)) -> (forall i, i < r -> R (x (l + n + i)) z) ->
+  R (fold op z (l + n + r) x) (fold op z n y).
+Proof.
+  intros A R op z P Op Z Ne l n r x y L N Q. rewrite !fold_append.
+  assert (F : R (fold op z l x) z).
+  { clear N Q. induction l; simpl; auto. eapply per_trans; [exact P | | apply Ne; exact Z].
+    apply Op; auto. }
+  assert (G : R (fold op (fold op z l x) n (fun i => x (l + i))) (fold op z n y)).
+  { apply fold_related; auto. intros. apply Op; auto. }
+  revert G. generalize (fold op (fold op z l x) n (fun i => x (l + i))) as a. clear F. intros a G.
+  induction r; simpl; auto. eapply per_trans; [exact P | apply Op; [apply IHr; auto | apply Q; lia] |].
+  apply Ne. eapply per_right; eassumption.
+Qed.
+Lemma fold_all_neutral : forall (A : Type) (R : rel A) op z, PER R -> Rfun R (Rfun R R) op op -> R z z ->
+  neutral R op z -> forall n x, (forall i, i < n -> R (x i) z) -> R (fold op z n x) z.
+Proof.
+  intros A R op z P Op Z Ne. induction n; simpl; intros x L; auto.
+  eapply per_trans; [exact P | | apply Ne; exact Z]. apply Op; auto.
+Qed.
+Lemma fold_all_same : forall (A : Type) (R : rel A) op z, PER R -> Rfun R (Rfun R R) op op -> R z z ->
+  idempotent R op -> forall n x, (forall i, i < n -> R (x i) z) -> R (fold op z n x) z.
+Proof.
+  intros A R op z P Op Z Id. induction n; simpl; intros x L; auto.
+  eapply per_trans; [exact P | | apply Id; exact Z]. apply Op; auto.
+Qed.
 Lemma fold_distributive : forall (A : Type) (R : rel A) (plus times : A -> A -> A) c, PER R ->
   Rfun R (Rfun R R) plus plus -> Rfun R (Rfun R R) times times -> R c c ->
   distributive R times plus -> forall n z x, R z z -> proper R n x ->

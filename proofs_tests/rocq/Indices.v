@@ -18,6 +18,14 @@ Proof. intros. nia. Qed.
 Lemma div_lt : forall i n m, i < n * m -> i / m < n.
 Proof. intros. apply Nat.div_lt_upper_bound; nia. Qed.
 
+Lemma div_between : forall d m q, m * q <= d -> d < m * q + m -> d / m = q.
+Proof. intros. symmetry. apply Nat.div_unique with (d - m * q); lia. Qed.
+(* An index of rows and columns is found out once for both: d = q * m + r. *)
+Lemma div_digits : forall d q m r, d = q * m + r -> r < m -> d / m = q.
+Proof. intros. subst. apply div_unique; auto. Qed.
+Lemma mod_digits : forall d q m r, d = q * m + r -> r < m -> d mod m = r.
+Proof. intros. subst. apply mod_unique; auto. Qed.
+
 (* The bound of every i * m + j that occurs, from i < k and j < m. *)
 Ltac bound_digits :=
   repeat match goal with
@@ -60,8 +68,21 @@ Ltac divide :=
         | rewrite Nat.mod_mul_r by nia
         | rewrite Nat.div_div by nia
         | rewrite Nat.mod_mod by nia
-        | rewrite Nat.div_1_r | rewrite Nat.mod_1_r ].
+        | rewrite Nat.div_1_r | rewrite Nat.mod_1_r
+        | rewrite Nat.mod_small by below | rewrite Nat.div_small by below ].
+Ltac quotient := match goal with
+  | |- ?d / ?m = ?q => apply div_between; name_divisions; nia
+  | |- ?q = ?d / ?m => symmetry; apply div_between; name_divisions; nia
+  end.
+Ltac divides_nothing := lazymatch goal with
+  | |- context [_ / _] => fail
+  | |- context [_ mod _] => fail
+  | |- @eq nat _ _ => idtac
+  end.
 Ltac arithmetic :=
-  solve [ lia | repeat apply div_lt; nia | apply Nat.mod_upper_bound; nia | apply divided | nia
-        | bound_digits; nia | name_divisions; nia ].
-Ltac index := solve [ reflexivity | assumption | arithmetic | progress repeat divide; arithmetic ].
+  first [ lia
+        | divides_nothing; timeout 1 nia  (* two polynomials that differ: give up soon *)
+        | tryif divides_nothing then fail else
+          solve [ repeat apply div_lt; nia | apply Nat.mod_upper_bound; nia | apply divided | nia
+                | bound_digits; nia | name_divisions; nia ] ].
+Ltac index := solve [ reflexivity | assumption | arithmetic | progress repeat divide; arithmetic | quotient ].

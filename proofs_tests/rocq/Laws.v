@@ -28,3 +28,18 @@ Definition inverse (n : nat) (p q : nat -> nat) :=
 Definition refines (A : Type) (R : rel A) :=
   (forall x y, R x y -> R x x /\ R y y) /\ (forall x y z, R x y -> R y z -> R x z).
 Definition unspecified (A : Type) (R : rel A) (x : A) := forall y, R y y -> R x y.
+
+Lemma refines_Rarr : forall (A : Type) (R : rel A) n, refines R -> refines (Rarr n R).
+Proof.
+  intros A R n [Q T]. split; [intros x y H; split; intros i L; apply (Q (x i) (y i)); auto |].
+  intros x y w H G i L. eapply T; [apply H | apply G]; auto.
+Qed.
+Lemma refines_Rpair : forall (A B : Type) (R : rel A) (S : rel B),
+  refines R -> refines S -> refines (Rpair R S).
+Proof.
+  intros A B R S [Q T] [Q' T']. split.
+  - intros x y [H G]. destruct (Q _ _ H). destruct (Q' _ _ G). split; split; auto.
+  - intros x y w [H G] [H' G']. split; [eapply T | eapply T']; eauto.
+Qed.
+Lemma refines_eq : forall A : Type, refines (@eq A).
+Proof. split; [auto | congruence]. Qed.

@@ -161,3 +161,46 @@ Proof.
   destruct (@position_found p n (p i)) as [F G]; [exists i; auto |].
   rewrite (U _ F G). symmetry. apply U; auto.
 Qed.
+
+Lemma position_inverse : forall p q n j, inverse n p q -> (forall i, i < n -> q i < n) -> j < n ->
+  position p n j = q j.
+Proof.
+  intros p q n j I B L. destruct (@position_found p n j) as [F G].
+  - exists (q j). split; auto. apply I; auto.
+  - destruct (I (position p n j) F) as [_ E]. rewrite G in E. auto.
+Qed.
+Lemma position_compose : forall p q n j, bijective n p -> bijective n q ->
+  (forall i, i < n -> p i < n) -> (forall i, i < n -> q i < n) -> j < n ->
+  position (fun i => q (p i)) n j = position p n (position q n j).
+Proof.
+  intros p q n j P Q I J L.
+  destruct (Q j L) as [b [Lb [Eb Ub]]]. destruct (P b Lb) as [a [La [Ea Ua]]].
+  destruct (@position_found (fun i => q (p i)) n j) as [F G].
+  - exists a. split; auto. rewrite Ea. exact Eb.
+  - destruct (@position_found q n j) as [F2 G2]; [exists b; auto |].
+    assert (X : position q n j = b) by (apply Ub; auto). rewrite X.
+    destruct (@position_found p n b) as [F3 G3]; [exists a; auto |].
+    assert (Y : p (position (fun i => q (p i)) n j) = b) by (apply Ub; auto).
+    rewrite (Ua _ F3 G3). apply Ua; auto.
+Qed.
+
+(* ---- borders that go round ---- *)
+
+Lemma around_inside : forall left n i, left <= i -> i < left + n -> around left n i = i - left.
+Proof.
+  intros left n i L U. unfold around. symmetry. apply Nat.mod_unique with left; [lia |].
+  destruct n; nia.
+Qed.
+Lemma around_before : forall left n i, i < left -> left <= i + n -> around left n i = i + n - left.
+Proof.
+  intros left n i L U. unfold around.
+  destruct left as [| left]; [lia |]. symmetry. apply Nat.mod_unique with left; [lia |].
+  destruct n; nia.
+Qed.
+Lemma around_after : forall left n i, left + n <= i -> i < left + 2 * n -> around left n i = i - left - n.
+Proof.
+  intros left n i L U. unfold around. symmetry. apply Nat.mod_unique with (left + 1); [lia |].
+  destruct n; nia.
+Qed.
+Lemma around_below : forall left n i, 0 < n -> around left n i < n.
+Proof. intros. unfold around. apply Nat.mod_upper_bound. lia. Qed.
