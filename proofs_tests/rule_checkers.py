@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from relift.rewrites.refuted import REFUTED
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -27,6 +26,7 @@ from rich.table import Table
 from proofs_tests.mutants import EQUIVALENT, mutants
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checking import TIERS, check
+from relift.rewrites.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.verdicts import Status, TierName
 
