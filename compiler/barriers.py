@@ -7,7 +7,7 @@ outermost `map_lcl` nest or the loop that reads, and at the end of a loop body t
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ class Barriers:
     """The local memories with unsynchronised traffic; without effect in groups of one work-item.
 
     `uniform` is true where a barrier may stand.  `touched` and `filled` hold what the current statement or
-    unit reads and writes, `in_body` what the current loop body has written.
+    unit reads and writes, `in_body` what the current loop body has written, `pointers` what each may show.
     """
 
     emitter: Emitter
@@ -33,17 +33,25 @@ class Barriers:
     touched: set[str] = field(default_factory=set)
     filled: set[str] = field(default_factory=set)
     in_body: set[str] = field(default_factory=set)
+    pointers: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def point(self, pointer: Memory, arrays: Iterable[str]) -> None:
+        """From here on, what is accessed by a pointer may be any of some arrays."""
+        self.pointers[pointer.name] = frozenset(arrays)
+
+    def _arrays(self, memory: Memory) -> frozenset[str]:
+        return self.pointers.get(memory.name, frozenset((memory.name,)))
 
     def on_read(self, memory: Memory) -> None:
         """Note that a cell is read."""
         if memory.space == "local":
-            self.touched.add(memory.name)
+            self.touched |= self._arrays(memory)
 
     def on_write(self, memory: Memory) -> None:
         """Note that a cell is written."""
         if memory.space == "local":
-            self.filled.add(memory.name)
-            self.in_body.add(memory.name)
+            self.filled |= self._arrays(memory)
+            self.in_body |= self._arrays(memory)
 
     def before_statement(self) -> None:
         """In uniform code: a barrier here, if the statement about to be emitted needs it."""
@@ -64,6 +72,12 @@ class Barriers:
         finally:
             self.uniform = True
         self._settle(mark)
+
+    def here(self) -> None:
+        """A barrier whether it is needed or not, where one may stand."""
+        if self.active and self.uniform:
+            self.emitter.line(BARRIER)
+            self.written, self.read = set(), set()
 
     def _settle(self, mark: tuple[int, int]) -> None:
         if self.active and self.touched & self.written:

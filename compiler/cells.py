@@ -25,6 +25,7 @@ from relift.semantics.indices import (
     Index,
     as_c,
     depends_on,
+    divide,
     linear_in,
     modulo,
     substitute,
@@ -77,12 +78,13 @@ class Addressing:
                 text = f"({self.condition(condition)} ? {yes.text} : {no.text})"
                 return CExpression(text, yes.scalar)
             case Cell(memory, offset):
-                base = _contiguous(offset, lane)
+                base = _contiguous(leaf, lane)
                 if lane is None or not depends_on(offset, lane.index):
-                    text = f"{memory.name}[{self.text(offset)}]"
-                    return CExpression(text, memory.scalar)
+                    return CExpression(self._place(leaf), memory.scalar)
                 if base is None:
                     return self._gather(leaf, lane)
+                if memory.width is not None:
+                    return _from_memory(self._vector_place(memory, base), leaf, lane.width)
                 return _from_memory(self._vector_load(leaf, base, lane.width), leaf, lane.width)
 
     def _gather(self, leaf: Leaf, lane: Lane) -> CExpression:
@@ -93,9 +95,25 @@ class Addressing:
             f"({c_type(scalar, lane.width)})({', '.join(texts)})", scalar, lane.width
         )
 
+    def _place(self, leaf: Cell) -> str:
+        """One cell in C; of a row of vectors, a lane."""
+        memory = leaf.memory
+        if memory.width is None:
+            return f"{memory.name}[{self.text(leaf.offset)}]"
+        lane = modulo(leaf.offset, memory.width).constant
+        if lane is None:
+            t = memory_type(memory.scalar)
+            return f"((private {t}*){memory.name})[{self.text(leaf.offset)}]"
+        return f"{self._vector_place(memory, leaf.offset - lane)}.s{lane:x}"
+
+    def _vector_place(self, memory: Memory, base: Index) -> str:
+        """One vector of a row of vectors, by its lane 0."""
+        assert memory.width is not None, "cannot happen: a row of scalars has no vectors"
+        return f"{memory.name}[{self.text(divide(base, memory.width))}]"
+
     def _vector_load(self, leaf: Cell, base: Index, width: int) -> str:
         memory = leaf.memory
-        if _aligned(leaf, base, width):
+        if _aligned(base, width):
             return "*" + self._pointer(leaf, base, width, "const ")
         return self._unaligned_load(memory, base, width)
 
@@ -130,8 +148,17 @@ class Addressing:
             sides.append(f"{index} < {self.text(c.extent)}")
         return sides[0] if len(sides) == 1 else "(" + " && ".join(sides) + ")"
 
+    def needs_name(self, leaf: Leaf, lane: Lane | None) -> bool:
+        """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
+        if lane is None or not isinstance(leaf, Cell):
+            return False
+        base = _contiguous(leaf, lane)
+        return base is None or (
+            _too_wide(leaf.memory, lane.width) and not _aligned(base, lane.width)
+        )
+
     def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[str]:
-        """The statements that put a value where the leaf is; a value with lanes should be a name.
+        """The statements that put a value where the leaf is.
 
         >>> from relift.semantics.indices import variable
         >>> from relift.semantics.views import Memory
@@ -148,10 +175,10 @@ class Addressing:
                 return [f"{text} = {bare(spread(value, width).text)};"]
             case Guarded():
                 raise AssertionError("cannot happen: nothing is written to a padded array")
-            case Cell(memory, offset):
+            case Cell(memory):
                 if lane is None:
-                    return [f"{memory.name}[{self.text(offset)}] = {bare(value.text)};"]
-                base = _contiguous(offset, lane)
+                    return [f"{self._place(leaf)} = {bare(value.text)};"]
+                base = _contiguous(leaf, lane)
                 if base is None:
                     return [
                         statement
@@ -161,7 +188,9 @@ class Addressing:
                         )
                     ]
                 text = _to_memory(spread(value, lane.width))
-                if _aligned(leaf, base, lane.width):
+                if memory.width is not None:
+                    return [f"{self._vector_place(memory, base)} = {bare(text)};"]
+                if _aligned(base, lane.width):
                     return [f"*{self._pointer(leaf, base, lane.width, '')} = {bare(text)};"]
                 if _too_wide(memory, lane.width) and not text.isidentifier():
                     text = f"({text})"
@@ -180,15 +209,23 @@ def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
     )
 
 
-def _contiguous(offset: Index, lane: Lane | None) -> Index | None:
-    """The address of lane 0 when lanes are consecutive cells."""
-    linear = None if lane is None else linear_in(offset, lane.index)
-    return linear[1] if linear is not None and linear[0] == 1 else None
+def _contiguous(leaf: Cell, lane: Lane | None) -> Index | None:
+    """The address of lane 0 when lanes are consecutive cells that one instruction accesses.
+
+    Private arrays lie in registers, which have no addresses: there, only vectors that are stored as such.
+    """
+    linear = None if lane is None else linear_in(leaf.offset, lane.index)
+    if lane is None or linear is None or linear[0] != 1:
+        return None
+    memory, base = leaf.memory, linear[1]
+    if memory.space == "private" and (memory.width != lane.width or modulo(base, lane.width) != 0):
+        return None
+    return base
 
 
-def _aligned(leaf: Cell, base: Index, width: int) -> bool:
+def _aligned(base: Index, width: int) -> bool:
     """Whether a vector at `base` is aligned; buffers and local arrays themselves are."""
-    return leaf.memory.space != "private" and width != 3 and modulo(base, width) == 0
+    return width != 3 and modulo(base, width) == 0
 
 
 def _too_wide(memory: Memory, width: int) -> bool:
@@ -210,8 +247,8 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
     """The leaf of lane k alone."""
     at = Size.of(k)
     match leaf:
-        case Cell(memory, offset):
-            return Cell(memory, substitute(offset, lane.index, at))
+        case Cell(memory, offset, shares):
+            return Cell(memory, substitute(offset, lane.index, at), shares)
         case Value(text, scalar, of, index):
             of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
             return Value(text, scalar, of, index)

@@ -195,6 +195,10 @@ class Emitter:
         """This place in the text."""
         return len(self.lines), self._depth
 
+    def contains(self, line: str, since: tuple[int, int]) -> bool:
+        """Whether a line was emitted after an earlier place."""
+        return any(text.strip() == line for text in self.lines[since[0] :])
+
     def insert(self, mark: tuple[int, int], text: str) -> None:
         """One more line at an earlier place."""
         at, depth = mark

@@ -10,12 +10,16 @@ Equal terms that compute, with the same values of their variables, are computed 
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
+from relift.compiler.distribution import InPlace, PrivateArray, check_size, owners, work_item
 from relift.compiler.emitter import Emitter, c_name, words
 from relift.compiler.expressions import (
     CExpression,
@@ -31,12 +35,15 @@ from relift.compiler.trees import (
     Tree,
     as_view,
     flattened,
+    mapped,
     register_text,
     registers_of,
     widened,
 )
+from relift.compiler.unrolling import KEEP, UNROLL, Unrolling, unrolling
+from relift.semantics.binding import map_children
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, depends_on, variable
+from relift.semantics.indices import Index, depends_on, substitute, variable, variables_of
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (
     Concat,
@@ -90,9 +97,10 @@ from relift.semantics.views import (
     View,
     array,
     component_view,
+    invertible_data,
     is_layout,
     leaves,
-    memories,
+    memories_of,
     name_of,
     peel,
     stored,
@@ -101,6 +109,9 @@ from relift.semantics.views import (
     vector,
     view,
 )
+
+Fold: TypeAlias = ReduceSeq | ReduceSeqUnroll | Iterate
+"""What carries a value from step to step."""
 
 
 @dataclass(frozen=True)
@@ -142,13 +153,26 @@ class Generator:
         functions: Functions,
         threads: Threads | None = None,
         addressing: Addressing | None = None,
+        analyses: Analyses = ALL,
     ) -> None:
+        self.analyses = analyses
         self.emitter = emitter
         self.functions = functions
         self.threads = threads or Threads((1,), (1,), frozenset())
         self.addressing = addressing or Addressing()
         self.barriers = Barriers(emitter, active=self.threads.group_size > 1)
         self.local_arrays: list[Memory] = []
+        self.pointed_to: frozenset[str] = frozenset()  # the local arrays that have pointers
+        self.indexed: dict[
+            str, Index
+        ] = {}  # the private arrays with an index known at run time only
+        self._private: dict[str, PrivateArray] = {}
+        self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
+        self._loops: tuple[str, ...] = ()  # the counters of the loops around
+        self._unrolled: frozenset[str] = (
+            frozenset()
+        )  # the counters of loops that the driver unrolls
+        self._folds: list[InPlace] = []
         self._lanes = 0
 
     # ---- writing: the result has a place
@@ -167,9 +191,14 @@ class Generator:
                     self.write(f.body, places.at(i), self.applied(f, inner, data.at(i)))
 
                 with self.around_loop(f.body):
-                    self.loop(data, scope, element, unroll=isinstance(t, MapSeqUnroll))
+                    self.loop(data, scope, element, unroll=unrolling(t))
             case ScanSeq():
                 self.scan(t, array(target), scope)
+            case ReduceSeq() | ReduceSeqUnroll() | Iterate() if isinstance(t.type, Array):
+                if isinstance(first_value(t), ToLocal):
+                    self.copy(self.view(t, scope), target, scope)
+                else:
+                    self.fold(t, array(target), scope)
             case Let(f, x):
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):
@@ -183,7 +212,7 @@ class Generator:
             case Zip(xs, ys):
                 self.write(xs, component_view(target, 0), scope)
                 self.write(ys, component_view(target, 1), scope)
-            case MakeTuple(parts):
+            case MakeTuple(parts) if any(isinstance(part.type, Array) for part in parts):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
             case ToLocal() | ToPrivate() if isinstance(t.type, Array):
@@ -216,16 +245,16 @@ class Generator:
         data, places = array(self.view(t.xs, scope)), array(target)
         n, count = number(data.length), self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
-        inner = scope if n == count else scope.block()
+        simple = self.analyses.control_flow
+        inner = scope if n == count and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
-        nest = self.barriers.unit() if isinstance(t, MapLcl) else nullcontext()
-        with nest:
-            if n == count:
+        with self.work_items(t):
+            if n == count and simple:
                 element(variable(name, n))
-            elif n < count:
+            elif n < count and simple:
                 with self.emitter.block(f"if ({name} < {n})"):
                     element(variable(name, n))
             else:
@@ -234,7 +263,22 @@ class Generator:
                 with self.emitter.block(
                     f"for ({int_type} {i} = {name}; {i} < {n}; {i} += {count})"
                 ):
-                    element(variable(i, n))
+                    element(variable(i if n > count else name, n))
+
+    @contextmanager
+    def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
+        """In a `map_lcl`, the work-items of the group go different ways, and none waits for another."""
+        if not isinstance(t, MapLcl):
+            yield
+            return
+        around = self._work_items
+        if self.threads.count(t) > 1:
+            self._work_items |= {work_item(t)}
+        with self.barriers.unit():
+            yield
+        if not self.analyses.barriers:
+            self.barriers.here()
+        self._work_items = around
 
     def elements(self, t: MapSeq | MapSeqUnroll | MapSeqSlide, scope: Scope) -> ArrayView:
         """The view of what a sequential map works on."""
@@ -252,30 +296,38 @@ class Generator:
         scope: Scope,
         body: Callable[[Index, Scope], None],
         *,
-        unroll: bool = False,
+        unroll: Unrolling = "no",
     ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
         n = number(data.length)
-        if n == 1:
+        if n == 1 and self.analyses.control_flow:
             body(Size.of(0), scope.block())
-        elif unroll or _over_lanes(data):
+        elif unroll == "here" or _over_lanes(data):
             for k in range(n):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
-        elif n > 1:
+        elif n > 0:
             i = self.emitter.fresh("i")
             int_type = "long" if self.addressing.suffix else "int"
             self.barriers.before_statement()
+            around, self._loops = self._loops, (*self._loops, i)
+            if unroll == "by the driver":
+                self._unrolled |= {i}
+                self.emitter.line(UNROLL)
+            mark = self.emitter.mark()
             with (
                 self.emitter.block(f"for ({int_type} {i} = 0; {i} < {n}; ++{i})"),
                 self.barriers.loop_body(),
             ):
                 body(variable(i, n), scope.block())
+            self._loops = around
+            if unroll == "no" and self.emitter.contains(UNROLL, since=mark):
+                self.emitter.insert(mark, KEEP)
 
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
         fills = any(isinstance(u, ToLocal) for u, _ in subterms(body))
-        return nullcontext() if fills else self.barriers.unit()
+        return nullcontext() if fills or not self.analyses.barriers else self.barriers.unit()
 
     def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
         """The scope of the body of f, where what is read from memory more than once has a register."""
@@ -290,16 +342,19 @@ class Generator:
         """Emit the writing of an evaluated value."""
         match value, target:
             case tuple(parts), TupleView(places):
+                later = set().union(*(words(e.text) for e in flattened(parts[1:])))
+                if later & {m.name for m in memories_of(target)}:  # read before any is written
+                    parts = tuple(mapped(part, lambda e: self.named(e, "v")) for part in parts)
                 for part, place in zip(parts, places, strict=True):
                     self.store(part, place, scope)
             case _, VectorView(width, at):
                 lane = self.fresh_lane(width, scope)
                 self.store(value, at(lane.index), replace(scope, lane=lane))
             case CExpression(), (Cell() | Value() | Guarded()):
-                if scope.lane is not None and value.width is not None:
+                if value.width is not None and self.addressing.needs_name(target, scope.lane):
                     value = self.named(value, "v")
                 if isinstance(target, Cell):
-                    self.barriers.on_write(target.memory)
+                    self._note_write(target, scope)
                 for statement in self.addressing.store(target, value, scope.lane):
                     self.statement(statement)
             case _:
@@ -332,30 +387,133 @@ class Generator:
     def _produce(self, t: Term, scope: Scope) -> View:
         match t:
             case ReduceSeq() | ReduceSeqUnroll():
+                if isinstance(t.type, Array):
+                    return self.fold(t, None, scope)
                 return self.reduce(t, scope)
             case Iterate():
-                return self.iterate(t, scope)
+                if not isinstance(t.type, Array):
+                    return self.iterate(t, scope)
+                if isinstance(t.x, ToLocal):
+                    return self.iterate_locally(t, scope)
+                return self.fold(t, None, scope)
             case ToLocal(xs):
-                return self.into_memory(xs, "local", scope)
+                return self.into_local(xs, scope)
+            case ToPrivate(ReduceSeq() | ReduceSeqUnroll() | Iterate() as xs) if isinstance(
+                xs.type, Array
+            ):
+                return self.view(xs, scope)
             case ToPrivate(xs) if isinstance(xs.type, Array):
-                return self.into_memory(xs, "private", scope)
+                return self.into_private(xs, scope)
             case ToPrivate(xs):
                 return self.hold(self.evaluate(xs, scope), xs.type, "v", scope)
             case _:
                 return self.hold(self.evaluate(t, scope), t.type, "v", scope)
 
-    def into_memory(self, t: Term, space: str, scope: Scope) -> View:
-        """Emit t into new local or private memory."""
-        name = self.emitter.fresh("tile" if space == "local" else "own")
-        where = stored(name, t.type, "local" if space == "local" else "private")
-        for memory in memories(name, t.type, "local" if space == "local" else "private"):
-            if space == "local":
-                self.local_arrays.append(memory)
-            else:
-                cells = number(memory.cells)
-                self.statement(f"{memory_type(memory.scalar)} {memory.name}[{cells}];")
+    def into_local(self, t: Term, scope: Scope) -> View:
+        """Emit t into new local memory, in the order of its type."""
+        where = stored(self.emitter.fresh("tile"), t.type, "local")
+        self.local_arrays += memories_of(where)
         self.write(t, where, scope)
         return where
+
+    def into_private(self, t: Term, scope: Scope) -> View:
+        """Emit t into new private memory, in the order in which it is computed: registers have no addresses."""
+        data = invertible_data(t)
+        if data is not None:
+            hole = Var("?own", data.type)
+            layout = map_children(t, lambda u: hole if u is data else u, lambda f: f)
+            below = Environment(variables={hole.name: self.into_private(data, scope)})
+            return view(layout, below)
+        spread = owners(t, self.threads)
+        where = stored(self.emitter.fresh("own"), t.type, "private", spread)
+        check_size(memories_of(where), t.type)
+        for m in memories_of(where):
+            self._private[m.name] = PrivateArray(t.type, spread, self._work_items)
+            length = number(m.cells) // (m.width or 1)
+            self.statement(f"{memory_type(m.scalar)}{m.width or ''} {m.name}[{length}];")
+        self.write(t, where, scope)
+        return where
+
+    def fold(self, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+        """Emit a loop that folds into an array in private memory, in place.
+
+        The array is the one that `to_private` of the first value makes, or, at the end of the step of another
+        fold, the array of that one.  With a target, the result is copied there unless it lies there already.
+        """
+        f = t.f
+        accumulator = self._accumulator(t, target, scope)
+        nothing = TupleView(())
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: nothing)
+        else:
+            data = array(self.view(t.xs, scope))
+        own = frozenset(m.name for m in memories_of(accumulator))
+        captured = free_variables(f.body) - {x.name for x in f.parameters}
+        others = (data, *(scope.environment.variables[name] for name in captured))
+        if any(m.name in own for v in others for m in memories_of(v)):
+            raise _not_in_place(t, "also reads it by another name, while parts of it are new")
+        fold = InPlace(own)
+        self._folds.append(fold)
+
+        def step(i: Index, inner: Scope) -> None:
+            fold.begin(self._loops)
+            arguments = [accumulator] if isinstance(t, Iterate) else [accumulator, data.at(i)]
+            self.write(f.body, accumulator, self.applied(f, inner, *arguments))
+            if (read := fold.conflict()) is not None:
+                raise _not_in_place(
+                    t, f"reads element {read.offset} of it where others are written"
+                )
+
+        with self.around_loop(f.body):
+            self.loop(data, scope, step, unroll=unrolling(t))
+        self._folds.pop()
+        if target is not None and target is not accumulator:
+            self.copy(accumulator, target, scope)
+        return accumulator
+
+    def _accumulator(self, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+        """Where the array of a fold lies, with its first value in it."""
+        first = first_value(t)
+        if isinstance(first, ToPrivate):
+            return array(self.into_private(first.xs, scope))
+        if target is not None and is_layout(first) and self.view(first, scope) is target:
+            return target
+        raise Unsupported(
+            f"{t.name} with an accumulator of type {first.type} that has no memory; write to_private "
+            "around the computation of its first value"
+        )
+
+    def iterate_locally(self, t: Iterate, scope: Scope) -> View:
+        """Emit a loop that applies f to an array in local memory: each run reads one array and writes another.
+
+        The two change their roles by an exchange of pointers.
+        """
+        assert isinstance(t.x, ToLocal), "cannot happen: the first value lies in local memory"
+        first = self.into_local(t.x.xs, scope)
+        second = stored(self.emitter.fresh("tile"), t.type, "local")
+        self.local_arrays += memories_of(second)
+        old, new = (stored(self.emitter.fresh(name), t.type, "local") for name in ("old", "new"))
+        for m in memories_of(first):
+            self.barriers.on_read(m)
+        both = list(zip(memories_of(first), memories_of(second), strict=True))
+        for pointers, place in ((old, 0), (new, 1)):
+            for p, arrays in zip(memories_of(pointers), both, strict=True):
+                self.pointed_to |= {arrays[place].name}
+                self.barriers.point(p, (m.name for m in arrays))
+                self.statement(f"local {memory_type(p.scalar)}* {p.name} = {arrays[place].name};")
+
+        def step(_: Index, inner: Scope) -> None:
+            f = t.f
+            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            self.write(body, new, self.applied(f, inner, old))
+            for p, q in zip(memories_of(old), memories_of(new), strict=True):
+                held = self.emitter.fresh("held")
+                self.emitter.line(f"local {memory_type(p.scalar)}* const {held} = {p.name};")
+                self.emitter.line(f"{p.name} = {q.name};")
+                self.emitter.line(f"{q.name} = {held};")
+
+        self.loop(ArrayView(t.m, lambda _: old), scope, step)
+        return old
 
     def reduce(self, t: ReduceSeq | ReduceSeqUnroll, scope: Scope) -> View:
         """Emit a loop that folds into registers."""
@@ -371,7 +529,7 @@ class Generator:
             self.assign(accumulator, widened(value, width), inner)
 
         with self.around_loop(f.body):
-            self.loop(data, scope, step, unroll=isinstance(t, ReduceSeqUnroll))
+            self.loop(data, scope, step, unroll=unrolling(t))
         return accumulator
 
     def scan(self, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
@@ -538,20 +696,51 @@ class Generator:
                 value = self.read(at(lane.index), replace(scope, lane=lane))
                 return widened(value, lane.width)
             case Cell() | Value() | Guarded():
-                self._note_reads(v)
+                self._note_reads(v, scope)
                 return self.addressing.load(v, scope.lane)
             case ArrayView():
                 raise AssertionError("cannot happen: an array is no expression")
 
-    def _note_reads(self, leaf: Leaf) -> None:
+    def _note_reads(self, leaf: Leaf, scope: Scope) -> None:
         match leaf:
             case Cell(memory):
                 self.barriers.on_read(memory)
+                if memory.name in self._private:
+                    self._private[memory.name].check(leaf)
+                    self._note_index(leaf, scope)
+                self._note_in_folds(leaf, scope, writes=False)
             case Guarded(_, inside, outside):
-                self._note_reads(inside)
-                self._note_reads(outside)
+                self._note_reads(inside, scope)
+                self._note_reads(outside, scope)
             case Value():
                 pass
+
+    def _note_write(self, cell: Cell, scope: Scope) -> None:
+        self.barriers.on_write(cell.memory)
+        if cell.memory.name in self._private:
+            self._private[cell.memory.name].check_write(cell, self._work_items)
+            self._note_index(cell, scope)
+        self._note_in_folds(cell, scope, writes=True)
+
+    def _note_index(self, cell: Cell, scope: Scope) -> None:
+        """Registers have no addresses: note an index that is not a constant once loops are unrolled."""
+        constant = set(self._unrolled)
+        if scope.lane is not None:
+            constant |= {str(scope.lane.index)}
+        if any(str(atom) not in constant for atom in variables_of(cell.offset)):
+            self.indexed.setdefault(cell.memory.name, cell.offset)
+
+    def _note_in_folds(self, cell: Cell, scope: Scope, *, writes: bool) -> None:
+        """Note an access of the array of a fold, in the innermost fold that has it."""
+        fold = next((f for f in reversed(self._folds) if cell.memory.name in f.memories), None)
+        if fold is not None:
+            offset = cell.offset
+            if (
+                scope.lane is not None
+            ):  # all lanes at once: a vector is read whole before it is written
+                each = variable("?lane", scope.lane.width)
+                offset = substitute(offset, scope.lane.index, each)
+            fold.note(cell.memory.name, offset, self._loops, writes=writes)
 
     # ---- small things
 
@@ -576,6 +765,18 @@ def _over_lanes(data: ArrayView) -> bool:
     return any(
         isinstance(leaf, Value) and leaf.lane is not None and depends_on(leaf.lane, i)
         for leaf in leaves(data.at(i))
+    )
+
+
+def first_value(t: Fold) -> Term:
+    """What a fold starts with."""
+    return t.x if isinstance(t, Iterate) else t.init
+
+
+def _not_in_place(t: Fold, why: str) -> Unsupported:
+    return Unsupported(
+        f"{t.name} updates its accumulator of type {t.type} in place, but its step {why}; "
+        "read each element where it is written, or copy the array first with to_private"
     )
 
 

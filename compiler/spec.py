@@ -66,10 +66,7 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
-from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, memories, name_of
-
-PRIVATE_LIMIT = 16 * 1024
-"""Bytes of private arrays: beyond, they leave the registers of a GPU and break the stack on a CPU."""
+from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
 
 UNROLL_LIMIT = 256
 """Elements of a loop that is written out."""
@@ -85,7 +82,6 @@ NOT_COMPILED: dict[type[Pattern], str] = {
     LinearSearch: "fold with reduce_seq, and select in the function",
     BinarySearch: "the interpreter runs it",
     ScatterIndices: "cells are addressed by index functions only; see scatter",
-    PadEmpty: "write pad(left, right, 0, xs), which fixes the cells that pad_empty leaves open",
     CircularBuffer: "use map_seq_slide, or slide of an array in private memory",
     MapWarp: "OpenCL has no warps; use map_lcl",
     MapLane: "OpenCL has no warps; use map_lcl",
@@ -183,11 +179,15 @@ def _has_array(t: Type) -> bool:
 
 def _write(t: Term, place: Place) -> None:
     """Check a term whose result has a place."""
-    if is_layout(t):
+    if is_layout(t) and not isinstance(t, PadEmpty):
         _check_owner(t, place)
         _read(t, place)
         return
     match t:
+        case PadEmpty() if place.target == "global":
+            raise Unsupported(
+                "pad_empty leaves cells of a global buffer open; write pad(left, right, 0, xs), which fixes them"
+            )
         case MapSeq(f, xs) | MapSeqUnroll(f, xs) | MapSeqSlide(_, _, f, xs):
             _read(xs, place)
             _write(f.body, replace(place, sequential=True))
@@ -263,12 +263,7 @@ def _under(t: Parallel, place: Place) -> Place:
                 raise Unsupported(
                     f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
                 )
-            if place.target == "private":
-                raise Unsupported(
-                    f"{here} under to_private: an array spread over the private memories of a "
-                    "work-group is not supported; use to_local"
-                )
-    return replace(place, around=place.around | {key})
+    return replace(place, around=place.around | {key}, sequential=False)
 
 
 def _read(t: Term, place: Place) -> None:
@@ -296,14 +291,20 @@ def _read(t: Term, place: Place) -> None:
                 "to_private, or gather with the inverse"
             )
         case Iterate(_, f, x):
-            _check_registers(t, t.type)
             _read(x, place)
-            _read(f.body, replace(place, sequential=True))
+            if isinstance(t.type, Array):
+                _write_state(f.body, x, place)
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
         case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
-            _check_registers(t, t.type)
             _read(init, place)
             _read(xs, place)
-            _read(f.body, replace(place, sequential=True))
+            if isinstance(t.type, Array):
+                _write(f.body, replace(place, target="private", sequential=True))
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
         case ToGlobal():
             raise Unsupported(
                 "to_global inside a kernel; it stands outside all parallel maps and loops, "
@@ -315,18 +316,21 @@ def _read(t: Term, place: Place) -> None:
         case ToPrivate(xs) if isinstance(xs.type, Array):
             if place.lanes:
                 raise Unsupported("to_private of an array inside map_vec; each lane would need one")
-            used = sum(
-                number(m.cells) * m.scalar.bytes for m in memories("own", xs.type, "private")
-            )
-            if used > PRIVATE_LIMIT:
-                raise Unsupported(
-                    f"to_private of {xs.type}: {used} bytes for each work-item, at most "
-                    f"{PRIVATE_LIMIT} are supported; take smaller chunks, or to_local"
-                )
             _write(xs, replace(place, target="private"))
         case _:
             for _, child in children(t):
                 _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _write_state(body: Term, first: Term, place: Place) -> None:
+    """Check the step of an iteration on an array: it goes where the first value is."""
+    if isinstance(first, ToLocal):
+        _write(
+            body.xs if isinstance(body, ToLocal) else body,
+            replace(place, target="local", sequential=True),
+        )
+    else:
+        _write(body, replace(place, target="private", sequential=True))
 
 
 def _check_registers(t: Pattern, state: Type) -> None:
@@ -374,8 +378,8 @@ def _check_local(place: Place) -> None:
             "to_local inside map_lcl; the work-items of a group fill local memory together, "
             "outside the map_lcl that reads it"
         )
-    if place.lanes or place.target == "private":
-        raise Unsupported("to_local inside map_vec or to_private; fill local memory before")
+    if place.lanes:
+        raise Unsupported("to_local inside map_vec; fill local memory before")
 
 
 def _plain_map(t: Map) -> Unsupported:

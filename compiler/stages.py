@@ -1,6 +1,7 @@
 """Which kernels a program needs: one for the result, and one before it for each `to_global`.
 
-A `to_global` outside all lambdas ends a kernel; the next one reads its buffer.  Equal ones share a buffer.
+A `to_global` ends a kernel, and the next one reads its buffer.  Inside a lambda it does so when it depends on
+no variable: what is the same for every element is computed once.  Equal ones share a buffer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from relift.compiler.emitter import c_name
 from relift.semantics.binding import canonical, map_children
 from relift.semantics.language import Program
 from relift.semantics.patterns import ToGlobal
-from relift.semantics.terms import Input, Term
+from relift.semantics.terms import Input, Lambda, Term, free_variables
 from relift.semantics.views import invertible_data
 
 
@@ -39,8 +40,8 @@ def stages_of(program: Program) -> tuple[Stage, ...]:
     found: dict[Term, Stage] = {}
 
     def lift(t: Term) -> Term:
-        if not isinstance(t, ToGlobal):
-            return map_children(t, lift, lambda f: f)
+        if not isinstance(t, ToGlobal) or free_variables(t):
+            return map_children(t, lift, lambda f: Lambda(f.parameters, lift(f.body)))
         body = _result(t.xs)
         key = canonical(body)
         if key not in found:

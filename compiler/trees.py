@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from relift.compiler.expressions import CExpression, as_mask, spread
@@ -39,11 +40,16 @@ def register_text(e: CExpression) -> str:
     return as_mask(e, i32).text if e.scalar == boolean else e.text
 
 
+def mapped(value: Tree, f: Callable[[CExpression], CExpression]) -> Tree:
+    """f of each scalar of a value, in order."""
+    if isinstance(value, tuple):
+        return tuple(mapped(part, f) for part in value)
+    return f(value)
+
+
 def widened(value: Tree, width: int | None) -> Tree:
     """A value with `width` lanes everywhere."""
-    if isinstance(value, tuple):
-        return tuple(widened(part, width) for part in value)
-    return spread(value, width)
+    return mapped(value, lambda e: spread(e, width))
 
 
 def flattened(value: Tree) -> list[CExpression]:

@@ -7,12 +7,16 @@ from contextlib import ExitStack
 
 from relift.egraph.search_tier import Bench, check_search
 from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
+from relift.rewrites.ledger import Entry, entry, known_rules
+from relift.rewrites.library import RULES
+from relift.rewrites.proving import prove
+from relift.rewrites.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.smt import check_index
 from relift.rewrites.verdicts import Status, TierName
 
-TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "5")
-"""1 types, 2 random, 3 free symbols, 4a index functions, 5 search."""
+TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "4b", "5")
+"""1 types, 2 random, 3 free symbols, 4a index functions, 4b kernel proof, 5 search."""
 
 
 def check(
@@ -20,6 +24,7 @@ def check(
     *,
     tiers: Sequence[TierName] = TIERS,
     bound: int = 3,
+    guards: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
     """What the tiers say of a rule; tier 3 tries every size up to `bound`.
@@ -28,7 +33,7 @@ def check(
     >>> check(RULES["join_split"], tiers=("1", "3")).ok
     True
     """
-    return next(check_all([rule], tiers=tiers, bound=bound, progress=progress))
+    return next(check_all([rule], tiers=tiers, bound=bound, guards=guards, progress=progress))
 
 
 def check_all(
@@ -36,16 +41,40 @@ def check_all(
     *,
     tiers: Sequence[TierName] = TIERS,
     bound: int = 3,
+    guards: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[CheckReport]:
-    """What the tiers say of each rule, one after the other; tier 5 shares one e-graph process."""
+    """What the tiers say of each rule, one after the other; `guards`: and what is missing, or idle.
+
+    Tier 4b proves all rules at once, before the others begin; tier 5 shares one e-graph process.
+    """
+    rules = list(rules)
     with ExitStack() as stack:
         extra: dict[TierName, Tier] = {"4a": check_index}
+        if "4b" in tiers:
+            extra["4b"] = _kernel_tier([r for r in rules if isinstance(r, Rule)], progress)
         if "5" in tiers:
             bench = stack.enter_context(Bench())
             extra["5"] = lambda rule: search_tier(rule, bench)
         for rule in rules:
-            yield check_rule(rule, tiers=tiers, bound=bound, extra=extra, progress=progress)
+            yield check_rule(
+                rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress
+            )
+
+
+def fill_ledger(progress: Callable[[str], None] | None = None) -> list[Entry]:
+    """What the ledger should say: every tier on the library, all but the costly ones on what is refuted."""
+    library = check_all(RULES.values(), guards=False, progress=progress)
+    refuted = check_all(REFUTED.values(), tiers=TIERS[:4], guards=False, progress=progress)
+    rules = known_rules()
+    return [entry(report, rules[report.rule]) for report in (*library, *refuted)]
+
+
+def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) -> Tier:
+    """Tier 4b, with the proofs of these rules made; others (an inferred guard) are proved one by one."""
+    proofs = prove(rules, progress=progress)
+    known = {id(rule): proofs[rule.name] for rule in rules}
+    return lambda rule: known.get(id(rule)) or prove([rule])[rule.name]
 
 
 def search_tier(rule: Rule, bench: Bench) -> TierResult:

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("semantics", "rewrites", "egraph", "compiler")
+PARTS = {
+    "semantics": "semantics",
+    "rewrites": "rewrites",
+    "egraph": "egraph",
+    "compiler": "compiler",
+    "rocq": "proofs_tests/rocq",
+}
+"""What is installed inside relift, and the folder of the checkout that it links to."""
 HEAVY = ("egglog", "hypothesis", "pyopencl", "sympy", "z3")
 STARTUP_BUDGET = 0.5
 """Seconds that `import relift` and `relift --help` may take, the start of Python included."""
@@ -55,13 +62,13 @@ def files_of(folder: Path) -> set[str]:
 
 
 def test_wheel_holds_relift_and_nothing_else(tmp_path: Path) -> None:
-    """A wheel of this checkout holds every file of the four parts, py.typed and no other package.
+    """A wheel of this checkout holds every file of the parts, py.typed and no other package.
 
     It is built from a copy, because setuptools keeps what it built before in `build/`.
     """
     for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, tmp_path)
-    for name in ("src", *PARTS):
+    for name in ("src", *PARTS.values()):
         ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=ignore)
     python("from setuptools import build_meta; build_meta.build_wheel('dist')", tmp_path)
@@ -71,10 +78,10 @@ def test_wheel_holds_relift_and_nothing_else(tmp_path: Path) -> None:
     packaged = {name for name in names if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in packaged} == {"relift"}
     assert "relift/py.typed" in packaged
-    for part in PARTS:
+    for part, folder in PARTS.items():
         prefix = f"relift/{part}/"
         inside = {name.removeprefix(prefix) for name in packaged if name.startswith(prefix)}
-        assert inside == files_of(ROOT / part), f"{part}: the wheel and the folder differ"
+        assert inside == files_of(ROOT / folder), f"{part}: the wheel and the folder differ"
 
 
 def test_no_part_is_importable_under_its_own_name(tmp_path: Path) -> None:

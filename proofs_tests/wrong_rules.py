@@ -1,4 +1,4 @@
-"""Wrong rules, by the tier that must say so: mutants of ours, and mistakes that were made in the literature.
+"""Wrong rules, by the tier that must say so; the false rules of the literature are in `relift.rewrites.refuted`.
 
 Every function below reads like a rule and is one only up to its docstring, which says what is wrong.
 """
@@ -53,12 +53,6 @@ def interchange_capturing(h: Fun[A, B, C], g: Fun[A, B[m]], xs: A[n]):
 
     before = map(inner, xs)
     return before, transpose(map(lambda y: map(lambda z: h(z, y), xs), g(escaped[0])))
-
-
-@rule()
-def split_anything(f: Fun[A, B], xs: A[n]):
-    """Nothing says that m divides n."""
-    return map(f, xs), join(map(lambda c: map(f, c), split(m, xs)))
 
 
 @rule()
@@ -151,7 +145,7 @@ def strided_without_commutativity(op: Op[A], z: A, xs: A[k * m]):
 
 @rule(where=MONOID)
 def vectorize_reduce_without_commutativity(op: Op[A], z: A, xs: A[k * w]):
-    """Lift's own rule: lanes reduce every w-th element, which reorders."""
+    """Lanes reduce every w-th element, which reorders."""
     lanes = reduce(vectorize(w, op), splat(w, z), as_vector(w, xs))
     return reduce(op, z, xs), reduce(op, z, as_scalar(repeat(1, lanes)))
 
@@ -245,7 +239,6 @@ WRONG: dict[int, tuple[Rule | RejectedRule, ...]] = {
     1: (
         interchange_without_transpose,
         interchange_capturing,
-        split_anything,
         split_of_join_swapped,
         tiling_one_window_short,
         fusion_in_wrong_order,

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, apply_rule
 from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import Position, alpha_equal, binders_at, tidy
@@ -232,9 +233,10 @@ def _sample(t: Type, state: list[int]) -> Any:
 # ---- files
 
 
-def to_json(derivation: Derivation) -> dict[str, Any]:
+def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[str, Any]:
     """A derivation as plain data; terms are printed in the public language."""
     program = derivation.origin
+    terms = derivation.replay(rules)
     names = names_used(program.body)
     return {
         "format": FORMAT,
@@ -249,7 +251,7 @@ def to_json(derivation: Derivation) -> dict[str, Any]:
         ],
         "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
         "source": show(program.body),
-        "steps": [_step_json(step) for step in derivation.steps],
+        "steps": [_step_json(step, t) for step, t in zip(derivation.steps, terms, strict=False)],
         "result": show(derivation.result),
     }
 
@@ -314,12 +316,14 @@ def _user_json(f: UserFunction) -> dict[str, Any]:
     }
 
 
-def _step_json(step: Step) -> dict[str, Any]:
+def _step_json(step: Step, t: Term) -> dict[str, Any]:
+    """A step from `t`.  What is read back may give binders other names, so those around it are listed."""
     filling = step.filling
     return {
         "rule": step.rule,
         "direction": step.direction,
         "position": list(step.position),
+        "around": [x.name for x in binders_at(t, step.position)],
         "types": {name: str(t) for name, t in sorted(filling.types.items())},
         "sizes": {name: n.constant for name, n in sorted(filling.sizes.items())},
         "functions": {
@@ -379,18 +383,27 @@ def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
             steps.append(step)
         result = parse_term(data["result"], names)
         return Derivation(origin, data["sizes"], tuple(steps), result, data["float"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
 
 
 def _step(entry: Mapping[str, Any], t: Term, names: Mapping[str, Any]) -> Step:
     position = tuple(entry["position"])
-    scope = {**names, **{x.name: x for x in binders_at(t, position)}}
+    around = binders_at(t, position)
+    called = entry.get("around", [x.name for x in around])
+    # both names are taken: the one in the text, and the one that a new binder must not capture
+    scope = {**names, **{x.name: x for x in around}, **dict(zip(called, around, strict=True))}
     functions: dict[str, Lambda] = {}
+    taken = {x.name for x in around}
     for name, f in entry["functions"].items():
-        parameters = tuple(Var(x, parse_type(of)) for x, of in f["parameters"].items())
-        inner = {**scope, **{x.name: x for x in parameters}}
-        functions[name] = Lambda(parameters, parse_term(f["body"], inner))
+        own: dict[str, Var] = {}
+        for x, of in f["parameters"].items():
+            new = x
+            while new in taken:
+                new += "_"
+            own[x] = Var(new, parse_type(of))
+        body = parse_term(f["body"], {**scope, **{y.name: y for y in own.values()}, **own})
+        functions[name] = Lambda(tuple(own.values()), body)
     filling = Filling(
         {name: parse_type(of) for name, of in entry["types"].items()},
         {name: Size.of(n) for name, n in entry["sizes"].items()},

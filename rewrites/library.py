@@ -11,10 +11,12 @@ from relift.rewrites.rules import (
     gather_scatter,
     identities,
     interchange,
+    iteration,
     lowering,
     padding,
     products,
     reduction,
+    scans,
     split_join,
     stencil,
     take_drop,
@@ -25,8 +27,8 @@ from relift.rewrites.rules import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter,
-    reduction, tiling, stencil, vectorization, lowering,
+    padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
+    vectorization, lowering,
 )  # fmt: skip
 
 

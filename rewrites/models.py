@@ -122,8 +122,12 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             commutative=True,
             neutral=0,
         ),
-        Operation("x", lambda x, y: x, associative=True, idempotent=True),
-        Operation("y", lambda x, y: y, associative=True, idempotent=True),
+        Operation(
+            "x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+        ),
+        Operation(
+            "y", lambda x, y: y, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+        ),
         Operation(
             "x, or y when x is 0",
             _with_unit(0, lambda x, y: x),
@@ -135,6 +139,8 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
         Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=("x + y",)),
         Operation("x * y * y", lambda x, y: x * y * y),
+        Operation("2*x + y", lambda x, y: 2 * x + y, over=("max(x, y)",)),
+        Operation("2*x + 2*y", lambda x, y: 2 * x + 2 * y, commutative=True, over=("max(x, y)",)),
         Operation("2*x*y", lambda x, y: 2 * x * y, True, True, over=("x + y",)),
         Operation("max(x, y)", max, True, True, -math.inf, True, over=("min(x, y)",)),
         Operation("min(x, y)", min, True, True, math.inf, True, over=("max(x, y)",)),
@@ -154,7 +160,7 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             commutative=True,
             neutral="",
         ),
-        Operation("x", lambda x, y: x, associative=True, idempotent=True),
+        Operation("x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)",)),
         Operation("y", lambda x, y: y, associative=True, idempotent=True),
         Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
         Operation("max(x, y)", max, True, True, neutral="", idempotent=True),
@@ -162,7 +168,9 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
     "truth": (
         Operation("x implies y", lambda x, y: not x or y),
         Operation("not both x and y", lambda x, y: not (x and y), commutative=True),
-        Operation("x", lambda x, y: x, associative=True, idempotent=True),
+        Operation(
+            "x", lambda x, y: x, associative=True, idempotent=True, over=("x or y", "x and y")
+        ),
         Operation("y", lambda x, y: y, associative=True, idempotent=True),
         Operation("x is not y", lambda x, y: x != y, True, True, neutral=False),
         Operation("x or y", lambda x, y: x or y, True, True, False, True, over=("x and y",)),

@@ -402,6 +402,7 @@ def _in_order(fold: Fold) -> Reading:
 
 
 def _permuted(permutation: Callable[[Number], Number], i: Indices) -> Indices:
+    """The one index of a box, read in another order."""
     return (permutation(i[0]),)
 
 

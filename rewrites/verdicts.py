@@ -71,7 +71,8 @@ class Counterexample:
 class TierResult:
     """What one tier says of a rule.
 
-    `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.
+    `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.  `goal` is
+    what a prover left to show when it stopped.
     """
 
     tier: TierName
@@ -81,6 +82,7 @@ class TierResult:
     seconds: float = 0.0
     counterexample: Counterexample | None = None
     needs_arithmetic: bool = False
+    goal: str = ""
 
     def text(self) -> str:
         """One line: `tier 3  free    ok         exhaustive to 3`."""
@@ -94,6 +96,7 @@ class TierResult:
             "status": self.status,
             "detail": self.detail,
             "seconds": round(self.seconds, 4),
+            **({"goal": self.goal} if self.goal else {}),
         }
 
 
@@ -150,6 +153,10 @@ class CheckReport:
             lines.append(f"  at {self.place}")
         lines += [f"  {line}" for line in self.equation.splitlines()]
         lines += [f"  {result.text()}" for result in self.results]
+        for result in self.results:
+            if result.goal:
+                lines.append(f"  tier {result.tier} left this goal:")
+                lines += [f"    {line}" for line in result.goal.splitlines()]
         if self.float_verdict and self.ok:
             lines.append(f"  floating point: {self.float_verdict}")
         if self.counterexample is not None:

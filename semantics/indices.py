@@ -10,19 +10,16 @@ the transposed access of Lift's Figure 6 becomes `l_id*N + wg_id`.
 >>> divide(i, m) + modulo(i, m) * n
 l_id*n + wg_id
 
-Division rounds down.  The rules, each a function below:
-
-    parts by divisibility   (d*q + r) / d = q + r / d           (d*q + r) % d = r % d
-    quotient by range       k*d <= r < (k+1)*d:  r / d = k       r % d = r - k*d
-    common factor           0 <= s < g:  (g*x + s) / (g*c) = x / c     (g*x + s) % (g*c) = g*(x % c) + s
-    recombination           d*(x / d) + x % d = x
-    shift                   r / d = (r + k*d) / d - k, so that what is divided is never negative
+Division rounds down.  The rules are stated in `index_rules`; each is a function here, which finds where the
+rule applies.  Before an index is divided that may be negative, a multiple of the divisor is added.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -117,6 +114,25 @@ class Bounds:
 UNKNOWN = Bounds(None, None)
 
 
+_simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", default=True)
+
+
+@contextmanager
+def simplifying(on: bool) -> Generator[None]:
+    """With `on` false only constants are divided, and nothing is recombined: to see what the rules are worth.
+
+    >>> i = variable("i", 8)
+    >>> with simplifying(False):
+    ...     divide(4 * i, 4), divide(Size.of(9), 4)
+    (((4*i) / 4), 2)
+    """
+    token = _simplifying.set(on)
+    try:
+        yield
+    finally:
+        _simplifying.reset(token)
+
+
 def variable(name: str, extent: SizeLike) -> Index:
     """The index that is just a variable; the constant 0 when that is its only value.
 
@@ -148,7 +164,10 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
-    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of the module's table."""
+    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
+    if not _simplifying.get() and e.constant is None and d != 1:
+        dividend = e + shift(e, d) * d
+        return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))
     quotient, rest = parts_by_divisibility(recombined(e), d)
     k = quotient_by_range(rest, d)
     if k is not None:
@@ -239,6 +258,8 @@ def recombined(e: Index) -> Index:
     >>> recombined(5 * divide(i, 5) + modulo(i, 5))
     i
     """
+    if not _simplifying.get():
+        return e
     for monomial, c in e.ordered():
         for atom, power in monomial:
             if not isinstance(atom, Remainder) or power != 1:
@@ -395,6 +416,15 @@ def _inner(atom: Atom) -> tuple[Index, ...]:
             return () if offset is None else (offset,)
         case _:
             return ()
+
+
+def variables_of(e: Index) -> frozenset[Variable | Loaded]:
+    """The variables and data anywhere in e: what is a number only when the kernel runs.
+
+    >>> variables_of(divide(variable("i", 8), 3) + 1)
+    frozenset({Variable(name='i', extent=8)})
+    """
+    return frozenset(atom for atom in atoms_within(e) if isinstance(atom, Variable | Loaded))
 
 
 def depends_on(e: Index, v: Index) -> bool:

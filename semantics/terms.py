@@ -227,11 +227,15 @@ class Pattern(Expression):
     """What all patterns share: a signature, a meaning, and what typing found out about the node.
 
     `solved` holds the sizes that the signature names and typing determined: for `join`, its row length.
+    `rocq` is the pattern in the prover's language, over its parameters and solved sizes; `rocq_positive` are
+    sizes that must be at least 1 for that to be defined, beyond those of the signature.
     """
 
     signature: ClassVar[Signature]
     meaning: ClassVar[Callable[..., Any]]
     name: ClassVar[str]
+    rocq: ClassVar[str]
+    rocq_positive: ClassVar[tuple[Size, ...]] = ()
 
     type: Type = field(kw_only=True, compare=False, repr=False)
     solved: Mapping[str, Size] = field(kw_only=True, compare=False, repr=False)

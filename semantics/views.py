@@ -56,6 +56,7 @@ from relift.semantics.patterns import (
     MapVec,
     PadClamp,
     PadConstant,
+    PadEmpty,
     PadMirror,
     PadWrap,
     Repeat,
@@ -88,7 +89,7 @@ Space: TypeAlias = Choice_of["global", "local", "private"]
 
 LAYOUT: tuple[type[Pattern], ...] = (
     AsScalar, AsVector, AsVectorAligned, At, AtRuntime, AtRuntimeUnsafe, Concat, Drop, Gather, GatherIndices, Head, Join, LiteralArray, PadClamp,
-    PadConstant, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
+    PadConstant, PadEmpty, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
     Unzip, Zip,
 )  # fmt: skip
 """The patterns that only move data; `generate`, `map`, `map_vec` and `let` join when their function does."""
@@ -96,20 +97,37 @@ LAYOUT: tuple[type[Pattern], ...] = (
 
 @dataclass(frozen=True)
 class Memory:
-    """A row of `cells` scalars, in one address space; arrays of tuples have one for each component."""
+    """A row of `cells` scalars, in one address space; arrays of tuples have one for each component.
+
+    With a `width`, it is declared as a row of vectors: cell i is lane `i % width` of vector `i / width`.
+    """
 
     name: str
     scalar: Scalar
     cells: Size
     space: Space
+    width: int | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A dimension of a distributed array: a work-item holds element `owner` of it, and `at` is accessed."""
+
+    dimension: int
+    owner: Index
+    at: Index
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One scalar in memory, `offset` cells from its start."""
+    """One scalar in memory, `offset` cells from its start.
+
+    A distributed array has a share for each dimension that takes no space.
+    """
 
     memory: Memory
     offset: Index
+    shares: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -187,48 +205,91 @@ Producer: TypeAlias = Callable[[Term, Environment], View]
 """What to do with a term that computes: a compiler emits code and says where the result lies."""
 
 
-def stored(name: str, t: Type, space: Space = "global") -> View:
+def stored(
+    name: str, t: Type, space: Space = "global", owners: Sequence[Index | None] = ()
+) -> View:
     """The view of a value that lies in memory in the order of its type, outermost index slowest.
 
-    A tuple is stored as one memory per component, called `name_0`, `name_1`, ...
+    A tuple is stored as one memory per component, called `name_0`, `name_1`, ...  A dimension of the array
+    with an owner is spread over the work-items: it takes no space, and each has the element that it owns.
+    Vectors in private memory stay vectors there, but those of 3 lanes, which take the space of 4.
 
     >>> pairs = array(stored("ps", tup(f32, i32)[4]))
     >>> [cell(part).memory.name for part in pairs.at(Size.of(3)).parts]
     ['ps_0', 'ps_1']
+    >>> l, i = variable("lcl_0", 16), variable("i", 4)
+    >>> cell(array(array(stored("own", f32[16, 4], "private", [l])).at(l)).at(i)).offset
+    i
     """
-    return _stored(name, t, space, ())
+    return _stored(name, t, space, (), _Shape(tuple(owners)))
 
 
-def _stored(name: str, t: Type, space: Space, place: tuple[tuple[Index, Size], ...]) -> View:
+@dataclass(frozen=True)
+class _Shape:
+    """How a value is stored besides the order of its indices; `shares` are those of the indices so far."""
+
+    owners: tuple[Index | None, ...]
+    dimension: int = 0
+    shares: tuple[Share, ...] = ()
+    width: int | None = None
+
+
+def _stored(
+    name: str, t: Type, space: Space, place: tuple[tuple[Index, Size], ...], shape: _Shape
+) -> View:
     match t:
         case Array(element, n):
-            return ArrayView(n, lambda i: _stored(name, element, space, (*place, (i, n))))
+            d = shape.dimension
+            owner = shape.owners[d] if d < len(shape.owners) else None
+            below = replace(shape, dimension=d + 1, width=None)
+            if owner is None:
+                return ArrayView(
+                    n, lambda i: _stored(name, element, space, (*place, (i, n)), below)
+                )
+
+            def shared(i: Index) -> View:
+                share = Share(d, owner, i)
+                return _stored(
+                    name, element, space, place, replace(below, shares=(*shape.shares, share))
+                )
+
+            return ArrayView(n, shared)
         case Vector(element, n):
-            return VectorView(n, lambda i: _stored(name, element, space, (*place, (i, n))))
+            width = n.constant if space == "private" and n != 3 else None
+            below = replace(shape, width=width)
+            return VectorView(n, lambda i: _stored(name, element, space, (*place, (i, n)), below))
         case Tuple(parts):
             return TupleView(
-                tuple(_stored(f"{name}_{i}", part, space, place) for i, part in enumerate(parts))
+                tuple(
+                    _stored(f"{name}_{i}", part, space, place, shape)
+                    for i, part in enumerate(parts)
+                )
             )
         case Scalar():
             offset, cells = Size.of(0), Size.of(1)
             for i, n in place:
                 offset, cells = offset * n + i, cells * n
-            return Cell(Memory(name, t, cells, space), recombined(offset))
+            return Cell(
+                Memory(name, t, cells, space, shape.width), recombined(offset), shape.shares
+            )
         case _:
             raise Unsupported(f"{name}: a value of type {t} has no place in memory")
 
 
-def memories(name: str, t: Type, space: Space = "global") -> tuple[Memory, ...]:
+def memories(
+    name: str, t: Type, space: Space = "global", owners: Sequence[Index | None] = ()
+) -> tuple[Memory, ...]:
     """The memories in which `stored` puts a value of type t.
 
     >>> [(m.name, m.scalar, m.cells) for m in memories("ps", tup(f32, i32)[4])]
     [('ps_0', f32, 4), ('ps_1', i32, 4)]
     """
-    return tuple(
-        dict.fromkeys(
-            leaf.memory for leaf in leaves(stored(name, t, space)) if isinstance(leaf, Cell)
-        )
-    )
+    return memories_of(stored(name, t, space, owners))
+
+
+def memories_of(v: View) -> tuple[Memory, ...]:
+    """The memories that a view shows."""
+    return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))
 
 
 def inputs(*parameters: Input) -> Environment:
@@ -365,6 +426,10 @@ def _layout(t: Pattern, data: ArrayView) -> View:
             count = t.solved["k"] + 1
             return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(step * i + j)))
         case PadClamp(left, right):
+            n = data.length
+            return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
+        case PadEmpty(left, right):
+            # an open cell shows any other: memory beyond the array is never read
             n = data.length
             return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
         case PadMirror(left, right):
@@ -524,6 +589,9 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
             return ps, ArrayView(first.length, lambda i: TupleView((first.at(i), second.at(i))))
         case AsScalar(vs):
             return vs, as_vector_view(array(target), t.solved["width"])
+        case PadEmpty(left, _, xs):
+            cells = array(target)
+            return xs, ArrayView(t.solved["n"], lambda i: cells.at(i + left))
         case Map(f, xs) if _invertible(f):
             whole = array(target)
             return xs, ArrayView(whole.length, lambda i: _through(f.body, whole.at(i)))
@@ -536,7 +604,7 @@ def invertible_data(t: Term) -> Term | None:
     match t:
         case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
             return data
-        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data):
+        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data) | PadEmpty(_, _, data):
             return data
         case Map(f, data) if _invertible(f):
             return data

@@ -34,6 +34,12 @@ class Case:
 CASES: list[Case] = []
 
 
+def made(name: str, *sizes: int) -> Program:
+    """The program of the family with this name, at these sizes."""
+    (found,) = [c for c in CASES if c.name == name]
+    return found.make(*sizes)
+
+
 def typed(**types: Type) -> Callable[[Callable[..., Any]], Program]:
     """`program`, with the types of the parameters given apart: they depend on the sizes of the family."""
 
@@ -435,6 +441,272 @@ def loop_over_tiles(n: int) -> Program:
         return rl.join(rl.map_wrg(0)(group, rl.split(32, x)))
 
     return loop_over_tiles
+
+
+@case(lambda x: 1 + x.sum(axis=1), [(1, 1), (2, 3), (3, 8)], (40, 50))
+def sums_in_registers(groups: int, tiles: int) -> Program:
+    """The accumulator of a work-group: each work-item holds one of its 8 elements."""
+
+    @typed(x=f32[groups, tiles, 8])
+    def sums_in_registers(x: Any) -> Any:
+        def group(t: Any) -> Any:
+            ones = rl.to_private(rl.map_lcl(0)(lambda v: v, rl.repeat(8, 1.0)))
+            total = rl.reduce_seq(
+                lambda acc, row: rl.map_lcl(0)(lambda p: p[0] + p[1], rl.zip(acc, row)), ones, t
+            )
+            return rl.map_lcl(0)(lambda v: v, total)
+
+        return rl.map_wrg(0)(group, x)
+
+    return sums_in_registers
+
+
+@case(lambda a, b: a @ b, [(1, 1, 1), (2, 1, 3), (1, 3, 2)], (5, 6, 7))
+def tiles_in_registers(n: int, m: int, k: int) -> Program:
+    """Tiles of 6 by 8 in steps of 4: work-items 3 by 2, each with 2 by 4 elements, held as vectors."""
+
+    @typed(a=f32[6 * n, 4 * k], b=f32[4 * k, 8 * m])
+    def tiles_in_registers(a: Any, b: Any) -> Any:
+        def items(f: Any, xs: Any) -> Any:
+            return rl.map_lcl(1)(lambda row: rl.map_lcl(0)(f, row), xs)
+
+        def step(acc: Any, ab: Any) -> Any:
+            def block(row: Any, columns: Any) -> Any:
+                return rl.map_seq_unroll(
+                    lambda p: rl.vectorize(4, rl.add)(
+                        p[0], rl.vectorize(4, rl.mul)(rl.splat(4, p[1]), columns)
+                    ),
+                    row,
+                )
+
+            rows, columns = rl.split(2, ab[0]), rl.as_vector(4, ab[1])
+            return rl.map_lcl(1)(
+                lambda p: rl.map_lcl(0)(
+                    lambda q: block(rl.zip(q[0], p[1]), q[1]), rl.zip(p[0], columns)
+                ),
+                rl.zip(acc, rows),
+            )
+
+        def tile(rows: Any, columns: Any) -> Any:
+            zero = rl.repeat(3, rl.repeat(2, rl.repeat(2, rl.splat(4, 0.0))))
+            start = rl.to_private(items(lambda c: rl.map_seq_unroll(lambda v: v, c), zero))
+
+            a_tiles = rl.split(4, rl.transpose(rows))
+            b_tiles = rl.split(4, rl.transpose(columns))
+            acc = rl.reduce_seq(
+                lambda acc, ab: rl.reduce_seq_unroll(step, acc, rl.zip(ab[0], ab[1])),
+                start,
+                rl.zip(a_tiles, b_tiles),
+            )
+            written = items(lambda c: rl.map_seq_unroll(lambda v: v, c), acc)
+            return rl.join(rl.map(lambda row: rl.map(rl.as_scalar, rl.transpose(row)), written))
+
+        tiles = rl.map_wrg(1)(
+            lambda rows: rl.map_wrg(0)(
+                lambda columns: tile(rows, columns), rl.split(8, rl.transpose(b))
+            ),
+            rl.split(6, a),
+        )
+        return rl.join(rl.map(lambda row: rl.map(rl.join, rl.transpose(row)), tiles))
+
+    return tiles_in_registers
+
+
+@case(lambda x: x.T + 1, [(4, 4), (8, 4), (4, 12)], (64, 36))
+def padded_rows(n: int, m: int) -> Program:
+    """A tile whose rows lie 7 cells apart in local memory, read by columns."""
+
+    @typed(x=f32[n, m])
+    def padded_rows(x: Any) -> Any:
+        def items(f: Any, xs: Any) -> Any:
+            return rl.map_lcl(1)(lambda row: rl.map_lcl(0)(f, row), xs)
+
+        def tile(t: Any) -> Any:
+            apart = rl.to_local(
+                rl.map(lambda row: rl.pad_empty(1, 2, row), items(lambda v: v + 1.0, t))
+            )
+            return items(
+                lambda v: v, rl.transpose(rl.map(lambda row: rl.take(4, rl.drop(1, row)), apart))
+            )
+
+        tiles = rl.map(rl.transpose, rl.split(4, rl.map(lambda row: rl.split(4, row), x)))
+        done = rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(tile, ts), rl.transpose(tiles))
+        return rl.map(rl.join, rl.join(rl.map(rl.transpose, done)))
+
+    return padded_rows
+
+
+def _swapped(x: Any) -> Any:
+    left, right = x + np.float32(1), x + np.float32(1)
+    for _ in range(3):
+        left, right = right, left + left
+    return left, right
+
+
+@case(_swapped, [(1, 4), (3, 4), (5, 8)], (100, 16))
+def pairs_in_registers(n: int, m: int) -> Program:
+    """Two arrays change places at each step: both are read before one is written."""
+
+    @typed(x=f32[n, m])
+    def pairs_in_registers(x: Any) -> Any:
+        def row(r: Any) -> Any:
+            start = rl.to_private(rl.map_seq_unroll(lambda v: (v + 1.0, v + 1.0), r))
+            done = rl.reduce_seq(
+                lambda acc, _: rl.map_seq_unroll(lambda p: (p[1], p[0] * 2.0), acc),
+                start,
+                rl.repeat(3, 0.0),
+            )
+            return rl.map_seq(lambda p: p, done)
+
+        return rl.map_glb(0)(row, x)
+
+    return pairs_in_registers
+
+
+def _sums_added_twice(x: Any) -> Any:
+    for _ in range(2):
+        x = x + x.sum(axis=1)[:, None]
+    return x
+
+
+@case(_sums_added_twice, [(1, 4), (3, 8), (2, 12)], (50, 16))
+def copied_before_the_step(n: int, m: int) -> Program:
+    """A step that reads the whole array, from a copy: the sum is added to each element, twice."""
+
+    @typed(x=f32[n, m])
+    def copied_before_the_step(x: Any) -> Any:
+        def step(acc: Any, _: Any) -> Any:
+            before = rl.to_private(rl.map_seq(lambda v: v, acc))
+            return rl.let(
+                lambda all_: rl.map_seq(
+                    lambda p: p[0] + p[1],
+                    rl.zip(acc, rl.repeat(m, rl.reduce_seq(rl.add, 0.0, all_))),
+                ),
+                before,
+            )
+
+        def row(r: Any) -> Any:
+            return rl.reduce_seq(step, rl.to_private(rl.map_seq(lambda v: v, r)), rl.repeat(2, 0.0))
+
+        return rl.map_glb(0)(row, x)
+
+    return copied_before_the_step
+
+
+def _smoothed(x: Any, times: int) -> Any:
+    for _ in range(times):
+        padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 1)], mode="edge")
+        x = padded[..., :-2] + padded[..., 1:-1] + padded[..., 2:]
+    return x
+
+
+def _smoothing_step(xs: Any) -> Any:
+    return rl.to_local(
+        rl.map_lcl(0)(lambda w: w[0] + w[1] + w[2], rl.slide(3, 1, rl.pad(1, 1, rl.clamp, xs)))
+    )
+
+
+@case(lambda x: _smoothed(x, 3), [(1, 4), (3, 8), (2, 16)], (50, 32))
+def iterated_in_local_memory(n: int, m: int) -> Program:
+    """Each run reads what other work-items wrote: two arrays by turns."""
+
+    @typed(x=f32[n, m])
+    def iterated_in_local_memory(x: Any) -> Any:
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            return rl.map_lcl(0)(lambda v: v, rl.iterate(3, _smoothing_step, start))
+
+        return rl.map_wrg(0)(group, x)
+
+    return iterated_in_local_memory
+
+
+@case(
+    lambda x: _smoothed(x, 2).sum(axis=1)[:, ::-1], [(1, 1, 4), (2, 3, 8), (1, 4, 6)], (20, 5, 32)
+)
+def iterated_in_a_loop(n: int, k: int, m: int) -> Program:
+    """Both arrays are written again while others may still read the last result."""
+
+    @typed(x=f32[n, k, m])
+    def iterated_in_a_loop(x: Any) -> Any:
+        def step(acc: Any, row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            done = rl.iterate(2, _smoothing_step, start)
+            return rl.map_lcl(0)(
+                lambda p: p[0] + p[1], rl.zip(acc, rl.gather(lambda i: m - 1 - i, done))
+            )
+
+        def group(rows: Any) -> Any:
+            zero = rl.to_private(rl.map_lcl(0)(lambda v: v, rl.repeat(m, 0.0)))
+            total = rl.reduce_seq(step, zero, rows)
+            return rl.map_lcl(0)(lambda v: v, total)
+
+        return rl.map_wrg(0)(group, x)
+
+    return iterated_in_a_loop
+
+
+@case(lambda x: 2 * _smoothed(x, 2) + 2, [(1, 4), (3, 8), (2, 16)], (50, 32))
+def read_after_other_arrays(n: int, m: int) -> Program:
+    """The result of an iteration, read when two other local arrays have come and gone."""
+
+    @typed(x=f32[n, m])
+    def read_after_other_arrays(x: Any) -> Any:
+        def turned(xs: Any) -> Any:
+            return rl.to_local(rl.map_lcl(0)(lambda v: v + 1.0, rl.gather(lambda i: m - 1 - i, xs)))
+
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: v, row))
+            return rl.let(
+                lambda done: rl.map_lcl(0)(
+                    lambda p: p[1] + p[0], rl.zip(turned(turned(done)), done)
+                ),
+                rl.iterate(2, _smoothing_step, start),
+            )
+
+        return rl.map_wrg(0)(group, x)
+
+    return read_after_other_arrays
+
+
+@case(lambda x: (x * 2, x * -2), [(1, 4), (2, 8), (3, 5)], (30, 64))
+def pairs_iterated_in_local_memory(n: int, m: int) -> Program:
+    """Arrays of tuples have an array, and a pointer to it, for each component."""
+
+    @typed(x=f32[n, m])
+    def pairs_iterated_in_local_memory(x: Any) -> Any:
+        def group(row: Any) -> Any:
+            start = rl.to_local(rl.map_lcl(0)(lambda v: (v, -v), row))
+            done = rl.iterate(
+                2,
+                lambda ps: rl.map_lcl(0)(
+                    lambda p: (p[0][0] - p[1][1], p[0][1] - p[1][0]),
+                    rl.zip(ps, rl.map(lambda p: (p[0], p[1]), ps)),
+                ),
+                start,
+            )
+            return rl.map_lcl(0)(lambda p: (p[0] * 0.5, p[1] * 0.5), done)
+
+        return rl.map_wrg(0)(group, x)
+
+    return pairs_iterated_in_local_memory
+
+
+@case(lambda x: 8 * x, [(1, 4), (3, 5), (7, 2)], (100, 16))
+def iterated_in_registers(n: int, m: int) -> Program:
+    """An array of one work-item, doubled in place."""
+
+    @typed(x=f32[n, m])
+    def iterated_in_registers(x: Any) -> Any:
+        def row(r: Any) -> Any:
+            start = rl.to_private(rl.map_seq_unroll(lambda v: v, r))
+            return rl.map_seq_unroll(
+                lambda v: v, rl.iterate(3, lambda xs: rl.map_seq_unroll(lambda v: v + v, xs), start)
+            )
+
+        return rl.map_glb(0)(row, x)
+
+    return iterated_in_registers
 
 
 @case(lambda x: x + 1, [(600,)], (6000,))

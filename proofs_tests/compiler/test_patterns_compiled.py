@@ -50,6 +50,7 @@ COMPILED: dict[str, Body] = {
     "concat, written": lambda xs: rl.concat(rl.map_glb(0)(inc, xs), rl.map_glb(0)(inc, rl.tail(xs))),
     "head": lambda xs: rl.map_glb(0)(lambda v: v + rl.head(xs), xs),
     "tail": each(rl.tail),
+    "pad_empty": each(lambda xs: rl.drop(1, rl.take(12, rl.pad_empty(1, 2, xs)))),
     "mirror": each(lambda xs: rl.pad(3, 14, rl.mirror, xs)),
     "wrap": each(lambda xs: rl.pad(13, 14, rl.wrap, xs)),
     "gather reverse": each(lambda xs: rl.gather(rl.reverse, xs)),
@@ -156,7 +157,6 @@ REFUSED: dict[str, tuple[Body, str]] = {
     "scatter_indices": (
         lambda xs: rl.scatter_indices(rl.literal_array([1, 0]), rl.take(2, xs), xs), "see scatter",
     ),
-    "pad_empty": (lambda xs: rl.pad_empty(1, 1, xs), "which fixes the cells"),
     "circular_buffer": (lambda xs: rl.circular_buffer(2, inc, xs), "map_seq_slide"),
     "map_warp": (lambda xs: rl.map_warp(0)(inc, xs), "map_lcl"),
     "map_lane": (lambda xs: rl.map_lane(0)(inc, xs), "map_lcl"),

@@ -17,7 +17,13 @@ from relift.semantics import language as rl
 from relift.semantics.types import f32
 
 GOLDEN = Path(__file__).parent / "golden"
-KEPT = {"dot": (4, 64, 4096), "matmul_vectors": (64, 96, 80), "tree": (64,)}
+KEPT = {
+    "dot": (4, 64, 4096),
+    "matmul_vectors": (64, 96, 80),
+    "tree": (64,),
+    "iterated_in_local_memory": (32, 64),
+    "tiles_in_registers": (8, 8, 8),
+}
 
 
 def source(name: str) -> str:
@@ -57,6 +63,32 @@ def test_equal_terms_are_computed_once() -> None:
         )
 
     assert compiled(lambda x: rl.map_wrg(0)(group, x)).count("local float tile") == 1
+
+
+def test_what_is_the_same_for_every_element_is_a_kernel_of_its_own() -> None:
+    """`to_global` in a lambda, where it depends on no variable of one."""
+
+    @typed(x=f32[8], y=f32[4])
+    def table(x: Any, y: Any) -> Any:
+        squares = rl.to_global(rl.map_glb(0)(lambda v: v * v, y))
+        return rl.map_glb(0)(lambda v: rl.reduce_seq(rl.add, v, squares), x)
+
+    result = compile_program(table)
+    assert [k.arguments for k in result.plan.kernels] == [("y", "tmp_1"), ("x", "tmp_1", "out")]
+
+
+def test_private_arrays_that_are_no_registers_are_reported() -> None:
+    """Where an index is no constant, unless the loop is written out."""
+
+    def text(each: Any) -> str:
+        return compiled(
+            lambda x: rl.map_glb(0)(
+                lambda r: rl.reduce_seq_unroll(rl.add, 0.0, rl.to_private(each(lambda v: v, r))), x
+            )
+        )
+
+    assert "// own: its index i is no constant, so it lies in memory" in text(rl.map_seq)
+    assert "is no constant" not in text(rl.map_seq_unroll)
 
 
 def test_layouts_leave_no_trace() -> None:

@@ -22,6 +22,40 @@ def copy_locally(d: int, xs: Any) -> Any:
     return rl.to_local(rl.map_lcl(d)(lambda v: v, xs))
 
 
+def spread(outer: int, f: Any, xs: Any) -> Any:
+    """f by the work-items of a group of 4 by 4; the rows by those of dimension `outer`."""
+    return rl.map_lcl(outer)(lambda row: rl.map_lcl(1 - outer)(f, row), xs)
+
+
+def in_group(body: Any) -> Callable[[Any], Any]:
+    """A body that a work-group computes from 4 by 4 elements, and writes by `spread(1, ...)`."""
+
+    def program(x: Any) -> Any:
+        def group(_: Any) -> Any:
+            return spread(1, lambda v: v, body(rl.take(4, x)))
+
+        return rl.map_wrg(1)(lambda _: rl.map_wrg(0)(group, rl.repeat(1, x)), rl.repeat(1, x))
+
+    return program
+
+
+def folded(start: Any, step: Any = lambda p: p[0] + p[1]) -> Callable[[Any], Any]:
+    """Three steps of a fold whose accumulator work-items update by `spread(1, ...)`."""
+    return in_group(
+        lambda xs: rl.reduce_seq(
+            lambda acc, xs: rl.map_lcl(1)(
+                lambda r: rl.map_lcl(0)(step, rl.zip(r[0], r[1])), rl.zip(acc, xs)
+            ),
+            start(xs),
+            rl.repeat(3, xs),
+        )
+    )
+
+
+def sequentially(xs: Any) -> Any:
+    return rl.map_seq(lambda row: rl.map_seq(inc, row), xs)
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "reduce": (
         lambda x: rl.reduce(rl.add, 0.0, x[0]),
@@ -88,11 +122,128 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         ),
         "to_local inside map_lcl",
     ),
-    "a spread private array": (
-        lambda x: rl.map_wrg(0)(
-            lambda r: rl.map_lcl(0)(lambda v: v, rl.to_private(rl.map_lcl(0)(inc, r))), x
+    "a spread private array, read by the swapped nest": (
+        in_group(lambda xs: rl.transpose(rl.to_private(spread(1, inc, xs)))),
+        (
+            r"a private array of type f32\[4, 4\] is spread over map_lcl\(1\) in dimension 0, where element "
+            r"lcl_0 is accessed; .* walk the array with the maps that wrote it, map_lcl\(1\)\(map_lcl\(0\)\)"
         ),
-        r"map_lcl\(0\) under to_private: an array spread over the private memories",
+    ),
+    "a spread private array, read as a whole": (
+        in_group(
+            lambda xs: rl.to_private(
+                rl.map_lcl(1)(
+                    lambda row: rl.map_lcl(0)(lambda v: rl.reduce_seq(rl.add, v, row), row),
+                    rl.to_private(spread(1, inc, xs)),
+                )
+            )
+        ),
+        r"spread over map_lcl\(0\) in dimension 1, where element i is accessed",
+    ),
+    "an accumulator, written out by the swapped nest": (
+        lambda x: in_group(
+            lambda xs: rl.transpose(
+                rl.reduce_seq(
+                    lambda acc, _: spread(1, inc, acc),
+                    rl.to_private(spread(1, inc, xs)),
+                    rl.repeat(3, 0.0),
+                )
+            )
+        )(x),
+        r"spread over map_lcl\(1\) in dimension 0, where element lcl_0 is accessed",
+    ),
+    "an accumulator that the swapped nest starts": (
+        folded(lambda xs: rl.to_private(spread(0, inc, xs))),
+        r"spread over map_lcl\(0\) in dimension 0, where element lcl_1 is accessed",
+    ),
+    "an accumulator without memory": (
+        folded(lambda xs: xs),
+        r"reduce_seq with an accumulator of type f32\[4, 4\] that has no memory; write to_private around",
+    ),
+    "an accumulator that every work-item starts as a whole": (
+        folded(lambda xs: rl.to_private(sequentially(xs))),
+        (
+            r"held by each work-item as a whole, and written under map_lcl\(0\), map_lcl\(1\), where each writes "
+            r"another part; spread it: compute its first value with map_lcl\(0\), map_lcl\(1\) under to_private"
+        ),
+    ),
+    "a private array that some work-items have no part of": (
+        lambda x: rl.map_wrg(0)(
+            lambda row: rl.map_lcl(0)(
+                inc, rl.join(rl.repeat(2, rl.to_private(rl.map_lcl(0)(inc, row))))
+            ),
+            x,
+        ),
+        r"to_private of map_lcl\(0\) over 4 elements in a group with 8 work-items there: each must hold one",
+    ),
+    "work-items below a layout in a private array": (
+        in_group(
+            lambda xs: rl.to_private(
+                rl.map_lcl(1)(lambda row: rl.join(rl.split(2, rl.map_lcl(0)(inc, row))), xs)
+            )
+        ),
+        r"map_lcl\(0\) below join under to_private; .* put map_lcl\(0\) outside join",
+    ),
+    "a step that reads neighbours": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.map_seq(
+                    lambda p: p[0] + p[1], rl.zip(acc, rl.gather(lambda i: 3 - i, acc))
+                ),
+                rl.to_private(rl.map_seq(inc, row)),
+                row,
+            ),
+            x,
+        ),
+        (
+            r"reduce_seq updates its accumulator of type f32\[4\] in place, but its step reads element .* of it "
+            "where others are written; read each element where it is written, or copy the array first"
+        ),
+    ),
+    "a step that writes before it reads": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.concat(
+                    rl.map_seq(inc, rl.take(3, acc)), rl.map_seq(inc, rl.repeat(1, acc[0]))
+                ),
+                rl.to_private(rl.map_seq(inc, row)),
+                row,
+            ),
+            x,
+        ),
+        "in place, but its step reads element 0 of it where others are written",
+    ),
+    "a step, written out, that writes before it reads": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.map_seq_unroll(inc, rl.gather(lambda i: (i + 3) % 4, acc)),
+                rl.to_private(rl.map_seq_unroll(inc, row)),
+                row,
+            ),
+            x,
+        ),
+        "in place, but its step reads element 0 of it where others are written",
+    ),
+    "an iteration without memory": (
+        lambda x: rl.map_glb(0)(lambda row: rl.iterate(3, lambda xs: rl.map_seq(inc, xs), row), x),
+        r"iterate with an accumulator of type f32\[4\] that has no memory; write to_private",
+    ),
+    "an inner step that reads the outer array": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.reduce_seq(
+                    lambda inner, w: rl.map_seq(lambda p: p[0] + p[1], rl.zip(inner, acc)), acc, row
+                ),
+                rl.to_private(rl.map_seq(inc, row)),
+                row,
+            ),
+            x,
+        ),
+        "in place, but its step also reads it by another name, while parts of it are new",
+    ),
+    "open cells in a buffer": (
+        lambda x: rl.pad_empty(1, 1, rl.map_glb(0)(lambda r: r[0], x)),
+        r"pad_empty leaves cells of a global buffer open; write pad\(left, right, 0, xs\)",
     ),
     "a large private array": (
         lambda x: rl.map_glb(0)(
@@ -108,10 +259,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
             lambda r: rl.reduce_seq(rl.add, 0.0, rl.to_global(rl.map_seq(inc, r))), x
         ),
         "to_global inside a kernel",
-    ),
-    "an array as accumulator": (
-        lambda x: rl.reduce_seq(lambda acc, r: r, x[0], x),
-        r"reduce_seq with an accumulator of type f32\[4\]",
     ),
     "five lanes": (
         lambda x: rl.as_scalar(rl.map_glb(0)(lambda v: v, rl.as_vector(5, rl.join(x)))),

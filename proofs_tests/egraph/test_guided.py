@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,9 +19,10 @@ from relift.egraph.guided import reach
 from relift.egraph.planning import Loop, assign, loops_of, model_sizes, waypoints
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch, sketch
-from relift.rewrites.derivation import confirm
+from relift.rewrites.derivation import confirm, from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file
+from relift.semantics.binding import alpha_equal
 from relift.semantics.errors import ReliftError
 from relift.semantics.patterns import MapGlb, ReduceSeqUnroll, ToGlobal
 from relift.semantics.terms import subterms
@@ -67,6 +69,16 @@ def test_a_goal_is_confirmed_by_the_interpreter() -> None:
     small = found.at({"n": 4, "m": 8, "k": 6, "tn": 2, "tm": 4, "tk": 3, "w": 2})
 
     assert confirm(small, RULES) is not None
+
+
+@pytest.mark.parametrize("name", ["blocking", "parallel"])
+def test_a_goals_derivation_survives_its_file(name: str) -> None:
+    """Its binders are nested under equal names, and are told apart all the same."""
+    goal = GOALS.GOALS[name]
+    found = reach(GOALS.product, goal, sizes_of(goal)).derivation
+    again = from_json(json.loads(json.dumps(to_json(found))), RULES)
+
+    assert alpha_equal(again.replay(RULES)[-1], found.result)
 
 
 def test_tiles_are_variables_of_the_plan() -> None:

@@ -251,7 +251,7 @@ def test_a_derivation_keeps_declared_laws() -> None:
     t, filling = apply_rule(combined_with_itself, program.body, ("xs",))
     step = Step("combined_with_itself", "forward", ("xs",), filling)
     first = Derivation(program, {}, (step,), t)
-    again = from_json(to_json(first), rules)
+    again = from_json(to_json(first, rules), rules)
     assert again.result == t == gather(shift(2), program.parameters[0])
 
 
@@ -263,10 +263,12 @@ def test_a_derivation_reads_index_functions_back() -> None:
         return gather(shift(2), map(lambda x: x + 1.0, xs))
 
     t, filling = apply_rule(gather_of_map, program.body)
-    data = to_json(Derivation(program, {}, (Step("gather_of_map", "forward", (), filling),), t))
+    step = Step("gather_of_map", "forward", (), filling)
+    rules = {"gather_of_map": gather_of_map}
+    data = to_json(Derivation(program, {}, (step,), t), rules)
 
     assert data["steps"][0]["indices"] == {"p": "lambda i: (i + 2) % 6"}
-    assert from_json(data, {"gather_of_map": gather_of_map}).steps[0].filling == filling
+    assert from_json(data, rules).steps[0].filling == filling
 
 
 @pytest.mark.parametrize("unsearched", [gather_of_map, common_factor], ids=lambda r: r.name)

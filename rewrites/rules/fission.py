@@ -8,9 +8,9 @@ let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, D, m, n
+from relift.rewrites.notation import A, B, C, D, k, m, n
 from relift.rewrites.rule import rule
-from relift.semantics.language import let, map, zip
+from relift.semantics.language import join, let, map, transpose, zip
 from relift.semantics.signatures import Fun
 
 
@@ -62,10 +62,16 @@ def let_inline(f: Fun[A, B], x: A):
     return let(f, x), f(x)
 
 
-@rule(source="RISE let-same")
+@rule(source="RISE gentleBetaReduction, of a variable that is not used")
 def let_unused(x: A, y: B):
     """A name that nobody uses may go."""
     return let(lambda _: y, x), y
+
+
+@rule(source="RISE let-same")
+def let_same(h: Fun[A, A, C], x: A):
+    """Two names of one value are one."""
+    return let(lambda u: let(lambda v: h(u, v), x), x), let(lambda u: h(u, u), x)
 
 
 @rule(source="RISE hoist-let-app")
@@ -89,4 +95,22 @@ def let_swap(h: Fun[A, B, C], x: A, y: B):
     return (
         let(lambda u: let(lambda v: h(u, v), y), x),
         let(lambda v: let(lambda u: h(u, v), x), y),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_join_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Joining rows may wait until all of them are there."""
+    return (
+        map(lambda x: join(h(x)), xs),
+        map(join, map(h, xs)),
+    )
+
+
+@rule(source="RISE, mapFission for layouts")
+def map_transpose_fission(h: Fun[A, B[k, m]], xs: A[n]):
+    """Transposing may wait until all arrays are there."""
+    return (
+        map(lambda x: transpose(h(x)), xs),
+        map(transpose, map(h, xs)),
     )

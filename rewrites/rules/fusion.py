@@ -32,7 +32,7 @@ from relift.semantics.types import i32
 @rule(source="LIFT, ICFP'15, fusion rules; LIFT mapFusion, mapFission; RISE mapFusion")
 def map_fusion(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
     """Two maps in a row are one map of the composed function."""
-    return map(f, map(g, xs)), map(lambda x: f(g(x)), xs)
+    return map(lambda y: f(y), map(lambda x: g(x), xs)), map(lambda x: f(g(x)), xs)
 
 
 @rule(source="LIFT mapFusion, its case for MapSeq, which un-lowers there")
@@ -45,7 +45,7 @@ def map_seq_fusion(f: Fun[B, C], g: Fun[A, B], xs: A[n]):
 def reduce_map_fusion(f: Fun[B, C, B], g: Fun[A, C], z: B, xs: A[n]):
     """A sequential reduction applies a map as it goes, without an array in between."""
     return (
-        reduce_seq(f, z, map(g, xs)),
+        reduce_seq(lambda acc, y: f(acc, y), z, map(lambda x: g(x), xs)),
         reduce_seq(lambda acc, x: f(acc, g(x)), z, xs),
     )
 
@@ -85,13 +85,13 @@ def reduce_banana_split(f: Fun[B, A, B], g: Fun[C, A, C], y: B, z: C, xs: A[n]):
     )
 
 
-@rule(source="RISE, map fusion into generate; TensorRight's map of iota")
+@rule(source="RISE map fusion, into generate")
 def map_generate(g: Fun[A, B], f: Fun[i32, A]):
     """A map over a generated array generates the results."""
     return map(g, generate(n, f)), generate(n, lambda i: g(f(i)))
 
 
-@rule(source="LIFT ArrayFromValue; TensorRight's map of broadcast")
+@rule(source="LIFT ArrayFromValue under a map")
 def map_repeat(f: Fun[A, B], x: A):
     """A map over copies of one element copies its result."""
     return map(f, repeat(m, x)), repeat(m, f(x))

@@ -173,13 +173,13 @@ def reduce_gather(op: Op[A], z: A, p: Index[n], xs: A[n]):
 # ---- index functions of Lift
 
 
-@rule(source="LIFT reverse")
+@rule(source="LIFT reverse; TensorRight, reverse rule 2")
 def reverse_reverse(xs: A[n]):
     """Reversing twice changes nothing."""
     return gather(reverse, gather(reverse, xs)), xs
 
 
-@rule(source="Bird, theory of lists; TensorRight's reverse of concat")
+@rule(source="Bird, theory of lists")
 def reverse_concat(xs: A[n], ys: A[m]):
     """Two arrays are reversed each, and change places."""
     return (
@@ -194,7 +194,7 @@ def reverse_join(xss: A[n, m]):
     return gather(reverse, join(xss)), join(gather(reverse, map(gather(reverse), xss)))
 
 
-@rule(source="LIFT stencils, TestStencilsTACO: shifted arrays")
+@rule(source="LIFT Shift, definition")
 def shift_as_concat(xs: A[t + r]):
     """A rotation is the end of the array before its start."""
     return gather(shift(t), xs), concat(drop(t, xs), take(t, xs))

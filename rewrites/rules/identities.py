@@ -107,7 +107,7 @@ def generate_constant(x: A):
     return generate(n, lambda i: x), repeat(n, x)
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of a value array")
+@rule(source="LIFT, CGO'17, views: access through a value array")
 def index_of_repeat(x: A):
     """Each copy is the element."""
     return repeat(m + 1 + r, x)[m], x

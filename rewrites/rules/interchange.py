@@ -195,3 +195,30 @@ def reduce_interchange(h: Fun[A, B, C, C], z: C, xs: A[n], ys: B[m]):
             join(map(lambda x: map(lambda y: (x, y), ys), xs)),
         ),
     )  # fmt: skip
+
+
+@rule(source="RISE, liftReduceSeq")
+def lift_reduce_seq(f: Fun[B, C, B], z: Fun[A, B], h: Fun[A, C[m]], xs: A[n]):
+    """Reductions of n rows are one reduction of columns, with an array of n accumulators."""
+    return (
+        map(lambda x: reduce_seq(f, z(x), h(x)), xs),
+        reduce_seq(
+            lambda totals, column: map(lambda p: f(p[0], p[1]), zip(totals, column)),
+            map(z, xs),
+            transpose(map(h, xs)),
+        ),
+    )
+
+
+@rule(source="RISE, transposeAroundMapMapF")
+def map_interchange_rows(g: Fun[B, C], h: Fun[A, B[m]], xs: A[n]):
+    """Nested maps over rows made from each element may change places."""
+    return (
+        map(lambda x: map(g, h(x)), xs),
+        transpose(
+            map(
+                lambda column: map(g, column),
+                transpose(map(h, xs)),
+            )
+        ),
+    )

@@ -7,84 +7,276 @@ among them by context, and the compiler refuses a term that nests them in a way 
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, d, n
+from relift.rewrites.notation import A, B, d, k, m, n, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.language import (
+    circular_buffer,
+    gather,
+    iterate_stream,
+    join,
+    let,
     map,
     map_glb,
+    map_lane,
     map_lcl,
     map_seq,
+    map_seq_slide,
     map_seq_unroll,
+    map_stream,
+    map_warp,
     map_wrg,
+    reduce,
     reduce_seq,
     reduce_seq_unroll,
+    rotate_values,
+    slide,
+    split,
     to_global,
     to_local,
     to_private,
+    transpose,
 )
-from relift.semantics.signatures import Fun
+from relift.semantics.multidimensional import slide_nd
+from relift.semantics.signatures import Fun, Op
+from relift.semantics.written import reorder_stride
 
 _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 
+# ---- who computes
 
-@rule(lowering=True, source=_SOURCE)
+
+@rule(lowering=True, source=_SOURCE + "; LIFT mapSeq; RISE mapSeq, mapSeqCompute")
 def map_to_seq(f: Fun[A, B], xs: A[n]):
     """One work-item computes the elements in a loop."""
     return map(f, xs), map_seq(f, xs)
 
 
-@rule(lowering=True, source="LIFT source, MapSeqUnroll")
-def map_to_seq_unroll(f: Fun[A, B], xs: A[n]):
-    """One work-item computes the elements one after the other, written out."""
-    return map(lambda x: f(x), xs), map_seq_unroll(lambda x: f(x), xs)
-
-
-@rule(lowering=True, source="RISE, reduceSeqUnroll")
-def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
-    """The steps of a sequential reduction are written out."""
-    return (
-        reduce_seq(lambda acc, x: f(acc, x), z, xs),
-        reduce_seq_unroll(lambda acc, x: f(acc, x), z, xs),
-    )
-
-
-@rule(lowering=True, choose=(d,), source=_SOURCE)
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapGlb; RISE mapGlobal")
 def map_to_glb(f: Fun[A, B], xs: A[n]):
     """Each work-item of dimension d computes one element."""
     return map(f, xs), map_glb(d)(f, xs)
 
 
-@rule(lowering=True, choose=(d,), source=_SOURCE)
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapWrg; RISE mapWorkGroup")
 def map_to_wrg(f: Fun[A, B], xs: A[n]):
     """Each work-group of dimension d computes one element."""
     return map(f, xs), map_wrg(d)(f, xs)
 
 
-@rule(lowering=True, choose=(d,), source=_SOURCE)
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapLcl; RISE mapLocal")
 def map_to_lcl(f: Fun[A, B], xs: A[n]):
     """Each work-item of a work-group, in dimension d, computes one element."""
     return map(f, xs), map_lcl(d)(f, xs)
 
 
-@rule(lowering=True, source=_SOURCE)
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapWarp; RISE mapWarp")
+def map_to_warp(f: Fun[A, B], xs: A[n]):
+    """Each warp of a work-group computes one element."""
+    return map(f, xs), map_warp(d)(f, xs)
+
+
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapLane; RISE mapLane")
+def map_to_lane(f: Fun[A, B], xs: A[n]):
+    """Each lane of a warp computes one element."""
+    return map(f, xs), map_lane(d)(f, xs)
+
+
+@rule(lowering=True, source="RISE mapSeqUnroll; LIFT MapSeqUnroll")
+def map_to_seq_unroll(f: Fun[A, B], xs: A[n]):
+    """One work-item computes the elements, and the loop is written out."""
+    return map(f, xs), map_seq_unroll(f, xs)
+
+
+@rule(lowering=True, source="LIFT MapSeqUnroll of a loop")
+def map_seq_to_unroll(f: Fun[A, B], xs: A[n]):
+    """A loop is written out."""
+    return map_seq(f, xs), map_seq_unroll(f, xs)
+
+
+@rule(lowering=True, source="RISE mapStream")
+def map_to_stream(f: Fun[A, B], xs: A[n]):
+    """Elements are computed when they are asked for."""
+    return map(f, xs), map_stream(f, xs)
+
+
+@rule(lowering=True, source="RISE iterateStream, iterate-stream")
+def map_to_iterate_stream(f: Fun[A, B], xs: A[n]):
+    """A loop asks a stream for its elements."""
+    return map(f, xs), iterate_stream(f, xs)
+
+
+@rule(lowering=True, source="RISE reduceSeqUnroll on reduce")
+def reduce_to_seq_unroll(op: Op[A], z: A, xs: A[n]):
+    """A reduction in order, its loop written out."""
+    return reduce(op, z, xs), reduce_seq_unroll(lambda acc, x: op(acc, x), z, xs)
+
+
+@rule(
+    lowering=True, source="LIFT reduceSeqUnroll; RISE reduceSeqUnroll, unroll, ocl.reduceSeqUnroll"
+)
+def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
+    """The loop of a reduction is written out."""
+    return reduce_seq(f, z, xs), reduce_seq_unroll(f, z, xs)
+
+
+# ---- loops over chunks
+
+
+@rule(lowering=True, source="LIFT splitJoinMapSeq, with its missing guard")
+def map_seq_split_join(f: Fun[A, B], xs: A[k * m]):
+    """A loop becomes two, one inside the other."""
+    return map_seq(f, xs), join(map_seq(lambda c: map_seq(f, c), split(m, xs)))
+
+
+@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15, OpenCL rules: work-groups and work-items")
+def map_to_wrg_lcl(f: Fun[A, B], xs: A[k * m]):
+    """Each work-group takes a chunk, each of its work-items an element."""
+    return map(f, xs), join(map_wrg(0)(lambda c: map_lcl(0)(f, c), split(m, xs)))
+
+
+@rule(lowering=True, choose=(m,), source="LIFT, CGO'17: a work-item that computes several elements")
+def map_to_glb_seq(f: Fun[A, B], xs: A[k * m]):
+    """Each work-item takes a chunk, and goes through it in a loop."""
+    return map(f, xs), join(map_glb(0)(lambda c: map_seq(f, c), split(m, xs)))
+
+
+@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15, OpenCL rules: warps and lanes")
+def map_to_warp_lane(f: Fun[A, B], xs: A[k * m]):
+    """Each warp takes a chunk, each of its lanes an element."""
+    return map(f, xs), join(map_warp(0)(lambda c: map_lane(0)(f, c), split(m, xs)))
+
+
+@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15: coalesced access by strides")
+def map_to_glb_strided(f: Fun[A, B], xs: A[m * (k + 1)]):
+    """Each work-item takes every m-th element, so that neighbours read neighbours."""
+    strided = split(k + 1, gather(reorder_stride(m), xs))
+    return map(f, xs), join(transpose(map_glb(0)(lambda c: map_seq(f, c), strided)))
+
+
+# ---- windows in a loop
+
+
+@rule(lowering=True, source="LIFT mapSeqSlide; LIFT docs/rules.rst, slideSeqPlus")
+def map_slide_to_map_seq_slide(f: Fun[A[size], B], xs: A[size + k * step]):
+    """A loop over windows keeps the window in registers."""
+    return map(f, slide(size, step, xs)), map_seq_slide(size, step, f, xs)
+
+
+@rule(lowering=True, source="LIFT mapSeqSlideSeq")
+def map_seq_slide_fusion(f: Fun[A[size], B], xs: A[size + k * step]):
+    """A loop that already runs over windows keeps the window in registers."""
+    return map_seq(f, slide(size, step, xs)), map_seq_slide(size, step, f, xs)
+
+
+@rule(lowering=True, source="LIFT MapSeqSlideRewrite mapSeqSlide2DSeq, mapSeqSlide2D, "
+      "with their missing transpose of the window")  # fmt: skip
+def map_seq_slide_2d(
+    f: Fun[A[size, size], B], xss: A[size + k * step, size + m * step]
+):  # fmt: skip
+    """A row of windows is one loop that keeps columns in registers."""
+    return (
+        map(lambda row: map(f, row), slide_nd((size, size), (step, step), xss)),
+        map(
+            lambda rows: map_seq_slide(
+                size, step, lambda columns: f(transpose(columns)), transpose(rows)
+            ),
+            slide(size, step, xss),
+        ),
+    )
+
+
+@rule(lowering=True, source="LIFT MapSeqSlideRewrite mapSeqSlide3DSlideND, mapSeqSlide3DSlideNDSeq")
+def map_seq_slide_3d(
+    f: Fun[A[size, size, size], B], xsss: A[size + k, size + k, size + m]
+):  # fmt: skip
+    """Windows of three dimensions: the loop runs along the innermost."""
+    return (
+        map(lambda p: map(lambda r: map(f, r), p), slide_nd((size,) * 3, (1,) * 3, xsss)),
+        map(
+            lambda planes: map(
+                lambda rows: map_seq_slide(
+                    size,
+                    1,
+                    lambda columns: f(transpose(map(transpose, transpose(columns)))),
+                    transpose(map(transpose, rows)),
+                ),
+                slide(size, 1, transpose(planes)),
+            ),
+            slide(size, 1, xsss),
+        ),
+    )  # fmt: skip
+
+
+@rule(lowering=True, source="RISE circularBuffer, ocl.circularBuffer, circular-buffer")
+def slide_to_circular_buffer(xs: A[size + k]):
+    """Windows at every index are kept in a ring buffer."""
+    return slide(size, 1, xs), circular_buffer(size, lambda x: x, xs)
+
+
+@rule(lowering=True, source="RISE circularBuffer with circularBufferLoadFusion")
+def slide_map_to_circular_buffer(f: Fun[A, B], xs: A[size + k]):
+    """Windows of results are computed as they are loaded into a ring buffer."""
+    return slide(size, 1, map(f, xs)), circular_buffer(size, f, xs)
+
+
+@rule(lowering=True, source="RISE rotateValues, ocl.rotateValues, rotate-values-scalar")
+def slide_to_rotate_values(xs: A[size + k]):
+    """Windows at every index are kept in rotating registers."""
+    return slide(size, 1, xs), rotate_values(size, xs)
+
+
+# ---- where it is stored
+
+
+@rule(lowering=True, source=_SOURCE + "; LIFT globalMemory")
 def store_global(xs: A):
     """A result is written to global memory."""
     return xs, to_global(xs)
 
 
-@rule(lowering=True, source=_SOURCE)
+@rule(lowering=True, source=_SOURCE + "; LIFT localMemory")
 def store_local(xs: A):
     """A result is written to the local memory of the work-group."""
     return xs, to_local(xs)
 
 
-@rule(lowering=True, source=_SOURCE)
+@rule(lowering=True, source=_SOURCE + "; LIFT privateMemory")
 def store_private(xs: A):
     """A result is written to the private memory of the work-item."""
     return xs, to_private(xs)
 
 
-@rule(lowering=True, source="LIFT source, copy rules")
+@rule(lowering=True, source="LIFT macro rule userFunCompositionToPrivate")
+def composition_through_private(f: Fun[B, A], g: Fun[A, B], x: A):
+    """The value between two functions is kept in registers."""
+    return f(g(x)), f(to_private(g(x)))
+
+
+@rule(lowering=True, source="RISE storeToMem, toMemAfterMapSeq, toMemAfter, store-to-mem")
+def store_and_name(xs: A):
+    """A result is written to memory once, and read by name."""
+    return xs, let(lambda ys: ys, to_local(xs))
+
+
+@rule(lowering=True, source="RISE toMemBefore; LIFT addIdForMapParam")
+def store_before_map(f: Fun[A, B], xs: A[n]):
+    """The elements are copied to registers before they are used."""
+    return map(f, xs), map(lambda x: f(to_private(x)), xs)
+
+
+@rule(lowering=True, source="LIFT CopyRules implementOneLevelOfId, addId; RISE insertCopyAfter")
 def insert_copy(xs: A[n]):
     """An array that is only rearranged is copied element by element."""
     return xs, map(lambda x: x, xs)
+
+
+@rule(lowering=True, source="RISE mapSeqUnrollWrite, map-seq-unroll-write")
+def insert_copy_unrolled(xs: A[n]):
+    """A short array is copied by a loop that is written out."""
+    return xs, map_seq_unroll(lambda x: x, xs)
+
+
+@rule(lowering=True, source="RISE map-seq-unroll-map-seq-write; LIFT implementIdAsDeepCopy")
+def insert_copy_of_rows(xss: A[n, m]):
+    """Rows are copied element by element."""
+    return xss, map_seq_unroll(lambda xs: map_seq(lambda x: x, xs), xss)

@@ -16,7 +16,7 @@ Wrapping and mirroring twice is not one wrap or mirror: the border repeats what 
 from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
-from relift.rewrites.rule import associative, naturals, neutral, rule
+from relift.rewrites.rule import naturals, neutral, rule
 from relift.semantics.language import (
     as_scalar,
     as_vector,
@@ -65,7 +65,7 @@ def pad_wrap_map(f: Fun[A, B], xs: A[n]):
     return pad(left, right, wrap, map(f, xs)), map(f, pad(left, right, wrap, xs))
 
 
-@rule(source="RISE padEmptyBeforeMap, at a constant border; TensorRight's map of pad")
+@rule(source="RISE padEmptyBeforeMap, at a constant border")
 def pad_constant_map(f: Fun[A, B], c: A, xs: A[n]):
     """A constant border is mapped to the result of the constant."""
     return map(f, pad(left, right, c, xs)), pad(left, right, f(c), map(f, xs))
@@ -83,7 +83,7 @@ def pad_clamp_fusion(xs: A[n]):
     )
 
 
-@rule(source="RISE padEmptyFusion, at a constant border; TensorRight's pad of pad")
+@rule(source="RISE padEmptyFusion, at a constant border")
 def pad_constant_fusion(c: A, xs: A[n]):
     """A constant border around the same is a wider one."""
     return (
@@ -272,7 +272,7 @@ def pad_constant_split(c: A, xs: A[k * m]):
     )
 
 
-@rule(where=[associative("op"), neutral("op", "z")], source="TensorRight's reduce of pad")
+@rule(where=[neutral("op", "z")], source="RISE padEmpty before a reduction, its cells neutral")
 def reduce_pad(op: Op[A], z: A, xs: A[n]):
     """A border of neutral elements adds nothing."""
     return reduce(op, z, pad(left, right, z, xs)), reduce(op, z, xs)

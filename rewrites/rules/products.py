@@ -28,7 +28,7 @@ def zip_map_left(f: Fun[A, C], xs: A[n], ys: B[n]):
 @rule(source="LIFT mapFusionInZip")
 def zip_map_right(f: Fun[B, C], xs: A[n], ys: B[n]):
     """A map on the right of a zip happens after it."""
-    return zip(xs, map(f, ys)), map(lambda p: (p[0], f(p[1])), zip(xs, ys))
+    return zip(xs, map(lambda y: f(y), ys)), map(lambda p: (p[0], f(p[1])), zip(xs, ys))
 
 
 @rule(source="LIFT mapFusionInZip; RISE mapOutsideZip, map-outside-zip")

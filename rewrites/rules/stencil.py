@@ -2,26 +2,41 @@
 
 slide size step          =  join . map (slide size step) . slide (size + k step) ((k+1) step)
 map (map f) . slide s t  =  slide s t . map f
+split (k+1) . slide s t  =  map (slide s t) . slide (s + k t) ((k+1) t)
+slide (k+1) d . slide s t  =  map (slide s t) . slide (s + k t) (d t)
+reduce op z . join       =  reduce op z . map (reduce op z)      in every window: a separable stencil
+
+Tiles of two and of three dimensions are in `tiling`.
 """
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, k, q, size, step
-from relift.rewrites.rule import rule
-from relift.semantics.language import join, map, slide
-from relift.semantics.signatures import Fun
+from typing import Any
+
+from relift.rewrites.notation import MONOID, A, B, d, k, m, n, q, size, step
+from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
+from relift.semantics.language import join, map, reduce, slide, split, take, transpose, zip
+from relift.semantics.multidimensional import map_nd, slide_nd
+from relift.semantics.signatures import Fun, Op
 
 
-@rule(choose=(k + 1,), source="LIFT stencils, CGO'18, overlapped tiling, with its missing guard")
+@rule(
+    choose=(k + 1,),
+    source="LIFT stencils, CGO'18, overlapped tiling; LIFT slideTiling, RISE slideOverlap, "
+    "with their missing guard: the step divides the tile's growth",
+)
 def slide_tiling(xs: A[size + k * step + q * (k + 1) * step]):
     """The windows of an array are the windows of overlapping tiles, each of k + 1 windows."""
     return (
         slide(size, step, xs),
-        join(map(slide(size, step), slide(size + k * step, (k + 1) * step, xs))),
+        join(map(lambda t: slide(size, step, t), slide(size + k * step, (k + 1) * step, xs))),
     )
 
 
-@rule(choose=(k + 1,), source="LIFT stencils, CGO'18, overlapped tiling")
+@rule(
+    choose=(k + 1,),
+    source="LIFT stencils, CGO'18, overlapped tiling; LIFT tileStencils, with its missing guard",
+)
 def stencil_tiling(f: Fun[A[size], B], xs: A[size + k * step + q * (k + 1) * step]):
     """A stencil runs tile by tile; neighbouring tiles overlap by size - step elements."""
     return (
@@ -35,10 +50,107 @@ def stencil_tiling(f: Fun[A[size], B], xs: A[size + k * step + q * (k + 1) * ste
     )
 
 
-@rule(source="RISE, movement rules")
+@rule(source="RISE `*f >> S -> S >> **f`, `S >> **f -> *f >> S`; LIFT slidePromotion, slideSwap")
 def map_slide(f: Fun[A, B], xs: A[size + k * step]):
     """Computing inside the windows or before making them is the same."""
     return (
         map(lambda v: map(f, v), slide(size, step, xs)),
         slide(size, step, map(f, xs)),
+    )
+
+
+@rule(source="RISE slideBeforeSplit, with the formula that holds at every step")
+def slide_before_split(xs: A[size + k * step + q * (k + 1) * step]):
+    """Chunks of windows are the windows of overlapping tiles."""
+    return (
+        split(k + 1, slide(size, step, xs)),
+        map(slide(size, step), slide(size + k * step, (k + 1) * step, xs)),
+    )
+
+
+@rule(source="RISE slideBeforeSlide, at every step of both")
+def slide_before_slide(xs: A[size + k * step + q * d * step]):
+    """Windows of windows are the windows of wider windows."""
+    return (
+        slide(k + 1, d, slide(size, step, xs)),
+        map(slide(size, step), slide(size + k * step, d * step, xs)),
+    )
+
+
+@rule(source="LIFT slide over rows that are joined; RISE slide and join")
+def slide_join(xss: A[size + k * step, m]):
+    """Windows of whole rows are joined windows of rows."""
+    return slide(size * m, step * m, join(xss)), map(join, slide(size, step, xss))
+
+
+@rule(source="RISE slideAfter2, for wider windows")
+def first_of_slide(xs: A[size + 1 + k]):
+    """The firsts of the windows are the first elements."""
+    return map(lambda v: v[0], slide(size + 1, 1, xs)), take(k + 1, xs)
+
+
+@rule(source="LIFT stencils, CGO'18, slide2: the order of the two dimensions")
+def slide_rows_and_columns(xss: A[size + k * step, size + q * step]):
+    """Windows of two dimensions are made by rows or by columns first."""
+    return (
+        slide_nd((size, size), (step, step), xss),
+        map(
+            lambda rows: map(transpose, slide(size, step, rows)),
+            map(transpose, slide(size, step, xss)),
+        ),
+    )  # fmt: skip
+
+
+# ---- separable stencils
+
+
+@rule(where=MONOID, source="RISE separateSumHV, in the stencil of its binomial filter")
+def separable_sum(op: Op[A], z: A, xss: A[size + k, size + q]):
+    """A sum over square windows is one over rows of windows, then one over columns."""
+    rows = map(lambda xs: map(reduce(op, z), slide(size, 1, xs)), xss)
+    return (
+        map_nd(2, lambda v: reduce(op, z, join(v)), slide_nd((size, size), (1, 1), xss)),
+        transpose(
+            map(lambda xs: map(reduce(op, z), slide(size, 1, xs)), transpose(rows))
+        ),
+    )  # fmt: skip
+
+
+# The inner sums have an element each: no law says that a factor of z is z.
+
+_SEMIRING = (
+    associative("plus"), neutral("plus", "z"), associative("times"), distributive("times", "plus"),
+)  # fmt: skip
+
+
+def weighted_sum(times: Any, plus: Any, z: Any, ws: Any, xs: Any) -> Any:
+    """The sum, from z, of each element of `xs` times its weight."""
+    return reduce(plus, z, map(lambda p: times(p[0], p[1]), zip(ws, xs)))
+
+
+@rule(where=_SEMIRING, source="RISE separateDotHV, separate-dot-hv, with its missing guard: "
+      "the weights are an outer product")  # fmt: skip
+def separate_dot_hv(
+    times: Op[A], plus: Op[A], z: A, vs: A[n], hs: A[m + 1], xss: A[n, m + 1]
+):  # fmt: skip
+    """A weighted sum of a window is one of its rows, then one of their sums."""
+    weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
+    return (
+        weighted_sum(times, plus, z, join(weights), join(xss)),
+        weighted_sum(times, plus, z, vs, map(lambda xs: weighted_sum(times, plus, z, hs, xs), xss)),
+    )
+
+
+@rule(where=[*_SEMIRING, commutative("plus"), commutative("times")], source="RISE separateDotVH, "
+      "separate-dot-vh, with its missing guard: the weights are an outer product")  # fmt: skip
+def separate_dot_vh(
+    times: Op[A], plus: Op[A], z: A, vs: A[n + 1], hs: A[m], xss: A[n + 1, m]
+):  # fmt: skip
+    """A weighted sum of a window is one of its columns, then one of their sums."""
+    weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
+    return (
+        weighted_sum(times, plus, z, join(weights), join(xss)),
+        weighted_sum(
+            times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
+        ),
     )

@@ -199,25 +199,25 @@ def concat_empty(xs: A[n], x: A):
     return concat(xs, repeat(0, x)), xs
 
 
-@rule(source="RISE zip of concat; TensorRight's elementwise of concat")
+@rule(source="Bird, theory of lists; RISE concat")
 def concat_zip(xs: A[n], ys: A[m], us: B[n], vs: B[m]):
     """Zips put together are a zip of what is put together."""
     return concat(zip(xs, us), zip(ys, vs)), zip(concat(xs, ys), concat(us, vs))
 
 
-@rule(source="Bird, theory of lists; TensorRight's reshape of concat")
+@rule(source="Bird, theory of lists")
 def join_concat(xss: A[n, k], yss: A[m, k]):
     """Rows of two arrays are joined one array after the other."""
     return join(concat(xss, yss)), concat(join(xss), join(yss))
 
 
-@rule(source="TensorRight's concat of reshaped arrays")
+@rule(source="RISE concat, split")
 def split_concat(xs: A[n * k], ys: A[m * k]):
     """Chunks do not cross from one array to the next if they fit."""
     return split(k, concat(xs, ys)), concat(split(k, xs), split(k, ys))
 
 
-@rule(source="TensorRight's transpose of concat")
+@rule(source="RISE concat, transpose")
 def transpose_concat(xss: A[n, k], yss: A[m, k]):
     """Columns of rows put together are columns put together."""
     return (
@@ -226,7 +226,7 @@ def transpose_concat(xss: A[n, k], yss: A[m, k]):
     )
 
 
-@rule(source="Bird, theory of lists; TensorRight's concat of broadcasts")
+@rule(source="Bird, theory of lists; RISE concat")
 def repeat_concat(x: A):
     """Copies and more copies are copies."""
     return repeat(m + n, x), concat(repeat(m, x), repeat(n, x))
@@ -250,43 +250,43 @@ def concat_head_tail(xs: A[1 + r]):
     return concat(repeat(1, head(xs)), tail(xs)), xs
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of head")
+@rule(source="LIFT, CGO'17, views: access through head")
 def head_as_index(xs: A[1 + r]):
     """The first element is that at index 0."""
     return head(xs), xs[0]
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of tail")
+@rule(source="LIFT, CGO'17, views: access through tail")
 def tail_as_drop(xs: A[1 + r]):
     """All but the first element."""
     return tail(xs), drop(1, xs)
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of map")
+@rule(source="LIFT, CGO'17, views: access through map")
 def index_map(f: Fun[A, B], xs: A[m + 1 + r]):
     """One result is the result of one element."""
     return map(f, xs)[m], f(xs[m])
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of zip")
+@rule(source="LIFT, CGO'17, views: access through zip")
 def index_zip(xs: A[m + 1 + r], ys: B[m + 1 + r]):
     """One pair has one element of each array."""
     return zip(xs, ys)[m], (xs[m], ys[m])
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of split")
+@rule(source="LIFT, CGO'17, views: access through split")
 def index_split(xs: A[(n + 1 + r) * m]):
     """One chunk is a part of the array."""
     return split(m, xs)[n], take(m, drop(n * m, xs))
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of join")
+@rule(source="LIFT, CGO'17, views: access through join")
 def index_join(xss: A[n + 1 + q, m + 1 + r]):
     """One element of joined rows is an element of a row."""
     return join(xss)[n * (m + 1 + r) + m], xss[n][m]
 
 
-@rule(source="LIFT, CGO'17, section 5.3, view of transpose")
+@rule(source="LIFT, CGO'17, views: access through transpose")
 def index_transpose(xss: A[n, m + 1 + r]):
     """One column has one element of each row."""
     return transpose(xss)[m], map(lambda xs: xs[m], xss)

@@ -59,7 +59,7 @@ def transpose_braid(xsss: A[k, m, n]):
 
 
 @rule(source="RISE `T >> S -> *S >> T >> *T`; LIFT splitTranspose")
-def transpose_split(xss: A[n, k * m]):
+def split_transpose(xss: A[n, k * m]):
     """Splitting after a transpose is splitting each row before it."""
     return (
         split(m, transpose(xss)),
@@ -181,7 +181,7 @@ def zip_transpose(xss: A[n, m], yss: B[n, m]):
     )
 
 
-@rule(source="LIFT ArrayFromValue; TensorRight's transpose of broadcast")
+@rule(source="LIFT ArrayFromValue under a transpose")
 def transpose_repeat(xs: A[n]):
     """Columns of copied rows are copied elements."""
     return transpose(repeat(m, xs)), map(lambda x: repeat(m, x), xs)

@@ -49,6 +49,7 @@ class Map(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -68,6 +69,7 @@ class Zip(Pattern):
     xs: Term
     ys: Term
     name: ClassVar = "zip"
+    rocq: ClassVar = "zip {xs} {ys}"
     signature: ClassVar = Signature({"xs": a[n], "ys": b[n]}, Tuple((a, b))[n])
 
     @staticmethod
@@ -88,6 +90,7 @@ class Unzip(Pattern):
 
     ps: Term
     name: ClassVar = "unzip"
+    rocq: ClassVar = "unzip {ps}"
     signature: ClassVar = Signature({"ps": Tuple((a, b))[n]}, Tuple((a[n], b[n])))
 
     @staticmethod
@@ -112,6 +115,7 @@ class Reduce(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "reduce"
+    rocq: ClassVar = "reduce {op} {init} {n} {xs}"
     signature: ClassVar = Signature({"op": Op[a], "init": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -136,6 +140,7 @@ class PartialReduce(Pattern):
     m: Size
     xs: Term
     name: ClassVar = "partial_reduce"
+    rocq: ClassVar = "partial_reduce {op} {init} {m} {xs}"
     signature: ClassVar = Signature(
         {"op": Op[a], "init": a, "m": Nat, "xs": a[k * m]}, a[k], positive=(m,)
     )
@@ -161,6 +166,7 @@ class Iterate(Pattern):
     f: Lambda
     x: Term
     name: ClassVar = "iterate"
+    rocq: ClassVar = "iterate {m} {f} {x}"
     signature: ClassVar = Signature({"m": Nat, "f": Fun[a, a], "x": a}, a)
 
     @staticmethod
@@ -189,6 +195,7 @@ class IterateSizes(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "iterate_sizes"
+    rocq: ClassVar = "iterate_sizes {m} {factor} {f} {k} {xs}"
     signature: ClassVar = Signature(
         {
             "m": Nat,
@@ -225,6 +232,7 @@ class Let(Pattern):
     f: Lambda
     x: Term
     name: ClassVar = "let"
+    rocq: ClassVar = "let_in {f} {x}"
     signature: ClassVar = Signature({"f": Fun[a, b], "x": a}, b)
 
     @staticmethod
@@ -249,6 +257,7 @@ class Generate(Pattern):
     n: Size
     f: Lambda
     name: ClassVar = "generate"
+    rocq: ClassVar = "generate {f}"
     signature: ClassVar = Signature({"n": Nat, "f": Fun[i32, b]}, b[n])
 
     @staticmethod
@@ -269,6 +278,7 @@ class LiteralArray(Pattern):
 
     values: Numbers
     name: ClassVar = "literal_array"
+    rocq: ClassVar = "literal_array {values}"
     signature: ClassVar = Signature({"values": NumbersKind(a, n)}, a[n])
 
     @staticmethod
@@ -290,6 +300,7 @@ class Repeat(Pattern):
     m: Size
     x: Term
     name: ClassVar = "repeat"
+    rocq: ClassVar = "repeat {x}"
     signature: ClassVar = Signature({"m": Nat, "x": a}, a[m])
 
     @staticmethod
@@ -315,6 +326,7 @@ class ReduceSeq(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "reduce_seq"
+    rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -335,6 +347,7 @@ class ScanSeq(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "scan_seq"
+    rocq: ClassVar = "scan_seq {f} {init} {xs}"
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b[n])
 
     @staticmethod
@@ -360,6 +373,7 @@ class ReduceWhile(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "reduce_while"
+    rocq: ClassVar = "reduce_while {f} {p} {init} {n} {xs}"
     signature: ClassVar = Signature(
         {"f": Fun[b, a, b], "p": Fun[b, a, boolean], "init": b, "xs": a[n]}, Tuple((i32, b))
     )
@@ -396,6 +410,7 @@ class FilterSeq(Pattern):
     fill: Term
     xs: Term
     name: ClassVar = "filter_seq"
+    rocq: ClassVar = "filter_seq {p} {fill} {n} {xs}"
     signature: ClassVar = Signature(
         {"p": Fun[a, boolean], "fill": a, "xs": a[n]}, Tuple((i32, a[n]))
     )
@@ -422,6 +437,7 @@ class InsertionSortSeq(Pattern):
     before: Lambda
     xs: Term
     name: ClassVar = "insertion_sort_seq"
+    rocq: ClassVar = "insertion_sort_seq {before} {n} {xs}"
     signature: ClassVar = Signature({"before": Fun[a, a, boolean], "xs": a[n]}, a[n])
 
     @staticmethod
@@ -448,6 +464,7 @@ class LinearSearch(Pattern):
     default: Term
     xs: Term
     name: ClassVar = "linear_search"
+    rocq: ClassVar = "linear_search {f} {default} {n} {xs}"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -473,6 +490,7 @@ class BinarySearch(Pattern):
     default: Term
     xs: Term
     name: ClassVar = "binary_search"
+    rocq: ClassVar = "binary_search {f} {default} {n} {xs}"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -510,6 +528,7 @@ class AtRuntime(Pattern):
     default: Term
     xs: Term
     name: ClassVar = "at_runtime"
+    rocq: ClassVar = "at_runtime {index} {default} {n} {xs}"
     signature: ClassVar = Signature({"index": i32, "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -533,6 +552,8 @@ class AtRuntimeUnsafe(Pattern):
     index: Term
     xs: Term
     name: ClassVar = "at_runtime_unsafe"
+    rocq: ClassVar = "at_runtime_unsafe {index} {n} {xs}"
+    rocq_positive: ClassVar = (n,)
     signature: ClassVar = Signature({"index": i32, "xs": a[n]}, a)
 
     @staticmethod
@@ -555,6 +576,8 @@ class GatherIndices(Pattern):
     ids: Term
     xs: Term
     name: ClassVar = "gather_indices"
+    rocq: ClassVar = "gather_indices {ids} {n} {xs}"
+    rocq_positive: ClassVar = (n,)
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[n]}, a[m])
 
     @staticmethod
@@ -578,6 +601,7 @@ class ScatterIndices(Pattern):
     xs: Term
     into: Term
     name: ClassVar = "scatter_indices"
+    rocq: ClassVar = "scatter_indices {m} {ids} {xs} {into}"
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[m], "into": a[n]}, a[n])
 
     @staticmethod

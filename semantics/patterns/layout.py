@@ -40,6 +40,7 @@ class Split(Pattern):
     m: Size
     xs: Term
     name: ClassVar = "split"
+    rocq: ClassVar = "split {m} {xs}"
     signature: ClassVar = Signature({"m": Nat, "xs": a[k * m]}, a[k, m], positive=(m,))
 
     @staticmethod
@@ -60,6 +61,7 @@ class Join(Pattern):
 
     xss: Term
     name: ClassVar = "join"
+    rocq: ClassVar = "join {m} {xss}"
     signature: ClassVar = Signature({"xss": a[k, m]}, a[k * m])
 
     @staticmethod
@@ -80,6 +82,7 @@ class Transpose(Pattern):
 
     xss: Term
     name: ClassVar = "transpose"
+    rocq: ClassVar = "transpose {xss}"
     signature: ClassVar = Signature({"xss": a[n, m]}, a[m, n])
 
     @staticmethod
@@ -103,6 +106,7 @@ class Slide(Pattern):
     step: Size
     xs: Term
     name: ClassVar = "slide"
+    rocq: ClassVar = "slide {step} {xs}"
     signature: ClassVar = Signature(
         {"size": Nat, "step": Nat, "xs": a[size + k * step]}, a[k + 1, size], positive=(step,)
     )
@@ -125,6 +129,7 @@ class PadClamp(Pattern):
     right: Size
     xs: Term
     name: ClassVar = "pad_clamp"
+    rocq: ClassVar = "pad_clamp {left} {n} {xs}"
     signature: ClassVar = _PAD
 
     @staticmethod
@@ -149,6 +154,7 @@ class PadConstant(Pattern):
     value: Term
     xs: Term
     name: ClassVar = "pad_constant"
+    rocq: ClassVar = "pad_constant {left} {n} {value} {xs}"
     signature: ClassVar = Signature(
         {"left": Nat, "right": Nat, "value": a, "xs": a[n]}, a[left + n + right]
     )
@@ -174,6 +180,7 @@ class PadMirror(Pattern):
     right: Size
     xs: Term
     name: ClassVar = "pad_mirror"
+    rocq: ClassVar = "pad_mirror {left} {n} {xs}"
     signature: ClassVar = _PAD
 
     @staticmethod
@@ -198,6 +205,7 @@ class PadWrap(Pattern):
     right: Size
     xs: Term
     name: ClassVar = "pad_wrap"
+    rocq: ClassVar = "pad_wrap {left} {n} {xs}"
     signature: ClassVar = _PAD
 
     @staticmethod
@@ -223,6 +231,7 @@ class PadEmpty(Pattern):
     right: Size
     xs: Term
     name: ClassVar = "pad_empty"
+    rocq: ClassVar = "pad_constant {left} {n} {unspecified} {xs}"
     signature: ClassVar = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right])
 
     @staticmethod
@@ -245,6 +254,7 @@ class Take(Pattern):
     m: Size
     xs: Term
     name: ClassVar = "take"
+    rocq: ClassVar = "take {xs}"
     signature: ClassVar = Signature({"m": Nat, "xs": a[m + r]}, a[m])
 
     @staticmethod
@@ -267,6 +277,7 @@ class Drop(Pattern):
     m: Size
     xs: Term
     name: ClassVar = "drop"
+    rocq: ClassVar = "drop {m} {xs}"
     signature: ClassVar = Signature({"m": Nat, "xs": a[m + r]}, a[r])
 
     @staticmethod
@@ -289,6 +300,7 @@ class At(Pattern):
     index: Size
     xs: Term
     name: ClassVar = "at"
+    rocq: ClassVar = "at_index {index} {xs}"
     signature: ClassVar = Signature({"index": Nat, "xs": a[index + 1 + r]}, a)
 
     @staticmethod
@@ -310,6 +322,7 @@ class Head(Pattern):
 
     xs: Term
     name: ClassVar = "head"
+    rocq: ClassVar = "head {xs}"
     signature: ClassVar = Signature({"xs": a[1 + r]}, a)
 
     @staticmethod
@@ -331,6 +344,7 @@ class Tail(Pattern):
 
     xs: Term
     name: ClassVar = "tail"
+    rocq: ClassVar = "tail {xs}"
     signature: ClassVar = Signature({"xs": a[1 + r]}, a[r])
 
     @staticmethod
@@ -352,6 +366,7 @@ class Concat(Pattern):
     xs: Term
     ys: Term
     name: ClassVar = "concat"
+    rocq: ClassVar = "concat {n} {xs} {ys}"
     signature: ClassVar = Signature({"xs": a[n], "ys": a[m]}, a[n + m])
 
     @staticmethod
@@ -377,6 +392,7 @@ class Gather(Pattern):
     idx: IndexFunction
     xs: Term
     name: ClassVar = "gather"
+    rocq: ClassVar = "gather {idx} {xs}"
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod
@@ -399,6 +415,7 @@ class Scatter(Pattern):
     idx: IndexFunction
     xs: Term
     name: ClassVar = "scatter"
+    rocq: ClassVar = "scatter {idx} {n} {xs}"
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod

@@ -41,6 +41,7 @@ class MapSeq(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_seq"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -60,6 +61,7 @@ class MapGlb(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_glb"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -79,6 +81,7 @@ class MapWrg(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_wrg"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -98,6 +101,7 @@ class MapLcl(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_lcl"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -116,6 +120,7 @@ class MapSeqUnroll(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_seq_unroll"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -135,6 +140,7 @@ class MapWarp(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_warp"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -154,6 +160,7 @@ class MapLane(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_lane"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -172,6 +179,7 @@ class MapStream(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_stream"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -190,6 +198,7 @@ class IterateStream(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "iterate_stream"
+    rocq: ClassVar = "map {f} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -209,6 +218,7 @@ class ReduceSeqUnroll(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "reduce_seq_unroll"
+    rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -230,6 +240,7 @@ class MapSeqSlide(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "map_seq_slide"
+    rocq: ClassVar = "map_slide {step} {f} {xs}"
     signature: ClassVar = Signature(
         {"size": Nat, "step": Nat, "f": Fun[a[size], b], "xs": a[size + k * step]},
         b[k + 1],
@@ -256,6 +267,7 @@ class CircularBuffer(Pattern):
     f: Lambda
     xs: Term
     name: ClassVar = "circular_buffer"
+    rocq: ClassVar = "circular_buffer {f} {xs}"
     signature: ClassVar = Signature(
         {"size": Nat, "f": Fun[a, b], "xs": a[size + k]}, b[k + 1, size]
     )
@@ -279,6 +291,7 @@ class RotateValues(Pattern):
     size: Size
     xs: Term
     name: ClassVar = "rotate_values"
+    rocq: ClassVar = "slide 1 {xs}"
     signature: ClassVar = Signature({"size": Nat, "xs": a[size + k]}, a[k + 1, size])
 
     @staticmethod
@@ -302,6 +315,7 @@ class ToGlobal(Pattern):
 
     xs: Term
     name: ClassVar = "to_global"
+    rocq: ClassVar = "store {xs}"
     signature: ClassVar = Signature({"xs": a}, a)
     meaning: ClassVar = staticmethod(_same)
 
@@ -319,6 +333,7 @@ class ToLocal(Pattern):
 
     xs: Term
     name: ClassVar = "to_local"
+    rocq: ClassVar = "store {xs}"
     signature: ClassVar = Signature({"xs": a}, a)
     meaning: ClassVar = staticmethod(_same)
 
@@ -336,6 +351,7 @@ class ToPrivate(Pattern):
 
     xs: Term
     name: ClassVar = "to_private"
+    rocq: ClassVar = "store {xs}"
     signature: ClassVar = Signature({"xs": a}, a)
     meaning: ClassVar = staticmethod(_same)
 
@@ -358,6 +374,7 @@ class AsVector(Pattern):
     width: Size
     xs: Term
     name: ClassVar = "as_vector"
+    rocq: ClassVar = "as_vector {width} {xs}"
     signature: ClassVar = Signature(
         {"width": Width, "xs": a[k * width]}, Vector(a, width)[k], positive=(width,)
     )
@@ -382,6 +399,7 @@ class AsVectorAligned(Pattern):
     width: Size
     xs: Term
     name: ClassVar = "as_vector_aligned"
+    rocq: ClassVar = "as_vector {width} {xs}"
     signature: ClassVar = AsVector.signature
     meaning: ClassVar = staticmethod(AsVector.meaning)
 
@@ -399,6 +417,7 @@ class AsScalar(Pattern):
 
     vs: Term
     name: ClassVar = "as_scalar"
+    rocq: ClassVar = "as_scalar {width} {vs}"
     signature: ClassVar = Signature({"vs": Vector(a, width)[k]}, a[k * width])
 
     @staticmethod
@@ -420,6 +439,7 @@ class MapVec(Pattern):
     f: Lambda
     v: Term
     name: ClassVar = "map_vec"
+    rocq: ClassVar = "map {f} {v}"
     signature: ClassVar = Signature({"f": Fun[a, b], "v": Vector(a, width)}, Vector(b, width))
 
     @staticmethod
@@ -441,6 +461,7 @@ class Splat(Pattern):
     width: Size
     x: Term
     name: ClassVar = "splat"
+    rocq: ClassVar = "repeat {x}"
     signature: ClassVar = Signature({"width": Width, "x": a}, Vector(a, width), positive=(width,))
 
     @staticmethod

@@ -5,10 +5,11 @@ Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 1
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
+    from relift.rewrites.verdicts import TierName
+    from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
 
 app = typer.Typer(
@@ -97,7 +100,8 @@ def check(
     rules: Annotated[list[str] | None, typer.Argument(help="Names of rules; all if none.")] = None,
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
-        list[str] | None, typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 5 search.")
+        list[str] | None,
+        typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 4a index, 5 search."),
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
@@ -113,7 +117,7 @@ def check(
         raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
-    tiers = tuple(t for t in TIERS if t in tier) if tier else TIERS
+    tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
     chosen = [known[name] for name in rules or known]
     reports = []
     with _progress("checking") as progress:
@@ -126,6 +130,48 @@ def check(
     else:
         print(f"{sum(r.ok for r in reports)} of {len(reports)} rules pass")
     raise typer.Exit(0 if all(r.ok for r in reports) else 1)
+
+
+# ---- ledger
+
+
+@app.command()
+def ledger(
+    rule: Annotated[str | None, typer.Argument(help="A rule whose page is printed.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    update: Annotated[bool, typer.Option(help="Check every rule again and record it.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Every rule and what is known of it; or all that is known of one."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.egraph.checking import fill_ledger
+    from relift.rewrites import ledger as book
+    from relift.semantics.storage import write_text
+
+    known = book.known_rules()
+    if rule is not None and rule not in known:
+        raise Refusal(f"there is no rule {rule}; relift ledger lists them")
+    if update:
+        with _progress("checking") as progress:
+            entries = fill_ledger(progress)
+        write_text(book.FILE, book.as_json(entries))
+        book.load.cache_clear()
+    if html is not None:
+        write_text(html, book.as_html())
+    if as_json:
+        _print_json({"rules": [book.to_json(name) for name in ([rule] if rule else known)]})
+    elif rule is not None:
+        print(book.page(rule))
+    else:
+        table = Table("rule", "family", "verdict", "search", "floating point", "under")
+        for name in known:
+            table.add_row(*book.row(name))
+        Console().print(table)
+        print(book.summary())
+    if html is not None and not as_json:
+        print(f"written to {html}")
 
 
 # ---- optimize
@@ -297,7 +343,8 @@ def verify(
     float_policy: FloatOption = "reassociate",
     as_json: JsonOption = False,
 ) -> None:
-    """Differential test: interpreter, low-level term, kernel on every device and race checker."""
+    """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker."""
+    from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
     from relift.compiler.devices import find_device, is_simulator, label
     from relift.compiler.verification import differential
@@ -311,30 +358,41 @@ def verify(
         else [label(device) for device in all_devices() if not is_simulator(device)]
     )
     if Path(program).is_dir():
-        derivations = [_load_kernel(Path(program), None)[1]]
+        kernel, derivation = _load_kernel(Path(program), None)
+        candidates = [(kernel, derivation)]
     else:
         loaded = load_program(program)
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
         best = _search(loaded, sizes, target, budget, top, float_policy)
-        derivations = [found.derivation for found in best.candidates]
+        candidates = [(_compile(found.term), found.derivation) for found in best.candidates]
     with _progress("comparing") as report:
-        tested = [(d, differential(d, chosen, report)) for d in derivations]
+        tested = [
+            (d, certificates(kernel), differential(d, chosen, report)) for kernel, d in candidates
+        ]
     if as_json:
         _print_json(
             {
-                "program": derivations[0].origin.name,
+                "program": candidates[0][1].origin.name,
                 "candidates": [
-                    {"term": show(tidy(d.result)), "checks": [c.to_json() for c in checks]}
-                    for d, checks in tested
+                    {
+                        "term": show(tidy(d.result)),
+                        "certificates": [c.to_json() for c in certified],
+                        "checks": [c.to_json() for c in checks],
+                    }
+                    for d, certified, checks in tested
                 ],
             }
         )
     else:
-        for d, checks in tested:
+        for d, certified, checks in tested:
             print(show(tidy(d.result)))
+            for certificate in certified:
+                print("  " + certificate.text().replace("\n", "\n  "))
             for c in checks:
                 print("  " + c.text())
-    raise typer.Exit(0 if all(c.ok for _, checks in tested for c in checks) else 1)
+    agreed = all(c.ok for _, _, checks in tested for c in checks)
+    refuted = any(c.refuted for _, certified, _ in tested for c in certified)
+    raise typer.Exit(0 if agreed and not refuted else 1)
 
 
 # ---- explain
@@ -372,6 +430,73 @@ def explain(
         if html is not None:
             print(f"written to {html}")
     raise typer.Exit(0 if confirmed is not None else 1)
+
+
+# ---- bench
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all if none.")] = None,
+    target: Annotated[
+        str, typer.Option(help="cpu, gpu, or part of a device's name; cpu or gpu for a bundle.")
+    ] = "cpu",
+    folder: Annotated[Path, typer.Option(help="Files that list benchmarks.")] = Path(
+        "examples/low_level"
+    ),
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Write a folder to be run on another machine, and run nothing."),
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Print a results.json, or what --json printed; run nothing.")
+    ] = None,
+    ablation: Annotated[
+        bool,
+        typer.Option("--ablation", help="Switch analyses of the compiler off; default variants."),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the shares, as .png or .svg.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Time low-level programs against hand-written ones; print the share of the device that they use.
+
+    A program for the CPU takes turns with NumPy; one for the GPU is compared with the best hand-written
+    OpenCL that was measured on an H200.
+    """
+    from relift.compiler.analyses import ABLATION, EVERYTHING
+    from relift.compiler.benchmark_times import times_of
+    from relift.compiler.benchmarks import load_benchmarks
+    from relift.compiler.bundle import read_results, write_bundle
+    from relift.compiler.devices import describe, find_device, label
+    from relift.semantics.device import GPU, preset
+
+    if results is not None:
+        found = read_results(results)
+        description = GPU if found["entries"][0]["target"] == "gpu" else describe(find_device())
+        _show_times(found["device"], found["entries"], description, as_json, plot)
+        return
+    settings = ABLATION if ablation else EVERYTHING
+    samples = folder / "samples.py"
+    if bundle is not None:
+        kind = preset(target)
+        chosen = load_benchmarks(folder, names or [], kind.kind, defaults=ablation)
+        with _progress("writing"):
+            written = write_bundle(bundle, chosen, samples, _predictor(kind), settings)
+        if as_json:
+            _print_json({"bundle": str(bundle), "entries": written})
+        else:
+            print(f"written to {bundle}: {', '.join(written)}")
+            print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
+        return
+    device = find_device(target)
+    description = describe(device)
+    chosen = load_benchmarks(folder, names or [], description.kind, defaults=ablation)
+    with _progress("timing") as report:
+        predict = _predictor(description)
+        rows = list(times_of(chosen, label(device), samples, predict, report, settings))
+    _show_times(label(device), rows, description, as_json, plot)
 
 
 # ---- devices
@@ -465,6 +590,136 @@ def _search(
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _predictor(device: DeviceDescription) -> Callable[[Program], float | None]:
+    """The cost model for a device; None for what it does not know."""
+    from relift.egraph.cost import estimate
+    from relift.semantics.errors import Unsupported
+
+    def predict(program: Program) -> float | None:
+        try:
+            return estimate(program, device).seconds
+        except Unsupported:
+            return None
+
+    return predict
+
+
+def _show_times(
+    device: str,
+    rows: Sequence[dict[str, Any]],
+    description: DeviceDescription,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Print a table of times, or JSON; exit status 1 when a result is wrong."""
+    from relift.compiler.benchmark_times import (
+        predictions,
+        rank_correlation,
+        share_of_roofline,
+        speedup,
+    )
+
+    complete = [row for row in rows if row["analyses"] == "all"]
+    correlation = rank_correlation(predictions(complete))
+    for row in rows:
+        if "seconds" in row:
+            row["roofline"] = share_of_roofline(row, description)
+            row["speedup"] = speedup(row)
+    if plot is not None:
+        _plot_times(device, rows, plot)
+    if as_json:
+        shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
+        _print_json({"device": device, "rank_correlation": correlation, "entries": shown})
+    elif len(complete) < len(rows):
+        _print_ablation(device, rows)
+    else:
+        _print_times(device, rows)
+        if correlation is not None:
+            print(f"rank correlation of predicted and measured times: {correlation:.2f}")
+    raise typer.Exit(0 if all(row["ok"] for row in rows) else 1)
+
+
+_HIDDEN = {"parameters", "outputs", "log"}
+"""What a row of times carries for the runner only."""
+
+
+def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = (
+        "benchmark",
+        "variant",
+        "us",
+        "GFLOP/s",
+        "GB/s",
+        "% roof",
+        "predicted us",
+        "times as fast as",
+    )
+    table = Table(*columns, title=device)
+    for row in rows:
+        variant = ",".join(f"{k}={v}" for k, v in row["variant"].items())
+        if "seconds" not in row:
+            table.add_row(row["name"], variant, f"failed: {row.get('failed', 'wrong result')}")
+            continue
+        seconds, ratio = row["seconds"], row["speedup"]
+        against = "NumPy" if row.get("numpy_seconds") is not None else row["reference"]
+        table.add_row(
+            row["name"],
+            variant,
+            f"{seconds * 1e6:.1f}" if row["ok"] else f"WRONG by {row['error']:.1e}",
+            f"{row['flops'] / seconds * 1e-9:.0f}",
+            f"{row['moved'] / seconds * 1e-9:.0f}",
+            f"{row['roofline'] * 100:.0f}",
+            "-" if row["predicted"] is None else f"{row['predicted'] * 1e6:.1f}",
+            "-" if ratio is None else f"{ratio:.2f} {against}",
+        )
+    Console().print(table)
+
+
+def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.compiler.analyses import ABLATION
+    from relift.compiler.benchmark_times import slowdowns
+
+    table = Table("times as long with", *ABLATION, title=device)
+    found = slowdowns(rows)
+    wrong = {(row["name"], row["analyses"]) for row in rows if not row["ok"]}
+    for name, known in found.items():
+        cells = (
+            "WRONG" if (name, a) in wrong else f"{known[a]:.2f}" if a in known else "-"
+            for a in ABLATION
+        )
+        table.add_row(name, *cells)
+    Console().print(table)
+
+
+def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
+    """Bars: the share of the roofline of each benchmark."""
+    try:
+        matplotlib: Any = importlib.import_module("matplotlib")
+    except ImportError:
+        raise Refusal("--plot needs matplotlib; pip install 'relift[plots]'") from None
+    matplotlib.use("Agg")
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")
+
+    timed = [row for row in rows if "seconds" in row]
+    names = [
+        " ".join([row["name"], *(f"{k}={v}" for k, v in row["variant"].items())]) for row in timed
+    ]
+    figure, axes = pyplot.subplots(figsize=(8, 1 + 0.3 * len(timed)), layout="constrained")
+    axes.barh(names, [row["roofline"] * 100 for row in timed])
+    axes.invert_yaxis()
+    axes.axvline(100, color="black", linewidth=1)
+    axes.set_xlabel("per cent of the roofline")
+    axes.set_title(device)
+    figure.savefig(file)
+    pyplot.close(figure)
 
 
 def _compile(program: Program) -> Compiled:

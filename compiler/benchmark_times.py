@@ -1,0 +1,159 @@
+"""Times of benchmarks on a device of this machine, in turn with NumPy, and what a table says of times.
+
+A row of times is a dictionary: what `Benchmark.described` says, which `analyses` the compiler did, and `ok`,
+`error`, `seconds` (the median), `fastest`, `runs`; `predicted` seconds of the cost model; `numpy_seconds` (the best) where NumPy ran as well.
+The runner of a bundle writes the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.analyses import ALL, EVERYTHING, Analyses
+from relift.compiler.benchmarks import Benchmark, Sizes
+from relift.compiler.bundle import entry_of
+from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
+from relift.compiler.program import compile_program
+from relift.compiler.runtime import Session
+from relift.rewrites.loading import load_file
+from relift.semantics.device import DeviceDescription
+from relift.semantics.language import Program
+
+ROUNDS, FEWEST = 15, 5
+"""Rounds in which a kernel and NumPy take turns, and how many at least when they take longer than SECONDS."""
+
+SECONDS = 10.0
+
+Times = dict[str, Any]
+
+
+def times_of(
+    benchmarks: Iterable[Benchmark],
+    device: str,
+    samples: Path,
+    predict: Callable[[Program], float | None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
+    settings: Mapping[str, Analyses] = EVERYTHING,
+) -> Iterator[Times]:
+    """A row of times for each variant of each benchmark and each of `settings`, run on a device.
+
+    `report` is told which.
+    """
+    expected = load_file(samples)
+    for b in benchmarks:
+        for variant, (setting, analyses) in itertools.product(b.variants, settings.items()):
+            report(f"{b.name} {dict(variant) or ''}")
+            row = time_one(b, variant, device, getattr(expected, b.name), analyses)
+            yield {**row, "analyses": setting, "predicted": predict(b.at(variant))}
+
+
+def time_one(
+    b: Benchmark,
+    variant: Sizes,
+    device: str,
+    expected: Callable[..., Any],
+    analyses: Analyses = ALL,
+) -> Times:
+    """The row of times of one variant; `expected` says what picked rows of the result must be."""
+    program = b.at(variant)
+    compiled = compile_program(program, analyses=analyses)
+    entry = entry_of(b, variant, program, compiled.plan)
+    rows, arguments = inputs_of(entry)
+    session = Session(compiled.source, compiled.plan, device, b.options)
+    outputs = [
+        row.reshape(about["shape"])
+        for row, about in zip(session.run(rows), entry["outputs"], strict=True)
+    ]
+    picked = picked_rows(len(outputs[0]))
+    error = largest_error(outputs, expected(picked, *arguments), picked)
+    kernel: list[float] = []
+    numpy: list[float] = []
+    started = time.perf_counter()
+    while len(kernel) < FEWEST or (
+        len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS
+    ):
+        kernel += session.timed(rows, 1)
+        if b.numpy is not None:
+            before = time.perf_counter()
+            b.numpy(*arguments)
+            numpy.append(time.perf_counter() - before)
+    return {
+        **entry,
+        "ok": error <= b.tolerance,
+        "error": error,
+        "seconds": statistics.median(kernel),
+        "fastest": min(kernel),
+        "runs": len(kernel),
+        "numpy_seconds": min(numpy, default=None),
+    }
+
+
+def share_of_roofline(row: Times, device: DeviceDescription) -> float:
+    """The least time that the device needs for the operations and the bytes, over the time taken."""
+    compute = row["flops"] / (device.fma_gflops * 1e9)
+    memory = row["moved"] / (device.bandwidth_gbs * 1e9)
+    return float(max(compute, memory) / row["seconds"])
+
+
+def speedup(row: Times) -> float | None:
+    """How many times as fast as NumPy's best run, or else as the reference, a row is; None without either."""
+    if row.get("numpy_seconds") is not None:
+        return float(row["numpy_seconds"] / row["fastest"])
+    if row["reference_seconds"] is not None:
+        return float(row["reference_seconds"] / row["seconds"])
+    return None
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's: 1 where one orders like the other, -1 where the other way round; None below three pairs.
+
+    >>> rank_correlation([(1.0, 10.0), (2.0, 40.0), (3.0, 90.0)])
+    1.0
+    """
+    if len(pairs) < 3:
+        return None
+    ranks = [_ranks(np.array(column)) for column in zip(*pairs, strict=True)]
+    if any(np.ptp(r) == 0 for r in ranks):
+        return None
+    return round(float(np.corrcoef(*ranks)[0, 1]), 10)
+
+
+def _ranks(values: Any) -> Any:
+    """The rank of each value; equal ones share the mean of theirs."""
+    less = (values[:, None] > values[None, :]).sum(axis=1)
+    equal = (values[:, None] == values[None, :]).sum(axis=1)
+    return less + (equal - 1) / 2
+
+
+def predictions(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Predicted and measured seconds of the rows that have both."""
+    return [
+        (r["predicted"], r["seconds"])
+        for r in rows
+        if r.get("predicted") is not None and r.get("seconds") is not None
+    ]
+
+
+def slowdowns(rows: Iterable[Times]) -> dict[str, dict[str, float]]:
+    """By benchmark and by analyses: how many times as long as with all of them a kernel takes.
+
+    >>> rows = [("none", 3.0), ("all", 2.0)]
+    >>> slowdowns({"name": "dot", "analyses": a, "seconds": s} for a, s in rows)
+    {'dot': {'none': 1.5, 'all': 1.0}}
+    """
+    seconds: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if "seconds" in row:
+            seconds.setdefault(row["name"], {})[row["analyses"]] = row["seconds"]
+    return {
+        name: {analyses: s / known["all"] for analyses, s in known.items()}
+        for name, known in seconds.items()
+        if "all" in known
+    }

@@ -1,0 +1,113 @@
+"""Bundles: kernels that are carried to another machine, checked and timed there, and their times brought back.
+
+A bundle is a folder with a manifest, a folder for each kernel, `samples.py` (what results must be, in
+NumPy) and `runner.py`, which needs NumPy and pyopencl only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from relift.compiler import bundle_runner
+from relift.compiler.analyses import EVERYTHING, Analyses
+from relift.compiler.benchmarks import Benchmark, Draw, Sizes
+from relift.compiler.buffers import components
+from relift.compiler.launch import Launch
+from relift.compiler.program import compile_program
+from relift.semantics.errors import ReliftError
+from relift.semantics.interpreter import DTYPES
+from relift.semantics.language import Program
+from relift.semantics.storage import write_text
+from relift.semantics.terms import Input
+from relift.semantics.types import Tuple, Type, dimensions
+
+MANIFEST, RUNNER, SAMPLES = "manifest.json", "runner.py", "samples.py"
+VERSION = 1
+
+
+def write_bundle(
+    folder: Path,
+    benchmarks: Sequence[Benchmark],
+    samples: Path,
+    predict: Callable[[Program], float | None] = lambda _: None,
+    settings: Mapping[str, Analyses] = EVERYTHING,
+) -> list[str]:
+    """Write a bundle of all variants of the benchmarks, once for each of `settings`; the names of its entries.
+
+    `samples` is the file whose functions, called like the benchmarks, say what results must be; `predict`
+    is a cost model, whose seconds are kept beside the times.
+    """
+    entries: list[dict[str, Any]] = []
+    for b in benchmarks:
+        several = itertools.product(b.variants, settings.items())
+        for number, (variant, (setting, analyses)) in enumerate(several, start=1):
+            program = b.at(variant)
+            compiled = compile_program(program, analyses=analyses)
+            folder_name = f"{b.name}_{number}"
+            compiled.save(folder / folder_name)
+            entries.append(
+                {
+                    **entry_of(b, variant, program, compiled.plan),
+                    "folder": folder_name,
+                    "analyses": setting,
+                    "predicted": predict(program),
+                }
+            )
+    manifest = {"version": VERSION, "entries": entries}
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+    write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
+    write_text(folder / RUNNER, Path(bundle_runner.__file__).read_text(encoding="utf-8"))
+    return [entry["folder"] for entry in entries]
+
+
+def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> dict[str, Any]:
+    """All that is known of a benchmark before it runs: the manifest's entry, and the head of a row of times."""
+    stored = {p.name: p.buffers for p in plan.parameters}
+    return {
+        **b.described(variant),
+        "options": list(b.options),
+        "tolerance": b.tolerance,
+        "parameters": [
+            _parameter(p, stored[p.name], b.inputs.get(p.name, Draw()).at(b.sizes))
+            for p in program.parameters
+        ],
+        "outputs": _components(plan.result.buffers, program.body.type),
+    }
+
+
+def _components(buffers: Sequence[str], t: Type) -> list[dict[str, Any]]:
+    found = zip(buffers, components(t), strict=True)
+    return [
+        {"buffer": name, "dtype": DTYPES[scalar.name].name, "shape": list(shape)}
+        for name, (scalar, shape) in found
+    ]
+
+
+def _parameter(p: Input, buffers: Sequence[str], draw: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": p.name,
+        "components": _components(buffers, p.type),
+        "tuple": isinstance(dimensions(p.type)[1], Tuple),
+        "draw": draw,
+    }
+
+
+def read_results(file: Path) -> dict[str, Any]:
+    """What a runner wrote; raises `ReliftError` for a file that is none of its."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        known = isinstance(data["device"], str) and "analyses" in data["entries"][0]
+    except FileNotFoundError:
+        raise ReliftError(f"there is no file {file}", place="") from None
+    except (json.JSONDecodeError, KeyError, IndexError, TypeError):
+        known, data = False, {}
+    if not known:
+        raise ReliftError(
+            f"{file} holds no times; a bundle's runner.py writes them as results.json", place=""
+        )
+    found: dict[str, Any] = data
+    return found

@@ -1,0 +1,242 @@
+"""Runs a bundle: checks every kernel's result, times it, writes results.json.  Needs NumPy and pyopencl only.
+
+    python runner.py [--device gpu] [--only NAME] [--out results.json]
+
+Inputs are drawn from a seed.  Results are compared with what samples.py computes in float64 at rows picked
+from the same seed; the output is filled with a pattern first, so that a cell that no work-item writes is
+found.  A time is the device's own, from the start to the end of each kernel, summed over the kernels of a
+run; of the runs the median is kept: 30 below 2 ms, 15 below 20 ms, else 10, after 3 that do not count.
+
+This file travels inside bundles as runner.py; it imports nothing of Relift.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Row = npt.NDArray[Any]
+Data = dict[str, Any]
+
+SEED = 20261121
+PICKED = 16
+"""How many rows of a result are compared."""
+
+WARM_UPS = 3
+RUNS = ((2e-3, 30), (20e-3, 15), (float("inf"), 10))
+"""How often a kernel is timed, by its time."""
+
+POISON = np.uint32(0xFFFFFFFF)
+"""What an output holds before the kernel runs: a NaN as f32, -1 as i32; no benchmark's result has it."""
+
+CHUNK = 1 << 24
+
+
+def drawn(name: str, shape: Sequence[int], dtype: str, draw: Data) -> Row:
+    """The values of one component of an input, determined by its name and SEED."""
+    generator = np.random.default_rng([SEED, zlib.crc32(name.encode())])
+    flat = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
+    low, high = draw["low"], draw["high"]
+    for start in range(0, len(flat), CHUNK):
+        part = flat[start : start + CHUNK]
+        if draw["whole"]:
+            part[:] = generator.integers(int(low), int(high), len(part))
+        else:
+            part[:] = generator.random(len(part), dtype=np.float32)
+            if (low, high) != (0.0, 1.0):
+                part *= high - low
+                part += low
+    return flat.reshape(shape)
+
+
+def inputs_of(entry: Data) -> tuple[dict[str, Row], list[Any]]:
+    """The rows by buffer, and the arguments as the functions of samples.py take them."""
+    rows: dict[str, Row] = {}
+    arguments: list[Any] = []
+    for parameter in entry["parameters"]:
+        parts = []
+        for component in parameter["components"]:
+            value = drawn(
+                component["buffer"], component["shape"], component["dtype"], parameter["draw"]
+            )
+            rows[component["buffer"]] = value.reshape(-1)
+            parts.append(value[()])
+        arguments.append(tuple(parts) if parameter["tuple"] else parts[0])
+    return rows, arguments
+
+
+def picked_rows(length: int) -> Row:
+    """Rows to compare: both ends, and random ones."""
+    generator = np.random.default_rng(SEED)
+    return np.unique([0, length - 1, *generator.integers(0, length, PICKED)])
+
+
+def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
+    """The largest difference at the picked rows, relative to the largest value there; NaN counts as infinite."""
+    parts = expected if isinstance(expected, tuple) else (expected,)
+    worst = 0.0
+    for output, wanted in zip(outputs, parts, strict=True):
+        got = output[picked].astype(np.float64)
+        wanted = np.asarray(wanted, np.float64)
+        if got.shape != wanted.shape:
+            raise ValueError(f"samples.py gives shape {wanted.shape}, the result has {got.shape}")
+        scale = max(float(np.max(np.abs(wanted))), 1e-30)
+        error = float(np.max(np.abs(got - wanted))) / scale
+        worst = max(worst, float("inf") if np.isnan(error) else error)
+    return worst
+
+
+def unwritten(outputs: Sequence[Row]) -> int:
+    """How many cells of the outputs still hold the pattern."""
+    return sum(int(np.count_nonzero(o.view(np.uint32) == POISON)) for o in outputs)
+
+
+def median_of_runs(run: Callable[[], float]) -> tuple[float, list[float]]:
+    """The median of the protocol's number of runs, and all of them."""
+    *_, last = (run() for _ in range(WARM_UPS))
+    count = next(count for limit, count in RUNS if last < limit)
+    times = [run() for _ in range(count)]
+    return statistics.median(times), times
+
+
+class Prepared:
+    """An entry of the bundle built for a device, with its buffers in place."""
+
+    def __init__(self, cl: Any, context: Any, folder: Path, entry: Data, rows: Mapping[str, Row]):
+        self.cl, self.entry = cl, entry
+        self.queue = cl.CommandQueue(
+            context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+        launch = json.loads((folder / "launch.json").read_text(encoding="utf-8"))
+        source = (folder / "kernel.cl").read_text(encoding="utf-8")
+        (device,) = context.devices
+        verbose = ["-cl-nv-verbose"] if "NVIDIA" in device.platform.name else []
+        program = cl.Program(context, source).build(options=[*entry["options"], *verbose])
+        self.log = program.get_build_info(device, cl.program_build_info.LOG).strip()
+        self.outputs = [b["name"] for b in launch["buffers"] if b["role"] == "output"]
+        self.buffers: dict[str, Any] = {}
+        for b in launch["buffers"]:
+            if b["role"] == "scalar":
+                self.buffers[b["name"]] = rows[b["name"]][0]
+            elif b["role"] == "input":
+                flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+                self.buffers[b["name"]] = cl.Buffer(context, flags, hostbuf=rows[b["name"]])
+            else:
+                size = 4 * max(1, b["cells"])
+                self.buffers[b["name"]] = cl.Buffer(context, cl.mem_flags.READ_WRITE, size)
+                cl.enqueue_fill_buffer(self.queue, self.buffers[b["name"]], POISON, 0, size)
+        self.kernels = []
+        for k in launch["kernels"]:
+            kernel = cl.Kernel(program, k["name"])
+            kernel.set_args(*(self.buffers[name] for name in k["arguments"]))
+            self.kernels.append((kernel, tuple(k["global"]), tuple(k["local"])))
+        self.queue.finish()
+
+    def run(self) -> float:
+        """Seconds of one run of all kernels, by the device's clock."""
+        events = [
+            self.cl.enqueue_nd_range_kernel(self.queue, kernel, total, local)
+            for kernel, total, local in self.kernels
+        ]
+        self.queue.finish()
+        return float(sum(e.profile.end - e.profile.start for e in events)) * 1e-9
+
+    def results(self) -> list[Row]:
+        """The outputs, by component."""
+        found = []
+        for name, about in zip(self.outputs, self.entry["outputs"], strict=True):
+            row = np.empty(about["shape"], about["dtype"])
+            self.cl.enqueue_copy(self.queue, row, self.buffers[name])
+            found.append(row)
+        self.queue.finish()
+        return found
+
+
+def measured(
+    cl: Any, context: Any, place: Path, entry: Data, samples: Any, inputs: Any
+) -> Iterator[Data]:
+    """What is known of one entry: first whether it is right, then its time."""
+    rows, arguments = inputs
+    prepared = Prepared(cl, context, place / entry["folder"], entry, rows)
+    prepared.run()
+    outputs = prepared.results()
+    picked = picked_rows(len(outputs[0]))
+    error = largest_error(outputs, getattr(samples, entry["name"])(picked, *arguments), picked)
+    missing = unwritten(outputs)
+    ok = error <= entry["tolerance"] and not missing
+    known = {"ok": ok, "error": error, "unwritten": missing, "log": prepared.log[-2000:]}
+    yield known
+    median, times = median_of_runs(prepared.run)
+    yield {**known, "seconds": median, "fastest": min(times), "runs": len(times)}
+
+
+def chosen_device(cl: Any, wanted: str) -> Any:
+    """The first device that is a gpu or a cpu, or whose name has `wanted` in it."""
+    devices = [d for p in cl.get_platforms() for d in p.get_devices()]
+    kinds = {"gpu": cl.device_type.GPU, "cpu": cl.device_type.CPU}
+    for d in devices:
+        if d.type & kinds[wanted] if wanted in kinds else wanted.lower() in d.name.lower():
+            return d
+    raise SystemExit(f"no OpenCL device is a {wanted!r}; there are: {[d.name for d in devices]}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run all entries; 0 when every result is right."""
+    import pyopencl as cl
+
+    parser = argparse.ArgumentParser(description="Check and time the kernels of this bundle.")
+    parser.add_argument("--device", default="gpu", help="gpu, cpu, or part of a device's name")
+    parser.add_argument("--only", action="append", help="names of benchmarks; all if not given")
+    parser.add_argument("--out", default="results.json", type=Path)
+    options = parser.parse_args(arguments)
+    place = Path(__file__).parent
+    spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
+    assert spec is not None, "cannot happen: samples.py is Python"
+    assert spec.loader is not None, "cannot happen: samples.py is a file"
+    samples = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(samples)
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    device = chosen_device(cl, options.device)
+    context = cl.Context([device])
+    about = {"device": device.name, "driver": f"{device.platform.version}, {device.driver_version}"}
+    results: list[Data] = []
+    last, inputs = None, None
+    for entry in manifest["entries"]:
+        if options.only and entry["name"] not in options.only:
+            continue
+        started = time.perf_counter()
+        if last != (key := (entry["name"], entry["sizes"], entry["parameters"])):
+            inputs = None  # before the next ones are drawn: they may be large
+            last, inputs = key, inputs_of(entry)
+        found: Data = {"ok": False}
+        try:
+            for known in measured(cl, context, place, entry, samples, inputs):
+                found = known
+        except Exception as error:  # noqa: BLE001 (one entry's failure must not end the others)
+            found = {**found, "ok": False, "failed": f"{type(error).__name__}: {error}"[:2000]}
+        results.append({**entry, **found})
+        text = json.dumps({**about, "entries": results}, indent=1)
+        options.out.write_text(text + "\n", encoding="utf-8")
+        seconds = found.get("seconds")
+        shown = f"{seconds * 1e6:10.1f} us" if seconds else " " * 13
+        state = "right" if found["ok"] else f"WRONG {found.get('failed', found.get('error'))}"
+        print(
+            f"{entry['folder']:28} {shown}  {state}  ({time.perf_counter() - started:.1f} s)",
+            flush=True,
+        )
+    return 0 if results and all(r["ok"] for r in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

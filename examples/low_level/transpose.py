@@ -1,0 +1,85 @@
+"""Matrix transposition by tiles in local memory.
+
+relift bench transpose
+"""
+
+import numpy as np
+from source import source
+
+import relift as rl
+from relift.compiler.benchmarks import Benchmark, Reference
+
+
+def transpose_gpu(n, m, side=32, rows=8):
+    """A group of side*rows work-items moves a tile of side*side.
+
+    Row r of the tile lies rotated by r in local memory, so that the reading of a column, like the writing
+    of a row, touches `side` banks.
+    """
+
+    def rotated(i):
+        return i // side * side + (i % side + i // side) % side
+
+    def move(tile):
+        """Each work-item moves every `rows`-th row's element of its column."""
+        owned = rl.map(rl.transpose, rl.transpose(rl.split(rows, tile)))
+        moved = rl.map_lcl(1)(
+            lambda row: rl.map_lcl(0)(lambda own: rl.map_seq_unroll(lambda v: v, own), row), owned
+        )
+        return rl.join(rl.transpose(rl.map(rl.transpose, moved)))
+
+    def through_local(tile):
+        stored = rl.to_local(rl.scatter(rotated, rl.join(move(tile))))
+        return move(rl.transpose(rl.split(side, rl.gather(rotated, stored))))
+
+    @rl.program
+    def transpose(A: rl.f32[n, m]):
+        tiles = rl.tile((side, side), A)
+        done = rl.map_wrg(1)(lambda ts: rl.map_wrg(0)(through_local, ts), rl.transpose(tiles))
+        return rl.untile(2, done)
+
+    return transpose
+
+
+def transpose_cpu(n, m, side=32):
+    """A work-item moves a tile that fits the nearest cache."""
+
+    @rl.program
+    def transpose(A: rl.f32[n, m]):
+        def move(tile):
+            return rl.map_seq(lambda row: rl.map_seq(lambda v: v, row), rl.transpose(tile))
+
+        tiles = rl.transpose(rl.tile((side, side), A))
+        return rl.untile(2, rl.map_glb(1)(lambda ts: rl.map_glb(0)(move, ts), tiles))
+
+    return transpose
+
+
+benchmarks = [
+    Benchmark(
+        "transpose",
+        "cpu",
+        transpose_cpu,
+        sizes={"n": 4096, "m": 4096},
+        small=[{"n": 16, "m": 8, "side": 4}, {"n": 128, "m": 192}],
+        gold=source("transpose").reference,
+        flops=lambda **_: 0,
+        moved=lambda n, m, **_: 8 * n * m,
+        numpy=lambda A: np.ascontiguousarray(A.T),
+    ),
+    Benchmark(
+        "transpose",
+        "gpu",
+        transpose_gpu,
+        sizes={"n": 8192, "m": 8192},
+        variants=[{"side": 64, "rows": 4}, {"side": 32, "rows": 8}],
+        small=[
+            {"n": 16, "m": 8, "side": 4, "rows": 2},
+            {"n": 64, "m": 96, "side": 32, "rows": 8},
+        ],
+        gold=source("transpose").reference,
+        flops=lambda **_: 0,
+        moved=lambda n, m, **_: 8 * n * m,
+        reference=Reference("NVIDIA SDK", 270.4e-6),
+    ),
+]

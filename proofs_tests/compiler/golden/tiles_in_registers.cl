@@ -1,0 +1,79 @@
+// tiles_in_registers, kernel 1 of 1
+// out: f32[48, 64] =
+//   join(
+//     map(
+//       lambda row: map(lambda x: join(x), transpose(row)),
+//       map_wrg(1)(
+//         lambda rows:
+//           map_wrg(0)(
+//             lambda columns:
+//               join(
+//                 map(
+//                   lambda row: map(lambda x: as_scalar(x), transpose(row)),
+//                   map_lcl(1)(
+//                     lambda row: map_lcl(0)(lambda c: map_seq_unroll(lambda v: v, c), row),
+//                     reduce_seq(
+//                       lambda acc, ab:
+//                         reduce_seq_unroll(
+//                           lambda acc2, ab2:
+//                             map_lcl(1)(
+//                               lambda p:
+//                                 map_lcl(0)(
+//                                   lambda q:
+//                                     map_seq_unroll(
+//                                       lambda p2:
+//                                         vectorize(4, add)(
+//                                           p2[0],
+//                                           vectorize(4, mul)(splat(4, p2[1]), q[1])
+//                                         ),
+//                                       zip(q[0], p[1])
+//                                     ),
+//                                   zip(p[0], as_vector(4, ab2[1]))
+//                                 ),
+//                               zip(acc2, split(2, ab2[0]))
+//                             ),
+//                           acc,
+//                           zip(ab[0], ab[1])
+//                         ),
+//                       to_private(
+//                         map_lcl(1)(
+//                           lambda row: map_lcl(0)(lambda c: map_seq_unroll(lambda v: v, c), row),
+//                           repeat(3, repeat(2, repeat(2, splat(4, 0.0))))
+//                         )
+//                       ),
+//                       zip(split(4, transpose(rows)), split(4, transpose(columns)))
+//                     )
+//                   )
+//                 )
+//               ),
+//             split(8, transpose(b))
+//           ),
+//         split(6, a)
+//       )
+//     )
+//   )
+// where a: f32[48, 32], b: f32[32, 64]
+// work-items: 16 x 24, in groups of 2 x 3
+__attribute__((reqd_work_group_size(2, 3, 1)))
+kernel void tiles_in_registers_1(global const float* restrict a, global const float* restrict b, global float* restrict out) {
+  const int wrg_0 = get_group_id(0);
+  const int wrg_1 = get_group_id(1);
+  const int lcl_0 = get_local_id(0);
+  const int lcl_1 = get_local_id(1);
+
+  float4 own[2];
+  own[0] = (float4)(0.0f);
+  own[1] = (float4)(0.0f);
+  for (int i = 0; i < 8; ++i) {
+    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0));
+    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 32] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0));
+    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 1] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 64));
+    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 33] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 64));
+    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 2] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 128));
+    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 34] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 128));
+    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 3] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 192));
+    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 35] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 192));
+  }
+  *(global float4*)(out + 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0) = own[0];
+  *(global float4*)(out + 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0 + 64) = own[1];
+}

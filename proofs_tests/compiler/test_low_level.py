@@ -1,0 +1,187 @@
+"""The low-level programs of examples/low_level: each means what its NumPy function computes, whatever the compiler
+leaves out, and no work-item disturbs another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relift.compiler.analyses import ABLATION, ALL, Analyses
+from relift.compiler.benchmark_times import (
+    predictions,
+    rank_correlation,
+    share_of_roofline,
+    speedup,
+    time_one,
+)
+from relift.compiler.benchmarks import Benchmark, Draw, Sizes, load_benchmarks
+from relift.compiler.bundle import entry_of
+from relift.compiler.bundle_runner import inputs_of, largest_error
+from relift.compiler.kernel import Compiled
+from relift.compiler.program import compile_program
+from relift.compiler.race import NotAvailable, race_check
+from relift.rewrites.loading import load_file
+from relift.semantics.device import CPU
+
+FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
+BENCHMARKS = [b for target in ("cpu", "gpu") for b in load_benchmarks(FOLDER, [], target)]
+SAMPLES = load_file(FOLDER / "samples.py")
+
+benchmarks = pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: f"{b.name}-{b.target}")
+
+
+def shrunk(b: Benchmark, sizes: Sizes) -> Benchmark:
+    """The benchmark at other sizes, in one variant."""
+    return dataclasses.replace(b, sizes=sizes, variants=({},))
+
+
+def named(name: str, target: str = "gpu") -> Benchmark:
+    (found,) = [b for b in BENCHMARKS if (b.name, b.target) == (name, target)]
+    return shrunk(found, found.small[0])
+
+
+def compiled_with_inputs(b: Benchmark, analyses: Analyses = ALL) -> tuple[Compiled, list[Any]]:
+    program = b.at({})
+    compiled = compile_program(program, analyses=analyses)
+    return compiled, inputs_of(entry_of(b, {}, program, compiled.plan))[1]
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The arrays of a result, in order."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield np.asarray(value)
+
+
+def error(result: Any, expected: Any) -> float:
+    wanted = tuple(leaves(expected))
+    rows = np.arange(len(wanted[0]))
+    return largest_error(list(leaves(result)), wanted, rows)
+
+
+@benchmarks
+@pytest.mark.parametrize("which", [0, 1])
+def test_kernel_computes_what_numpy_does(b: Benchmark, which: int) -> None:
+    """At small sizes the kernel's result is that of the NumPy function, in value and in type."""
+    small = shrunk(b, b.small[which])
+    compiled, inputs = compiled_with_inputs(small)
+    result = compiled(*inputs)
+
+    assert error(result, b.gold(*inputs)) <= b.tolerance
+
+
+@benchmarks
+def test_samples_are_the_gold(b: Benchmark) -> None:
+    """What travels in bundles to check results is what the NumPy function says, at every row."""
+    small = shrunk(b, b.small[1])
+    _, inputs = compiled_with_inputs(small)
+    gold = tuple(leaves(b.gold(*inputs)))
+    sampled = getattr(SAMPLES, b.name)(np.arange(len(gold[0])), *inputs)
+
+    for part, wanted in zip(leaves(sampled), gold, strict=True):
+        assert np.allclose(part, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
+
+
+@benchmarks
+def test_no_race(b: Benchmark) -> None:
+    """The simulator finds no race, no stray access and no use of what was not written."""
+    small = shrunk(b, b.small[0])
+    compiled, inputs = compiled_with_inputs(small)
+    found = race_check(compiled, tuple(inputs))
+    if isinstance(found, NotAvailable):
+        pytest.skip(found.reason)
+
+    assert found == []
+
+
+@benchmarks
+def test_meaning_does_not_depend_on_analyses(b: Benchmark) -> None:
+    """With any analysis switched off the kernel computes the same."""
+    small = shrunk(b, b.small[1])
+    for analyses in ABLATION.values():
+        compiled, inputs = compiled_with_inputs(small, analyses)
+        assert error(compiled(*inputs), b.gold(*inputs)) <= b.tolerance, analyses
+
+
+@benchmarks
+def test_kernel_is_short(b: Benchmark) -> None:
+    """At the sizes of the benchmark every variant compiles to at most 20 kB of source."""
+    for variant in b.variants:
+        assert len(compile_program(b.at(variant)).source) <= 20_000
+
+
+# ---- what an analysis does
+
+
+def source(name: str, analyses: Analyses) -> str:
+    return compile_program(named(name).at({}), analyses=analyses).source
+
+
+def test_barriers_switched_off_adds_barriers() -> None:
+    """Without the analysis, every nest of work-items is followed by a barrier; saxpy needs none."""
+    assert "barrier(" not in source("saxpy", ALL)
+    assert "barrier(" in source("saxpy", Analyses(barriers=False))
+
+
+def test_control_flow_switched_off_adds_loops() -> None:
+    """Without the analysis, even one element for each work-item is a loop."""
+    assert "for (" not in source("saxpy", ALL)
+    assert "for (" in source("saxpy", Analyses(control_flow=False))
+
+
+def test_indices_switched_off_leaves_quotients() -> None:
+    """Without the analysis, the indices of layouts are divided as they are written."""
+    assert " / " not in source("transpose", ALL).split("kernel void")[1]
+    assert " / " in source("transpose", Analyses(indices=False)).split("kernel void")[1]
+
+
+# ---- times
+
+
+def test_times_are_of_right_results_only() -> None:
+    """A row of times says whether the result was right, and how long NumPy took."""
+    b = named("dot", "cpu")
+    row = time_one(b, {}, "cpu", SAMPLES.dot)
+    assert row["ok"]
+    assert row["seconds"] >= row["fastest"] > 0
+    assert row["numpy_seconds"] > 0
+
+    wrong = time_one(b, {}, "cpu", lambda picked, x, y: SAMPLES.dot(picked, x, y) * 1.01)
+    assert not wrong["ok"]
+
+
+def test_share_of_the_roofline() -> None:
+    """It is the longer of the times that the operations and the bytes need, over the time taken."""
+    row = {"flops": 138e9, "moved": 16e9, "seconds": 2.0}
+    assert share_of_roofline(row, CPU) == pytest.approx(0.5)
+    assert share_of_roofline({**row, "moved": 64e9}, CPU) == pytest.approx(2.0)
+
+
+def test_speedup_over_what_ran_beside() -> None:
+    """NumPy in the same run counts before a reference from elsewhere."""
+    row = {"seconds": 2.0, "fastest": 1.0, "reference_seconds": 8.0}
+    assert speedup({**row, "numpy_seconds": 3.0}) == 3.0
+    assert speedup(row) == 4.0
+    assert speedup({**row, "reference_seconds": None}) is None
+
+
+def test_rank_correlation() -> None:
+    """It sees the order only, shares the rank of equal values, and says nothing of two values."""
+    assert rank_correlation([(1, 9), (2, 8), (3, 0.1)]) == -1
+    assert rank_correlation([(1, 1), (1, 2), (2, 3)]) == pytest.approx(np.sqrt(3) / 2)
+    assert rank_correlation([(1, 1), (2, 2)]) is None
+    assert predictions([{"predicted": None, "seconds": 1}, {"predicted": 2, "seconds": 3}]) == [
+        (2, 3)
+    ]
+
+
+def test_a_draw_may_name_a_size() -> None:
+    """Indices are drawn below the size that they index."""
+    assert Draw(0, "n", whole=True).at({"n": 5})["high"] == 5

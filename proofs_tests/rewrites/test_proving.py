@@ -1,0 +1,181 @@
+"""Tier 4b: rules and congruence lemmas are proved, wrong rules never, and no script forges a proof."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofs_tests.wrong_rules import WRONG
+from relift.egraph.checking import check_all
+from relift.rewrites import proving, statements
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, n
+from relift.rewrites.proving import MISSING, SECONDS, compiled_library, prove
+from relift.rewrites.rule import Rule, rule
+from relift.rewrites.statements import proposition, respects, statement_hash
+from relift.rewrites.verdicts import TierResult
+from relift.semantics import language
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.signatures import Fun
+
+PROVER = shutil.which("coqc")
+needs_prover = pytest.mark.skipif(
+    PROVER is None and "CI" not in os.environ, reason="coqc is not installed"
+)
+WRONG_RULES = {r.name: r for rules in WRONG.values() for r in rules if isinstance(r, Rule)}
+JOIN_SPLIT = RULES["join_split"]
+
+
+@rule()
+def odd_names(map: Fun[A, A], forall: A[n], v_x: A):
+    """A rule whose metavariables are called like a definition, a keyword and a variable."""
+    return language.map(lambda x: map(x), forall), language.map(lambda x: map(x), forall)
+
+
+@pytest.fixture(scope="module")
+def library_proofs() -> Mapping[str, TierResult]:
+    return prove(list(RULES.values()))
+
+
+@needs_prover
+def test_the_prover_is_there() -> None:
+    """In CI a missing prover is a failure, not a skipped test."""
+    assert PROVER is not None, MISSING
+
+
+@needs_prover
+def test_rules_are_proved(library_proofs: Mapping[str, TierResult]) -> None:
+    """Most rules of the library are proved, and no script is refused."""
+    found = {name: result.status for name, result in library_proofs.items()}
+    assert "rejected" not in found.values()
+    proved = [name for name, status in found.items() if status == "proved"]
+    stopped = sorted(set(found) - set(proved))
+    assert len(proved) >= 0.7 * len(found), f"not proved: {stopped}"
+
+
+@needs_prover
+def test_few_rules_need_a_script_of_their_own() -> None:
+    """Nine rules in ten are proved by the one tactic."""
+    assert sum(bool(r.proof) for r in RULES.values()) <= 0.1 * len(RULES)
+
+
+@needs_prover
+def test_every_pattern_respects_the_relation() -> None:
+    """Related arguments give related results: what lets a proved rule be applied anywhere."""
+    found = prove([respects(pattern) for pattern in PATTERNS.values()])
+    assert [name for name, result in found.items() if result.status != "proved"] == []
+    assert len(found) == len(PATTERNS)
+
+
+@needs_prover
+def test_no_wrong_rule_is_proved() -> None:
+    """Of wrong rules the prover leaves a goal, or has nothing to say."""
+    found = prove(list(WRONG_RULES.values()))
+    assert [name for name, result in found.items() if result.status == "proved"] == []
+
+
+@needs_prover
+@pytest.mark.parametrize(
+    ("script", "named"),
+    [
+        ("Admitted.", "Admitted"),
+        ("relift. Qed. Lemma more : False. admit.", "admit"),
+        ("intros; admit.", "admit"),
+        ("give_up.", "give_up"),
+        ("Axiom any : False. destruct any.", "Axiom any"),
+        ("Abort. Definition Rarr := True.", "Abort"),
+        ("start. Definition Rarr := True.", "Definition Rarr"),
+        ("- Parameter x : False.", "Parameter x"),
+        ("1: Unset Guard Checking.", "Unset Guard"),
+        ("(* fine *) relift. Qed.", "Qed"),
+        ("relift", "full stop"),
+    ],
+)
+def test_a_script_that_is_no_proof_is_rejected(script: str, named: str) -> None:
+    """What admits the goal, states an axiom or redefines something is refused by its name."""
+    result = prove([replace(JOIN_SPLIT, proof=script)])["join_split"]
+    assert result.status == "rejected"
+    assert named in result.detail
+
+
+@needs_prover
+def test_a_script_is_run() -> None:
+    """A rule's own script proves it; one that fails leaves the goal that it failed on."""
+    good = replace(JOIN_SPLIT, name="good", proof="start. intros i L.\n- relate.")
+    bad = replace(JOIN_SPLIT, name="bad", proof="start. intros i L. lia.")
+    found = prove([good, bad])
+    assert found["good"].status == "proved", found["good"].detail
+    assert found["bad"].status == "unproved"
+    assert "i < k * m" in found["bad"].goal
+
+
+@needs_prover
+def test_one_failure_hides_no_other_rule() -> None:
+    """A wrong rule and a failing script beside a right rule: the right one is proved."""
+    wrong = WRONG_RULES["zip_swapped"]
+    found = prove([wrong, replace(JOIN_SPLIT, name="scripted", proof="lia."), JOIN_SPLIT])
+    assert {name: r.status for name, r in found.items()} == {
+        "zip_swapped": "unproved",
+        "scripted": "unproved",
+        "join_split": "proved",
+    }
+    assert "xs" in found["zip_swapped"].goal
+
+
+@needs_prover
+def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A theorem that was proved from a false definition or an axiom does not pass the audit."""
+    assert PROVER is not None
+    prover = proving._Prover(PROVER, compiled_library(PROVER))
+    claim = proving._Claim(
+        WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ()
+    )
+    forged = {
+        "Definition Rarr (A : Type) (n : nat) (R : rel A) (x y : arr A) := True.": "exact I",
+        "Axiom anything : forall P : Prop, P.": "apply anything",
+    }
+    for number, (line, tactic) in enumerate(forged.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = (
+            f"From Relift Require Import Tactic Audit.\nSet Implicit Arguments.\n{line}\n{claim.definition}"
+            f"Theorem rule_r : outcome statement_r.\nProof. apply holds. unfold statement_r; intros. {tactic}. Defined."
+        )
+        status, output = prover.compile(folder, "Rules", text, 60)
+        assert status == 0, output
+        assert "audit" in prover.audit(folder, [claim])
+
+
+def test_without_a_prover_the_tier_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result says what to install, and nothing is proved."""
+    monkeypatch.setenv("PATH", "")
+    (report,) = check_all([JOIN_SPLIT], tiers=("1", "4b"))
+    assert [(r.tier, r.status) for r in report.results] == [("1", "ok"), ("4b", "skipped")]
+    assert "apt-get install coq" in report.results[1].detail
+
+
+def test_a_changed_rule_or_denotation_changes_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash in the ledger is that of the statement and of the definitions that it is made of."""
+    before = statement_hash(JOIN_SPLIT)
+    assert statement_hash(replace(JOIN_SPLIT, doc="other words", name="renamed")) == before
+    assert statement_hash(replace(JOIN_SPLIT, right=JOIN_SPLIT.left)) != before
+    monkeypatch.setattr(statements, "definitions_hash", lambda: "another library")
+    assert statement_hash(JOIN_SPLIT) != before
+
+
+def test_binders_capture_nothing() -> None:
+    """Metavariables that are called like a definition, a keyword or a size get names of their own."""
+    text = proposition(odd_names)
+    assert "(map_ map_' : A -> A)" in text
+    assert "(map map_ forall_)" in text
+
+
+@needs_prover
+def test_time_limit_is_a_few_seconds() -> None:
+    """One new rule is checked in less than 10 s: the tactic may not take all of it."""
+    assert SECONDS <= 6

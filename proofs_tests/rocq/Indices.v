@@ -1,0 +1,88 @@
+(* Goals about indices: two index expressions are equal, an index is below a size. *)
+
+From Coq Require Export Lia.
+From Relift Require Export Arrays.
+
+Lemma div_unique : forall i m j, j < m -> (i * m + j) / m = i.
+Proof. intros. symmetry. apply Nat.div_unique with j; lia. Qed.
+Lemma mod_unique : forall i m j, j < m -> (i * m + j) mod m = j.
+Proof. intros. symmetry. apply Nat.mod_unique with i; lia. Qed.
+Lemma div_unique' : forall i m j, j < m -> (m * i + j) / m = i.
+Proof. intros. rewrite Nat.mul_comm. apply div_unique; auto. Qed.
+Lemma mod_unique' : forall i m j, j < m -> (m * i + j) mod m = j.
+Proof. intros. rewrite Nat.mul_comm. apply mod_unique; auto. Qed.
+Lemma divided : forall i m, i / m * m + i mod m = i.
+Proof. intros. rewrite Nat.mul_comm. symmetry. apply Nat.div_mod_eq. Qed.
+Lemma digits_lt : forall i j n m, i < n -> j < m -> i * m + j < n * m.
+Proof. intros. nia. Qed.
+Lemma div_lt : forall i n m, i < n * m -> i / m < n.
+Proof. intros. apply Nat.div_lt_upper_bound; nia. Qed.
+
+Lemma div_between : forall d m q, m * q <= d -> d < m * q + m -> d / m = q.
+Proof. intros. symmetry. apply Nat.div_unique with (d - m * q); lia. Qed.
+(* An index of rows and columns is found out once for both: d = q * m + r. *)
+Lemma div_digits : forall d q m r, d = q * m + r -> r < m -> d / m = q.
+Proof. intros. subst. apply div_unique; auto. Qed.
+Lemma mod_digits : forall d q m r, d = q * m + r -> r < m -> d mod m = r.
+Proof. intros. subst. apply mod_unique; auto. Qed.
+
+(* The bound of every i * m + j that occurs, from i < k and j < m. *)
+Ltac bound_digits :=
+  repeat match goal with
+  | H1 : ?a < ?k, H2 : ?b < ?m |- context [?a * ?m + ?b] =>
+      lazymatch goal with
+      | _ : a * m + b < k * m |- _ => fail
+      | _ => assert (a * m + b < k * m) by (apply digits_lt; assumption)
+      end
+  end.
+
+(* Name the innermost quotients and remainders: a = q * m + r with r < m. *)
+Ltac name_division a m :=
+  lazymatch a with
+  | context [_ / _] => fail
+  | context [_ mod _] => fail
+  | _ =>
+      let q := fresh "q" in let r := fresh "r" in
+      let E := fresh "E" in let L := fresh "L" in
+      let Q := fresh "Q" in let M := fresh "M" in
+      assert (E := divided a m);
+      assert (L : m <> 0 -> a mod m < m) by (apply Nat.mod_upper_bound);
+      remember (a / m) as q eqn:Q; remember (a mod m) as r eqn:M; clear Q M
+  end.
+Ltac name_divisions :=
+  repeat match goal with
+  | |- context [?a / ?m] => name_division a m
+  | H : context [?a / ?m] |- _ => name_division a m
+  | |- context [?a mod ?m] => name_division a m
+  | H : context [?a mod ?m] |- _ => name_division a m
+  end;
+  repeat match goal with
+  | L : ?m <> 0 -> _ |- _ =>
+      first [ specialize (L ltac:(lia)) | specialize (L ltac:(nia)) | clear L ]
+  end.
+
+Ltac below := solve [ assumption | lia | apply Nat.mod_upper_bound; nia | nia | bound_digits; nia ].
+Ltac divide :=
+  first [ rewrite div_unique by below | rewrite mod_unique by below
+        | rewrite div_unique' by below | rewrite mod_unique' by below
+        | rewrite Nat.mod_mul_r by nia
+        | rewrite Nat.div_div by nia
+        | rewrite Nat.mod_mod by nia
+        | rewrite Nat.div_1_r | rewrite Nat.mod_1_r
+        | rewrite Nat.mod_small by below | rewrite Nat.div_small by below ].
+Ltac quotient := match goal with
+  | |- ?d / ?m = ?q => apply div_between; name_divisions; nia
+  | |- ?q = ?d / ?m => symmetry; apply div_between; name_divisions; nia
+  end.
+Ltac divides_nothing := lazymatch goal with
+  | |- context [_ / _] => fail
+  | |- context [_ mod _] => fail
+  | |- @eq nat _ _ => idtac
+  end.
+Ltac arithmetic :=
+  first [ lia
+        | divides_nothing; timeout 1 nia  (* two polynomials that differ: give up soon *)
+        | tryif divides_nothing then fail else
+          solve [ repeat apply div_lt; nia | apply Nat.mod_upper_bound; nia | apply divided | nia
+                | bound_digits; nia | name_divisions; nia ] ].
+Ltac index := solve [ reflexivity | assumption | arithmetic | progress repeat divide; arithmetic | quotient ].

@@ -1,0 +1,44 @@
+"""The benchmark of rule checkers: every wrong rule is killed, and no prover proves one."""
+
+from __future__ import annotations
+
+import pytest
+
+from proofs_tests.mutants import EQUIVALENT, MUTATIONS, mutants
+from proofs_tests.rule_checkers import judge, kill_rates, survivors, wrong_rules
+from relift.rewrites.free import check_free
+from relift.rewrites.rule import Rule
+
+WRONG = wrong_rules()
+
+
+def test_there_are_wrong_rules_of_every_kind() -> None:
+    kinds = {kind for kind in [*MUTATIONS, "without"] if any(kind in name for name in WRONG)}
+
+    assert len(WRONG) >= 60
+    assert kinds == {*MUTATIONS, "without"}
+
+
+def test_types_and_free_symbols_kill_all_but_what_needs_larger_sizes() -> None:
+    """Tier 3 alone kills at least 95 % of those that type; the survivors fall to tier 2."""
+    judgements = judge(WRONG.values(), ("1", "3"))
+    left = survivors(judgements)
+    killed, judged, _ = kill_rates(judgements)["3"]
+
+    assert killed / judged >= 0.95
+    assert not survivors(judge([WRONG[name] for name in left], ("2",))), left
+
+
+def test_no_prover_proves_a_wrong_rule() -> None:
+    proved = [j.rule for j in judge(WRONG.values(), ("4a",)) if j.status == "proved"]
+
+    assert not proved
+
+
+@pytest.mark.parametrize("name", EQUIVALENT)
+def test_equivalent_mutants_are_right(name: str) -> None:
+    """What is left out of the benchmark really holds."""
+    mutant = mutants()[name]
+
+    assert isinstance(mutant, Rule)
+    assert check_free(mutant).status == "ok"

@@ -1,0 +1,316 @@
+"""Tier 4b: rules proved by the Rocq prover, for all sizes, and audited.
+
+Each rule becomes a theorem whose statement is generated (`statements`) and whose proof is the tactic `relift`
+or the script that the rule carries.  A second file, which no script reaches, states each theorem again from
+the library's definitions alone, takes the proof under that statement, and prints what it assumes.  Only where
+that is nothing is a rule proved.
+
+The library is compiled once for each version of its text and of the prover, into the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from relift.rewrites.statements import LIBRARY, Provable, proposition, uncommented
+from relift.rewrites.verdicts import Status, TierResult
+from relift.semantics.errors import Unsupported
+
+PROCESSES = 2
+BATCH = 40
+"""How many rules one process of the prover is given at a time."""
+SECONDS = 5
+"""How long the tactic may work on one rule; a script may take a minute."""
+SCRIPT_SECONDS = 60
+MISSING = "coqc is not installed (apt-get install coq)"
+ORDER = ("Arrays", "Patterns", "Laws", "Indices", "Folds", "Positions", "Tactic", "Audit")
+"""The files of the library, each after those that it needs."""
+
+_ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
+_SENTENCE = re.compile(r"(?<=\.)(?=\s|$)")
+_PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A rule with its statement and its script, under the name that it has in Rocq."""
+
+    rule: Provable
+    name: str
+    statement: str
+    script: tuple[str, ...]
+
+    @property
+    def definition(self) -> str:
+        return f"Definition statement_{self.name} : Prop :=\n{self.statement}.\n"
+
+    @property
+    def theorem(self) -> str:
+        """The tactic hands on that it stopped; a script, sentence by sentence on its own line, just stops."""
+        if self.script:
+            proof = "apply holds.\n" + "\n".join(self.script)
+        else:
+            work = f'time "{self.name}" (apply holds; timeout {SECONDS} (solve [ relift ]))'
+            proof = f'first [ {work}; idtac "PROVED:{self.name}" | exact stopped ].'
+        return f"{self.definition}Theorem rule_{self.name} : outcome statement_{self.name}.\nProof. {proof}\nDefined.\n"
+
+
+def prove(
+    rules: Sequence[Provable], *, progress: Callable[[str], None] | None = None
+) -> dict[str, TierResult]:
+    """What tier 4b says of each rule, by its name.
+
+    `proved`: for all sizes, without an axiom; `unproved`: the prover stopped, and `goal` is what it left;
+    `rejected`: the script is no proof; `skipped`: there is no prover, or no denotation of what the rule uses.
+
+    >>> from relift.rewrites.library import RULES
+    >>> prove([RULES["join_split"]])["join_split"].detail  # doctest: +SKIP
+    'all sizes, no axioms'
+    """
+    coqc = shutil.which("coqc")
+    if coqc is None:
+        return {rule.name: _result("skipped", MISSING) for rule in rules}
+    results: dict[str, TierResult] = {}
+    claims: list[_Claim] = []
+    for i, rule in enumerate(rules):
+        try:
+            script = _sentences(rule.proof)
+            claims.append(_Claim(rule, f"{_ascii(rule.name)}_{i}", proposition(rule), script))
+        except Unsupported as error:
+            results[rule.name] = _result("skipped", error.message)
+        except _Refused as refused:
+            results[rule.name] = _result("rejected", str(refused))
+    if claims:
+        prover = _Prover(coqc, compiled_library(coqc))
+        batches = list(_batches(claims))
+        done = 0
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            for batch, found in zip(batches, pool.map(prover.run, batches), strict=True):
+                results |= found
+                done += len(batch)
+                if progress is not None:
+                    progress(f"tier 4b: {done} of {len(claims)} rules")
+    return {rule.name: results[rule.name] for rule in rules}
+
+
+def _batches(claims: Sequence[_Claim]) -> Iterator[list[_Claim]]:
+    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches."""
+    plain = [claim for claim in claims if not claim.script]
+    size = min(BATCH, -(-len(plain) // PROCESSES)) or 1
+    yield from (plain[i : i + size] for i in range(0, len(plain), size))
+    yield from ([claim] for claim in claims if claim.script)
+
+
+def _ascii(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _result(status: Status, detail: str, seconds: float = 0.0, goal: str = "") -> TierResult:
+    return TierResult("4b", "kernel", status, detail, seconds, goal=goal)
+
+
+# ---- scripts
+
+
+class _Refused(Exception):
+    """A script that is no list of tactics."""
+
+
+def _sentences(script: str) -> tuple[str, ...]:
+    """The sentences of a proof script, which are tactics and so begin in lower case.
+
+    Commands begin with a capital letter: they would admit the goal, state axioms or redefine what the
+    statement is made of.
+    """
+    text = uncommented(script)
+    admitting = _ADMITTING.search(text)
+    if admitting:
+        raise _Refused(
+            f"the proof script contains {admitting[0]}, which proves nothing; finish the proof"
+        )
+    sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    for sentence in sentences:
+        tactic = _PREFIX.sub("", sentence)
+        if not tactic:
+            continue
+        if not (tactic[0].islower() or tactic[0] in "(["):
+            words = " ".join(tactic.split()[:2]).rstrip(".")
+            raise _Refused(
+                f"the proof script contains {words}: a script is tactics only, no commands"
+            )
+        if not sentence.endswith("."):
+            raise _Refused(f"the proof script ends in {sentence.split()[-1]}, without a full stop")
+    return tuple(sentences)
+
+
+# ---- running the prover
+
+
+@dataclass(frozen=True)
+class _Prover:
+    coqc: str
+    library: Path
+
+    def run(self, claims: Sequence[_Claim]) -> dict[str, TierResult]:
+        """What the prover says of some rules that go into one file."""
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="relift-") as name:
+            folder = Path(name)
+            limit = SCRIPT_SECONDS if claims[0].script else 60 + SECONDS * len(claims)
+            heading = "From Relift Require Import Tactic Audit.\nSet Implicit Arguments.\n"
+            text = heading + "\n".join(claim.theorem for claim in claims)
+            status, output = self.compile(folder, "Rules", text, limit)
+            if status and len(claims) > 1:  # one of them upset the prover: find out which
+                half = len(claims) // 2
+                return self.run(claims[:half]) | self.run(claims[half:])
+            seconds = dict(re.findall(r"Tactic call\s+(\w+)\s+ran\s+for\s+([\d.]+)\s+secs", output))
+            said = set(re.findall(r"PROVED:(\w+)", output))
+            proved = [c for c in claims if not status and (c.script or c.name in said)]
+            problem = self.audit(folder, proved) if proved else ""
+            left = [c for c in claims if c not in proved]
+            goals = self.goals_left(folder, left, output) if left else {}
+        found: dict[str, TierResult] = {}
+        for claim in claims:
+            taken = float(seconds.get(claim.name, time.monotonic() - start))
+            if claim in proved:
+                word: Status = "unproved" if problem else "proved"
+                found[claim.rule.name] = _result(word, problem or "all sizes, no axioms", taken)
+            else:
+                why = _failure(claim, output, taken) if status else "the tactic relift stopped"
+                goal = goals.get(claim.name, "")
+                found[claim.rule.name] = _result("unproved", why, taken, goal)
+        return found
+
+    def compile(self, folder: Path, module: str, text: str, limit: float) -> tuple[int, str]:
+        """The exit status of the prover on a file, and what it printed; 124 when it ran too long."""
+        (folder / f"{module}.v").write_text(text)
+        command = [
+            self.coqc,
+            "-q",
+            "-Q",
+            str(self.library),
+            "Relift",
+            "-Q",
+            ".",
+            "Here",
+            f"{module}.v",
+        ]
+        try:
+            ran = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return 124, f"it ran longer than {limit:g} s"
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def audit(self, folder: Path, claims: Sequence[_Claim]) -> str:
+        """What is wrong with the theorems, if anything: each is stated again and may assume nothing."""
+        lines = ["From Relift Require Import Patterns Laws Audit.", "From Here Require Rules."]
+        lines.append("Set Implicit Arguments.")
+        for claim in claims:
+            taken = f"theorem Here.Rules.rule_{claim.name}"
+            lines.append(claim.definition)
+            lines.append(f"Definition checked_{claim.name} : statement_{claim.name} := {taken}.")
+        # one command for all: each loads the prover's whole library anew
+        together = ", ".join(f"checked_{claim.name}" for claim in claims)
+        lines.append(f"Definition all_checked := ({together}).\nPrint Assumptions all_checked.")
+        status, output = self.compile(folder, "Checked", "\n".join(lines), 60 + 2 * len(claims))
+        if status:
+            return f"the audit failed: {_last_line(output)}"
+        if "Closed under the global context" not in output:
+            return f"the audit found {' '.join(output.split())[:200]}"
+        return ""
+
+    def goals_left(self, folder: Path, claims: Sequence[_Claim], output: str) -> dict[str, str]:
+        """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
+        text = "From Relift Require Import Tactic.\nSet Implicit Arguments.\n"
+        for claim in claims:
+            text += f"{claim.definition}Goal statement_{claim.name}.\n"
+            if claim.script:
+                text += f"unfold statement_{claim.name}.\n" + "\n".join(_before(claim, output))
+            else:
+                text += (
+                    f"first [ timeout 3 relift_opened | unfold statement_{claim.name}; intros ].\n"
+                )
+            text += f'\nShow.\nAbort.\nGoal True. idtac "END:{claim.name}". Abort.\n'
+        status, shown = self.compile(folder, "Left", text, 60 + 4 * len(claims))
+        goals: dict[str, str] = {}
+        for claim in claims if not status else ():
+            of, _, shown = shown.partition(f"END:{claim.name}\n")
+            goals[claim.name] = of.strip()
+        return goals
+
+
+def _before(claim: _Claim, output: str) -> tuple[str, ...]:
+    """The sentences of a script before the one that the prover's message is about."""
+    at = re.search(r"line (\d+), characters", output)
+    first = claim.theorem.count("\n", 0, claim.theorem.index("apply holds.")) + 2 + 2
+    return claim.script[: max(0, int(at[1]) - first)] if at else ()
+
+
+def _failure(claim: _Claim, output: str, seconds: float) -> str:
+    if "ran longer" in output:
+        return f"the prover was stopped: {output}"
+    return f"the {'script' if claim.script else 'prover'} failed: {_last_line(output)}"
+
+
+def _last_line(output: str) -> str:
+    """What the prover says is wrong, on one line."""
+    _, _, message = output.partition("Error:")
+    return " ".join((message or output).split())[:300]
+
+
+# ---- the library
+
+
+@cache
+def compiled_library(coqc: str) -> Path:
+    """The folder with the compiled library, made when it is not there.
+
+    It is made under another name and then renamed, so that no process meets one that is not finished.
+    """
+    files = [LIBRARY / f"{name}.v" for name in ORDER]
+    version = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
+    key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
+        :16
+    ]
+    place = _cache_folder() / key
+    if place.is_dir():
+        return place
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
+    for file in files:
+        shutil.copy(file, building)
+        subprocess.run(
+            [coqc, "-q", "-Q", ".", "Relift", file.name],
+            cwd=building,
+            capture_output=True,
+            check=True,
+        )
+    try:
+        building.rename(place)
+    except OSError:  # another process was quicker
+        shutil.rmtree(building)
+    return place
+
+
+def _cache_folder() -> Path:
+    """Where compiled libraries are kept: the user's cache, or a temporary folder where that is no place."""
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relift" / "rocq"
+    try:
+        user.mkdir(parents=True, exist_ok=True)
+        if os.access(user, os.W_OK):
+            return user
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="relift-rocq-"))

@@ -1,0 +1,124 @@
+"""Iteration: a function applied again and again.
+
+iterate 0 f              =  id                   iterate 1 f  =  f
+iterate (m + k) f        =  iterate m f . iterate k f
+iterate (m k) f          =  iterate m (iterate k f)
+iterate m (map f)        =  map (iterate m f)
+iterate n f              =  reduce_seq (\\acc x. f acc) over n elements
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relift.rewrites.notation import A, B, k, m, n, q
+from relift.rewrites.rule import rule
+from relift.semantics.language import (
+    iterate,
+    iterate_sizes,
+    map,
+    partial_reduce,
+    reduce_seq,
+    transpose,
+)
+from relift.semantics.signatures import Fun, Op
+
+
+@rule(source="LIFT iterateId")
+def iterate_none(f: Fun[A, A], x: A):
+    """No iteration changes nothing."""
+    return iterate(0, f, x), x
+
+
+@rule(source="LIFT iterate1")
+def iterate_once(f: Fun[A, A], x: A):
+    """One iteration is the function."""
+    return iterate(1, f, x), f(x)
+
+
+@rule(source="LIFT, ICFP'15, iterate decomposition, which the code leaves to do")
+def iterate_add(f: Fun[A, A], x: A):
+    """Iterations are done in two goes."""
+    return iterate(m + k, f, x), iterate(m, f, iterate(k, f, x))
+
+
+@rule(source="LIFT, ICFP'15, iterate decomposition, repeated")
+def iterate_multiply(f: Fun[A, A], x: A):
+    """Iterations are done in blocks."""
+    return iterate(m * k, f, x), iterate(m, lambda y: iterate(k, f, y), x)
+
+
+@rule(source="LIFT, ICFP'15, iterate decomposition, one step at the end")
+def iterate_last(f: Fun[A, A], x: A):
+    """The last step is peeled off."""
+    return iterate(m + 1, f, x), f(iterate(m, f, x))
+
+
+@rule(source="LIFT, ICFP'15, iterate decomposition, one step at the start")
+def iterate_first(f: Fun[A, A], x: A):
+    """The first step is peeled off."""
+    return iterate(m + 1, f, x), iterate(m, f, f(x))
+
+
+@rule(source="Bird, theory of lists, map promotion for iteration")
+def iterate_map(f: Fun[A, A], xs: A[n]):
+    """Each element is iterated on its own."""
+    return iterate(m, lambda ys: map(f, ys), xs), map(lambda x: iterate(m, f, x), xs)
+
+
+@rule(source="LIFT dropId under iterate")
+def iterate_identity(x: A):
+    """Doing nothing again and again does nothing."""
+    return iterate(m, lambda y: y, x), x
+
+
+@rule(source="LIFT Iterate on pairs; tupling, Meijer, Fokkinga and Paterson, FPCA'91")
+def iterate_pair(f: Fun[A, A], g: Fun[B, B], x: A, y: B):
+    """Two iterations are one of pairs."""
+    return (
+        (iterate(m, f, x), iterate(m, g, y)),
+        iterate(m, lambda p: (f(p[0]), g(p[1])), (x, y)),
+    )
+
+
+@rule(source="Bird, theory of lists: iteration is a fold that ignores the elements")
+def iterate_as_reduce(f: Fun[A, A], z: A, xs: B[n]):
+    """A fold that ignores the elements counts them."""
+    return reduce_seq(lambda acc, x: f(acc), z, xs), iterate(n, f, z)
+
+
+@rule(source="LIFT transposeBothSides under iterate")
+def iterate_transposed(f: Fun[A[n, m], A[n, m]], xss: A[m, n]):
+    """Transposes between the steps cancel."""
+    return (
+        iterate(k, lambda yss: transpose(f(transpose(yss))), xss),
+        transpose(iterate(k, f, transpose(xss))),
+    )
+
+
+@rule(source="LIFT iterateId, where the length changes")
+def iterate_sizes_none(op: Op[A], z: A, xs: A[n]):
+    """No partial reduction changes nothing."""
+    return iterate_sizes(0, q + 1, lambda ys: partial_reduce(op, z, q + 1, ys), xs), xs
+
+
+@rule(source="LIFT iterate1, where the length changes")
+def iterate_sizes_once(op: Op[A], z: A, xs: A[n * (q + 1)]):
+    """One partial reduction."""
+    return (
+        iterate_sizes(1, q + 1, lambda ys: partial_reduce(op, z, q + 1, ys), xs),
+        partial_reduce(op, z, q + 1, xs),
+    )
+
+
+@rule(source="LIFT, ICFP'15, iterate decomposition, where the length changes")
+def iterate_sizes_add(op: Op[A], z: A, xs: A[n * (q + 1) ** (m + k)]):
+    """Partial reductions are iterated in two goes."""
+
+    def step(ys: Any) -> Any:
+        return partial_reduce(op, z, q + 1, ys)
+
+    return (
+        iterate_sizes(m + k, q + 1, step, xs),
+        iterate_sizes(k, q + 1, step, iterate_sizes(m, q + 1, step, xs)),
+    )

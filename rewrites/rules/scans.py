@@ -1,0 +1,144 @@
+"""Scans: running reductions.
+
+scan f z . map g             =  scan (\\acc x. f acc (g x)) z
+index i . scan f z           =  reduce_seq f z . take (i + 1)
+scan f z (concat xs ys)      =  concat (scan f z xs) (scan f (reduce_seq f z xs) ys)
+take m . scan f z            =  scan f z . take m
+map (op x) . scan op z       =  scan op x                                (op a monoid)
+scan op z                    =  join . map (\\(s, c). scan op s c) . zip (exclusive scan of chunk results) . split m
+transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
+from relift.rewrites.rule import rule
+from relift.semantics.language import (
+    concat,
+    join,
+    let,
+    map,
+    reduce,
+    reduce_seq,
+    repeat,
+    scan_seq,
+    split,
+    take,
+    transpose,
+    zip,
+)
+from relift.semantics.signatures import Fun, Op
+
+
+@rule(source="Bird, theory of lists, accumulations; RISE scanSeq")
+def scan_map_fusion(f: Fun[B, C, B], g: Fun[A, C], z: B, xs: A[n]):
+    """A scan applies a map as it goes."""
+    return (
+        scan_seq(f, z, map(g, xs)),
+        scan_seq(lambda acc, x: f(acc, g(x)), z, xs),
+    )
+
+
+@rule(source="Bird, theory of lists, accumulations: the last element of a scan")
+def scan_last(f: Fun[B, A, B], z: B, xs: A[n + 1]):
+    """The last element of a scan is the fold."""
+    return scan_seq(f, z, xs)[n], reduce_seq(f, z, xs)
+
+
+@rule(source="Bird, theory of lists, accumulations: scan is a fold of each prefix")
+def scan_index(f: Fun[B, A, B], z: B, xs: A[m + 1 + r]):
+    """An element of a scan is the fold of the elements up to there."""
+    return scan_seq(f, z, xs)[m], reduce_seq(f, z, take(m + 1, xs))
+
+
+@rule(source="Bird, theory of lists, accumulations")
+def scan_take(f: Fun[B, A, B], z: B, xs: A[m + r]):
+    """A scan does not look ahead."""
+    return take(m, scan_seq(f, z, xs)), scan_seq(f, z, take(m, xs))
+
+
+@rule(source="Bird, theory of lists, accumulations")
+def scan_concat(f: Fun[B, A, B], z: B, xs: A[n], ys: A[m]):
+    """The second array is scanned from the result of the first."""
+    return (
+        scan_seq(f, z, concat(xs, ys)),
+        concat(scan_seq(f, z, xs), scan_seq(f, reduce_seq(f, z, xs), ys)),
+    )
+
+
+@rule(where=MONOID, source="Blelloch, prefix sums and their applications; RISE workEfficientScan")
+def scan_start(op: Op[A], x: A, z: A, xs: A[n]):
+    """What is combined with every running result may start the scan."""
+    return (
+        map(lambda y: op(x, y), scan_seq(lambda acc, y: op(acc, y), z, xs)),
+        scan_seq(lambda acc, y: op(acc, y), x, xs),
+    )
+
+
+@rule(
+    where=MONOID,
+    source="RISE scan.blockScanStepRec, workEfficientScan.expandBlockScan; Blelloch, blocked scan",
+)
+def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
+    """Chunks are scanned on their own, each from what the chunks before it reduce to."""
+    starts = concat(
+        repeat(1, z),
+        scan_seq(lambda acc, y: op(acc, y), z, map(reduce(op, z), split(m, xs))),
+    )
+    return (
+        scan_seq(lambda acc, y: op(acc, y), z, xs),
+        join(
+            map(
+                lambda p: scan_seq(lambda acc, y: op(acc, y), p[0], p[1]),
+                zip(take(k, starts), split(m, xs)),
+            )
+        ),
+    )
+
+
+@rule(source="RISE scanSeq over chunks; LIFT splitJoin for a loop that carries a value")
+def scan_split(f: Fun[B, A, B], z: B, xs: A[k * m]):
+    """A scan goes chunk by chunk, each from the fold of the elements before it."""
+    folds = scan_seq(lambda acc, c: reduce_seq(f, acc, c), z, split(m, xs))
+    return (
+        scan_seq(f, z, xs),
+        join(
+            map(
+                lambda p: scan_seq(f, p[0], p[1]),
+                zip(take(k, concat(repeat(1, z), folds)), split(m, xs)),
+            )
+        ),
+    )
+
+
+@rule(source="Meijer, Fokkinga and Paterson, FPCA'91, tupling; LIFT reduceFusionInZip, for scans")
+def scan_zip(f: Fun[C, A, C], g: Fun[D, B, D], y: C, z: D, xs: A[n], ys: B[n]):
+    """Two scans over arrays of one length are one scan of pairs."""
+    return (
+        zip(scan_seq(f, y, xs), scan_seq(g, z, ys)),
+        scan_seq(lambda acc, p: (f(acc[0], p[0]), g(acc[1], p[1])), (y, z), zip(xs, ys)),
+    )
+
+
+@rule(source="LIFT mapReduceInterchange, for scans; Bird, theory of lists")
+def map_scan_interchange(f: Fun[B, A, B], z: B, xss: A[n, m]):
+    """Scanning every row is scanning all columns at once."""
+    return (
+        transpose(map(lambda row: scan_seq(f, z, row), xss)),
+        scan_seq(
+            lambda accs, col: map(lambda p: f(p[0], p[1]), zip(accs, col)),
+            repeat(n, z),
+            transpose(xss),
+        ),
+    )
+
+
+@rule(source="Bird, theory of lists: a fold after a scan in one pass")
+def reduce_scan_fusion(f: Fun[B, A, B], g: Fun[C, B, C], y: C, z: B, xs: A[n]):
+    """A fold of running results keeps both accumulators."""
+    return (
+        reduce_seq(g, y, scan_seq(f, z, xs)),
+        reduce_seq(
+            lambda acc, x: let(lambda b: (b, g(acc[1], b)), f(acc[0], x)), (z, y), xs
+        )[1],
+    )  # fmt: skip
