@@ -76,22 +76,15 @@ class Named:
 
 @dataclass(frozen=True)
 class Fold:
-    """A reduction over a box of indices: `step(accumulator, indices)` for each, from the left."""
+    """A reduction over a box of indices: `step(accumulator, indices)` for each, from the left.
+
+    An iteration is one, too, with steps that do not look at the index.
+    """
 
     step: Callable[[Value, tuple[Number, ...]], Value]
     init: Value
     accumulator: Type
     extents: tuple[Number, ...]
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A function applied again and again."""
-
-    count: Number
-    step: Callable[[Value], Value]
-    start: Value
-    of: Type
 
 
 @dataclass(frozen=True)
@@ -101,7 +94,7 @@ class Opaque:
     It is the cell at `indices` (below `extents`) and component `path` of what `head` makes of `arguments`.
     """
 
-    head: Named | Fold | Repeated
+    head: Named | Fold
     arguments: tuple[tuple[Value, Type], ...] = ()
     path: tuple[int, ...] = ()
     indices: tuple[Number, ...] = ()
@@ -220,7 +213,7 @@ class Meaning:
     def opaque(
         self,
         t: Type,
-        head: Named | Fold | Repeated,
+        head: Named | Fold,
         arguments: tuple[tuple[Value, Type], ...] = (),
         path: tuple[int, ...] = (),
         indices: tuple[Number, ...] = (),
@@ -361,17 +354,13 @@ class Meaning:
             case Whole():
                 pass
 
-    def uses_within(self, inner: Named | Fold | Repeated, head: Named) -> Iterator[Opaque]:
+    def uses_within(self, inner: Named | Fold, head: Named) -> Iterator[Opaque]:
         """Where what makes an element depends on what `head` makes."""
         match inner:
             case Fold(step, init, of, extents):
                 a = self.opaque(of, self.unknown("accumulator"))
                 yield from self.uses(init, of, head)
                 yield from self.uses(step(a, tuple(self.prover.index() for _ in extents)), of, head)
-            case Repeated(_, once, start, of):
-                yield from self.uses(start, of, head)
-                a = self.opaque(of, self.unknown("argument"))
-                yield from self.uses(once(a), of, head)
             case Named():
                 pass
 
@@ -562,7 +551,7 @@ class Meaning:
                 return Choice(z3.And(i >= 0, i < n), at(value["xs"], i), value["default"])
             case p.Iterate():
                 f = function()
-                return self.opaque(t.type, Repeated(size(t.m), f, value["x"], t.type))
+                return self.fold(lambda a, _: f(a), value["x"], t.type, size(t.m))
             case _:
                 raise Unsupported(f"{t.name} is not known to this tier", place="")
 
