@@ -220,10 +220,13 @@ class Prover:
     def _sizes(self, solver: Any) -> dict[str, int]:
         """The sizes of a counterexample, small ones where there are any."""
         model = solver.model()
-        solver.push()
-        solver.add(*(x <= LARGEST_SIZE for x in self.names.values()))
-        if solver.check() == z3.sat:
-            model = solver.model()
+        for largest in (2, 3, LARGEST_SIZE):
+            solver.push()
+            solver.add(*(x <= largest for x in self.names.values()))
+            if solver.check() == z3.sat:
+                model = solver.model()
+                break
+            solver.pop()
         return {n: model.eval(x, model_completion=True).as_long() for n, x in self.names.items()}
 
     # ---- the normal form

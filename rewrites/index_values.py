@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import z3
@@ -37,6 +38,7 @@ from relift.semantics.terms import (
     Term,
     Var,
     Vectorized,
+    subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 from relift.semantics.written import (
@@ -145,6 +147,7 @@ class Meaning:
         self.rule, self.prover = rule, prover
         self.index_functions: dict[str, z3.FuncDeclRef] = {}
         self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
+        self._written = list(_written_permutations(rule))
         self._state_index_laws()
 
     def _state_index_laws(self) -> None:
@@ -604,13 +607,21 @@ class Meaning:
         return undone(f.body) or self._inverse(f, n)
 
     def permutations(self, n: Number) -> Iterator[Callable[[Number], Number]]:
-        """The index metavariables on the indices below n that are permutations, and what undoes them."""
+        """The permutations of the indices below n that the rule names or writes, and what undoes them."""
         for name, kind in self.rule.parameters.items():
             if not isinstance(kind, IndexKind) or _undone(name) not in self.index_functions:
                 continue
             if self.prover.holds(self.prover.size(kind.length) == n):
                 yield self.index_functions[name]
                 yield self.index_functions[_undone(name)]
+        for f, length in self._written:
+            if self.prover.holds(self.prover.size(length) == n):
+                try:
+                    undone = self._undoing(f, n)
+                except Unsupported:
+                    continue
+                yield partial(self.index_at, f)
+                yield undone
 
     def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
         """The inverse of a permutation, once it is shown that there is one."""
@@ -636,6 +647,18 @@ class Meaning:
         permutation = Permutation(lambda i: self.index_at(f, i), n)
         self.inverses[key] = prover.inverse(permutation)
         return self.inverses[key]
+
+
+def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
+    """The index functions of the rule that are no metavariables, and how many indices they are of."""
+    seen: set[tuple[IndexFunction, Size]] = set()
+    for side in (rule.left, rule.right):
+        for t, _ in subterms(side):
+            if isinstance(t, p.Gather | p.Scatter):
+                found = t.idx, t.solved["n"]
+                if not isinstance(t.idx.body, IndexMetavariable) and found not in seen:
+                    seen.add(found)
+                    yield found
 
 
 def _undone(name: str) -> str:

@@ -14,7 +14,8 @@ from relift.rewrites.index_goals import LARGEST_SIZE, Open, Prover, Quotient, Un
 from relift.semantics.sizes import Size, nat
 
 n, m = nat("n"), nat("m")
-i, j = z3.Ints("i j")
+i: Any = z3.Int("i")
+j: Any = z3.Int("j")
 
 
 def prover() -> Prover:
