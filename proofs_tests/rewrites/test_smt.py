@@ -222,6 +222,21 @@ def a_step_after_none(f: Fun[A, A], x: A):
 
 
 @rule()
+def the_last_of_none(g: Fun[A, B], z: B, x: A):
+    """Of no step at all, there is no last one."""
+    return reduce_seq(lambda a, e: g(e), z, repeat(n, x)), g(x)
+
+
+@rule()
+def cells_of_a_state_exchanged(f: Fun[A, A, A], zs: A[n], xss: A[m, n]):
+    """A step that reads other cells: the cells of the result are told apart all the same."""
+    state = reduce_seq(
+        lambda t, r: map(lambda p: f(p[0], p[1]), zip(gather(reverse, t), r)), zs, xss
+    )
+    return gather(reverse, state), state
+
+
+@rule()
 def first_step_forgotten(f: Fun[B, A, B], z: B, xs: A[n + 1]):
     return reduce_seq(f, z, xs), reduce_seq(f, z, tail(xs))
 
@@ -330,7 +345,7 @@ def open_both_ways(c: A, xs: A[n]):
 
 WRONG_STEPS = [
     inner_iteration_of_the_outer, neighbouring_cells, crossed_components,
-    a_step_after_none, first_step_forgotten, the_second_array_first, border_without_a_law,
+    a_step_after_none, the_last_of_none, cells_of_a_state_exchanged, first_step_forgotten, the_second_array_first, border_without_a_law,
     other_component_started_elsewhere, first_ones_only, more_often, total_in_the_inner_step,
     loops_exchanged, started_in_each_chunk, border_of_others, sums_of_prefixes,
     gathered_by_any_map, to_be_gathered_by_any_map, undefined_but_dropped, written_twice, two_contents_of_one_cell,
