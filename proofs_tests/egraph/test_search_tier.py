@@ -30,8 +30,9 @@ def bench() -> Iterator[Bench]:
         yield opened
 
 
-SEARCHED = {name for stage in STAGES for name in stage.rules}
-SEARCHED |= {name for purpose in PURPOSES.values() for name in purpose}
+SEARCHED = {name for stage in STAGES for name in stage.rules} | {
+    name for purpose in PURPOSES.values() for name in purpose
+}
 """The rules that a stage of the search names."""
 
 
