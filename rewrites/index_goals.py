@@ -16,19 +16,24 @@ Euclidean bounds.  With a positive divisor, and all divisions rounding down:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import z3
+
 from relift.semantics.indices import parts_by_divisibility
 from relift.semantics.sizes import Monomial, Size
 
-GOAL_MS = 2_000
-"""Milliseconds that Z3 has for one statement about indices."""
+EFFORT = 2_000_000
+"""What Z3 may spend on one statement, in its own unit, the same on every machine: a second or two."""
+
+GLANCE = 100_000
+"""What it may spend on a step of the normal form."""
 
 RULE_SECONDS = 8.0
-"""Seconds that all statements of one rule have together."""
+"""Seconds of processor time that all statements of one rule have together."""
 
 LARGEST_SIZE = 6
 """Counterexamples with sizes up to this are preferred, and only they are tried by the interpreter."""
@@ -70,6 +75,14 @@ class Quotient:
         return f"(({self.dividend}) / ({self.divisor}))"
 
 
+@dataclass(frozen=True)
+class Permutation:
+    """A function on the indices below `length` that has an inverse."""
+
+    at: Callable[[Number], Number]
+    length: Number
+
+
 @dataclass
 class Prover:
     """Proves statements about indices under what is given of sizes and assumed of the indices in scope."""
@@ -81,12 +94,12 @@ class Prover:
     fresh: int = 0
     quotients: dict[Quotient, Number] = field(default_factory=dict)
     bounds: list[Fact] = field(default_factory=list)
-    end: float = field(default_factory=lambda: time.monotonic() + RULE_SECONDS)
+    seen: dict[tuple[int, ...], tuple[bool, Any]] = field(default_factory=dict)
+    inverses: dict[str, Permutation] = field(default_factory=dict)
+    end: float = field(default_factory=lambda: time.process_time() + RULE_SECONDS)
 
     def size(self, n: Size) -> Number:
         """A size as a number of Z3's; a power with an open exponent is a number of its own."""
-        import z3
-
         total: Number = z3.IntVal(0)
         for monomial, c in n.terms.items():
             product: Number = z3.IntVal(c)
@@ -98,8 +111,6 @@ class Prover:
 
     def index(self) -> Number:
         """A new index."""
-        import z3
-
         return z3.Int(f"i{self.number()}")
 
     def number(self) -> int:
@@ -118,27 +129,30 @@ class Prover:
         finally:
             del self.assumed[known:]
 
-    def know(self, when: Fact, fact: Fact) -> None:
-        """From now on, and in every scope: what holds by definition, when something else does."""
-        import z3
-
-        scope, self.assumed = self.assumed, [when]
+    @contextmanager
+    def anywhere(self, *facts: Fact) -> Generator[None]:
+        """With these facts alone, whatever is in scope: what is shown here holds everywhere."""
+        scope, self.assumed = self.assumed, []
         try:
-            self.given.append(z3.Implies(when, self.normal(fact)))
+            with self.assuming(*facts):
+                yield
         finally:
             self.assumed = scope
 
+    def know(self, when: Fact, fact: Fact) -> None:
+        """From now on, and in every scope: what holds by definition, when something else does."""
+        with self.anywhere(when):
+            self.given.append(z3.Implies(when, self.normal(fact)))
+
     def show(self, fact: Fact, what: str) -> None:
         """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
-        import z3
-
-        if time.monotonic() > self.end:
+        if time.process_time() > self.end:
             raise Open(f"out of time after {RULE_SECONDS:g} s, at {what}")
         goal = self.normal(fact)
-        if z3.is_true(goal):
+        if z3.is_true(goal) or self._cancels(fact):
             self.proved += 1
             return
-        solver = self._solver(GOAL_MS)
+        solver = self._solver()
         solver.add(z3.Not(goal))
         answer = solver.check()
         if answer == z3.unsat:
@@ -149,35 +163,62 @@ class Prover:
             raise Open(f"Z3 cannot tell whether {what}: {shown}")
         raise Open(f"not for all sizes: {what}: {shown}", self._sizes(solver))
 
-    def holds(self, fact: Fact) -> bool:
-        """Whether a fact follows at once; False where Z3 cannot tell."""
-        import z3
+    def inverse(self, of: Permutation) -> Callable[[Number], Number]:
+        """A new function, the inverse of a permutation."""
+        inverse: Any = z3.Function(f"undone{self.number()}", z3.IntSort(), z3.IntSort())
+        self.inverses[inverse.name()] = of
 
+        def undone(k: Number) -> Number:
+            i = inverse(k)
+            given, inside = z3.And(k >= 0, k < of.length), z3.And(i >= 0, i < of.length)
+            self.know(given, inside)
+            self.know(z3.And(given, inside), of.at(i) == k)
+            return i
+
+        return undone
+
+    def _cancels(self, fact: Fact) -> bool:
+        """Whether a fact is `undone(k) == i` for an inverse, and f(i) is k."""
+        if not z3.is_eq(fact):
+            return False
+        for undone, i in (fact.children(), reversed(fact.children())):
+            f = self.inverses.get(undone.decl().name())
+            if f is not None:
+                inside = z3.And(i >= 0, i < f.length)
+                return self.holds(inside) and self.holds(f.at(i) == undone.arg(0))
+        return False
+
+    def holds(self, fact: Fact) -> bool:
+        """Whether a fact follows at a glance; False where Z3 cannot tell."""
         goal = self.normal(fact)
-        if z3.is_true(goal) or z3.is_false(goal):
-            return bool(z3.is_true(goal))
-        solver = self._solver(GOAL_MS // 4)
-        solver.add(z3.Not(goal))
-        return bool(solver.check() == z3.unsat)
+        if z3.is_true(goal):
+            return True
+        if z3.is_false(goal):
+            return False
+        if time.process_time() > self.end:
+            return False
+        key = (goal.get_id(), *(known.get_id() for known in self.assumed))
+        if key not in self.seen:
+            solver = self._solver(GLANCE, quantified=False)
+            solver.add(z3.Not(goal))
+            # the facts are kept, so that Z3 gives their numbers to no others
+            self.seen[key] = (solver.check() == z3.unsat, goal, *self.assumed)
+        known, *_ = self.seen[key]
+        return known
 
     def impossible(self) -> bool:
-        """Whether nothing satisfies what is assumed."""
-        import z3
+        """Whether nothing satisfies what is assumed; False where Z3 cannot tell."""
+        return time.process_time() <= self.end and bool(self._solver().check() == z3.unsat)
 
-        return bool(self._solver(GOAL_MS).check() == z3.unsat)
-
-    def _solver(self, milliseconds: int) -> Any:
-        import z3
-
+    def _solver(self, effort: int = EFFORT, quantified: bool = True) -> Any:
         solver = z3.Solver()
-        solver.set(timeout=milliseconds, random_seed=1)
-        solver.add(*self.given, *self.assumed, *self.bounds)
+        solver.set(rlimit=effort, random_seed=1)
+        solver.add(*(known for known in self.given if quantified or not z3.is_quantifier(known)))
+        solver.add(*self.assumed, *self.bounds)
         return solver
 
     def _sizes(self, solver: Any) -> dict[str, int]:
         """The sizes of a counterexample, small ones where there are any."""
-        import z3
-
         model = solver.model()
         solver.push()
         solver.add(*(x <= LARGEST_SIZE for x in self.names.values()))
@@ -189,8 +230,6 @@ class Prover:
 
     def normal(self, fact: Fact) -> Fact:
         """The same fact, with its numbers in normal form."""
-        import z3
-
         if z3.is_and(fact) or z3.is_or(fact) or z3.is_not(fact) or z3.is_implies(fact):
             return z3.simplify(fact.decl()(*map(self.normal, fact.children())))
         if not z3.is_app(fact) or fact.num_args() != 2 or not z3.is_int(fact.arg(0)):
@@ -214,8 +253,6 @@ class Prover:
 
     def _not_negative(self, x: Size) -> Fact:
         """x >= 0; a quotient is bounded by bounding what it divides."""
-        import z3
-
         for monomial, c in x.ordered():
             quotient = _lone_quotient(monomial)
             if quotient is None or c not in (1, -1):
@@ -231,8 +268,6 @@ class Prover:
 
     def polynomial(self, e: Number) -> Size:
         """A number as a polynomial over unknowns and quotients."""
-        import z3
-
         if z3.is_int_value(e):
             return Size.of(e.as_long())
         parts = e.children()
@@ -301,16 +336,12 @@ class Prover:
 
     def _within(self, r: Size, d: Size) -> bool:
         """Whether 0 <= r < d."""
-        import z3
-
         if not r.terms:
             return True
         return self.holds(z3.And(self._not_negative(r), self._not_negative(d - r - 1)))
 
     def _defined(self, q: Quotient) -> Quotient:
         """The quotient, once its Euclidean bounds are known to Z3."""
-        import z3
-
         if q not in self.quotients:
             number = z3.Int(f"q{self.number()}")
             self.quotients[q] = number
@@ -326,8 +357,6 @@ class Prover:
 
     def number_of(self, x: Size) -> Number:
         """A polynomial as a number of Z3's."""
-        import z3
-
         total: Number = z3.IntVal(0)
         for monomial, c in x.ordered():
             product: Number = z3.IntVal(c)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from relift.rewrites.index_goals import Fact, Number, Open, Prover
+import z3
+
+from relift.rewrites.index_goals import Fact, Number, Open, Permutation, Prover
 from relift.rewrites.rule import IndexCondition, Rule
 from relift.semantics import patterns as p
 from relift.semantics.errors import Unsupported
@@ -46,10 +48,6 @@ from relift.semantics.written import (
     TheIndex,
 )
 
-if TYPE_CHECKING:
-    import z3
-
-
 # ---- values
 
 
@@ -78,22 +76,15 @@ class Named:
 
 @dataclass(frozen=True)
 class Fold:
-    """A reduction over a box of indices: `step(accumulator, indices)` for each, from the left."""
+    """A reduction over a box of indices: `step(accumulator, indices)` for each, from the left.
+
+    An iteration is one, too, with steps that do not look at the index.
+    """
 
     step: Callable[[Value, tuple[Number, ...]], Value]
     init: Value
     accumulator: Type
     extents: tuple[Number, ...]
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A function applied again and again."""
-
-    count: Number
-    step: Callable[[Value], Value]
-    start: Value
-    of: Type
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,7 @@ class Opaque:
     It is the cell at `indices` (below `extents`) and component `path` of what `head` makes of `arguments`.
     """
 
-    head: Named | Fold | Repeated
+    head: Named | Fold
     arguments: tuple[tuple[Value, Type], ...] = ()
     path: tuple[int, ...] = ()
     indices: tuple[Number, ...] = ()
@@ -153,12 +144,11 @@ class Meaning:
     def __init__(self, rule: Rule, prover: Prover) -> None:
         self.rule, self.prover = rule, prover
         self.index_functions: dict[str, z3.FuncDeclRef] = {}
+        self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
         self._state_index_laws()
 
     def _state_index_laws(self) -> None:
         """Index metavariables stay in range; each has the inverse that its conditions give it."""
-        import z3
-
         integers = (z3.IntSort(), z3.IntSort())
         lengths: dict[str, Number] = {}
         for name, kind in self.rule.parameters.items():
@@ -223,7 +213,7 @@ class Meaning:
     def opaque(
         self,
         t: Type,
-        head: Named | Fold | Repeated,
+        head: Named | Fold,
         arguments: tuple[tuple[Value, Type], ...] = (),
         path: tuple[int, ...] = (),
         indices: tuple[Number, ...] = (),
@@ -364,17 +354,13 @@ class Meaning:
             case Whole():
                 pass
 
-    def uses_within(self, inner: Named | Fold | Repeated, head: Named) -> Iterator[Opaque]:
+    def uses_within(self, inner: Named | Fold, head: Named) -> Iterator[Opaque]:
         """Where what makes an element depends on what `head` makes."""
         match inner:
             case Fold(step, init, of, extents):
                 a = self.opaque(of, self.unknown("accumulator"))
                 yield from self.uses(init, of, head)
                 yield from self.uses(step(a, tuple(self.prover.index() for _ in extents)), of, head)
-            case Repeated(_, once, start, of):
-                yield from self.uses(start, of, head)
-                a = self.opaque(of, self.unknown("argument"))
-                yield from self.uses(once(a), of, head)
             case Named():
                 pass
 
@@ -426,10 +412,8 @@ class Meaning:
 
     def in_range(self, f: IndexFunction, n: Number) -> None:
         """Show that the indices below n are mapped to such; what is out of range makes all undefined."""
-        import z3
-
         i = self.prover.index()
-        with self.prover.assuming(i >= 0, i < n):
+        with self.prover.anywhere(i >= 0, i < n):
             for d in self.divisors_of(f):
                 self.prover.show(d >= 1, "a divisor is positive")
             j = self.index_at(f, i)
@@ -564,18 +548,14 @@ class Meaning:
                 return value["xs"]
             case p.AtRuntime() if isinstance(value["index"], Whole):
                 i, n = value["index"].number, solved["n"]
-                import z3
-
                 return Choice(z3.And(i >= 0, i < n), at(value["xs"], i), value["default"])
             case p.Iterate():
                 f = function()
-                return self.opaque(t.type, Repeated(size(t.m), f, value["x"], t.type))
+                return self.fold(lambda a, _: f(a), value["x"], t.type, size(t.m))
             case _:
                 raise Unsupported(f"{t.name} is not known to this tier", place="")
 
     def _padded(self, t: Pattern, value: Mapping[str, Value], n: Number) -> Cells:
-        import z3
-
         left, right = (self.prover.size(getattr(t, side)) for side in ("left", "right"))
         xs = value["xs"]
 
@@ -596,8 +576,6 @@ class Meaning:
 
     def _open_border(self, t: p.PadEmpty, xs: Value, n: Number) -> Cells:
         """The cells of a border are open; each evaluation of t has its own, which is more than is used."""
-        import z3
-
         assert isinstance(t.type, Array), "cannot happen: an array is padded"
         of, left, right = t.type.element, self.prover.size(t.left), self.prover.size(t.right)
         length = left + n + right
@@ -635,15 +613,16 @@ class Meaning:
                 yield self.index_functions[_undone(name)]
 
     def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        """The inverse of a permutation: a new function, once it is shown that there is one."""
-        import z3
-
+        """The inverse of a permutation, once it is shown that there is one."""
         prover = self.prover
+        key = self.index_at(f, z3.Int("i")).sexpr(), n.sexpr()
+        if key in self.inverses:
+            return self.inverses[key]
         i, j = prover.index(), prover.index()
         here, there = self.index_at(f, i), self.index_at(f, j)
         try:
             self.in_range(f, n)
-            with prover.assuming(i >= 0, i < n, j >= 0, j < n):
+            with prover.anywhere(i >= 0, i < n, j >= 0, j < n):
                 divided = [
                     fact
                     for d in prover.names.values()
@@ -654,16 +633,9 @@ class Meaning:
                     prover.show(i == j, "two indices are equal")
         except Open as error:
             raise Unsupported("a scatter by what is not known to permute", place="") from error
-        inverse = z3.Function(f"undone{prover.number()}", z3.IntSort(), z3.IntSort())
-
-        def undone(k: Number) -> Number:
-            back: Number = inverse(k)
-            given, inside = z3.And(k >= 0, k < n), z3.And(back >= 0, back < n)
-            prover.know(given, inside)
-            prover.know(z3.And(given, inside), self.index_at(f, back) == k)
-            return back
-
-        return undone
+        permutation = Permutation(lambda i: self.index_at(f, i), n)
+        self.inverses[key] = prover.inverse(permutation)
+        return self.inverses[key]
 
 
 def _undone(name: str) -> str:

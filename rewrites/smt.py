@@ -7,12 +7,14 @@ numbers (see `index_goals`): two indices are equal, an index is in range.
 Of reductions it is known that they are equal when their starts are, and their steps at each index.  Further
 steps, each named where it is taken below:
 
-    nested       a step that reduces on from its accumulator: one reduction over a larger box
-    partial      (+), associative with neutral z:  a + (z + x + y) = a + x + y, so the same of partial results
-    one          (+), associative with neutral z:  x = z + x, the reduction of one element
-    count        boxes of one size, read in order, are read by one count
-    reordered    (+), associative and commutative: any order of the dimensions, or of the indices by a permutation
-    trimmed      (+), associative with neutral z:  z on both ends of what is reduced adds nothing
+    nested      a step that reduces on from its accumulator: one reduction over a larger box
+    partial     (+), associative with neutral z:  a + (z + x + y) = a + x + y, so the same of partial results
+    one         (+), associative with neutral z:  x = z + x, the reduction of one element
+    count       boxes of one size, read in order, are read by one count
+    reordered   (+), associative and commutative: any order of the dimensions, or of the indices by a permutation
+    trimmed     steps at both ends that change nothing, like (+ z) for a neutral z, are left out
+    consecutive a reduction that starts from the result of another goes on from its last step
+    first, last a reduction of one element at least is a step, and a reduction of the others
 
 What needs induction otherwise is left to tier 4b.  The right side of a refinement may have anything in the
 open cells of the left, but one thing in each.
@@ -29,6 +31,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
+import z3
+
 from relift.rewrites.index_goals import LARGEST_SIZE, Number, Open, Prover
 from relift.rewrites.index_values import (
     Choice,
@@ -36,7 +40,6 @@ from relift.rewrites.index_values import (
     Meaning,
     Named,
     Opaque,
-    Repeated,
     Value,
     Whole,
     at,
@@ -51,6 +54,8 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.sizes import Size
 from relift.semantics.terms import subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+BORDERS = (p.PadClamp, p.PadConstant, p.PadEmpty, p.PadMirror, p.PadWrap)
 
 Indices: TypeAlias = tuple[Number, ...]
 
@@ -133,8 +138,6 @@ class Comparison:
                 raise _different(x, y)
 
     def _by_cases(self, x: Value, y: Value, t: Type, choice: Choice) -> None:
-        import z3
-
         for holds, fact in ((True, choice.condition), (False, z3.Not(choice.condition))):
             with self.prover.assuming(fact):
                 if not self.prover.impossible():
@@ -142,8 +145,6 @@ class Comparison:
 
     def _fill(self, x: Opaque, y: Value, t: Type) -> None:
         """y stands in an open cell: one value in each, so the cell tells all indices in scope apart."""
-        import z3
-
         opened = tuple(i for i, _ in self.scope)
         place = (x.head, x.path)
         if place in self.filled:
@@ -165,13 +166,11 @@ class Comparison:
         self.filled[place] = Content(x.indices, opened, y)
 
     def _same_opaque(self, x: Opaque, y: Opaque) -> None:
-        import z3
-
         match x.head, y.head:
             case (Fold(), _) | (_, Fold()):
                 self._same_folds(x, y)
-            case Repeated() as r, Repeated() as s if r.of == s.of:
-                self._same_repetitions(r, s)
+                if not (isinstance(x.head, Fold) and isinstance(y.head, Fold)):
+                    return
             case Named() as made, Named() as by if made == by:
                 for (u, t), (v, _) in zip(x.arguments, y.arguments, strict=True):
                     self.same(u, v, t)
@@ -183,25 +182,25 @@ class Comparison:
             self.prover.show(i == j, "two indices are equal")
             self.prover.show(z3.And(i >= 0, i < n), "an index is in range")
 
-    def _same_repetitions(self, r: Repeated, s: Repeated) -> None:
-        """As often, from the same start, what does the same to any argument."""
-        self.prover.show(r.count == s.count, "two counts are equal")
-        self.same(r.start, s.start, r.of)
-        argument = self.meaning.opaque(r.of, self.meaning.unknown("argument"))
-        (time_,) = self._opened((r.count,))
-        with self._in_scope((time_,), (r.count,)):
-            self.same(r.step(argument), s.step(argument), r.of)
-
     # ---- reductions
 
     def _same_folds(self, x: Opaque, y: Opaque) -> None:
-        """Equal starts, and steps that do the same in some order."""
+        """One of the steps of the module shows the reductions equal."""
         f, g = self._as_fold(x, y), self._as_fold(y, x)
-        if f.accumulator != g.accumulator:
-            raise Open("two reductions have results of different types")
-        self.same(f.init, g.init, f.accumulator)
+        if f is not None and g is not None:
+            if f.accumulator != g.accumulator:
+                raise Open("two reductions have results of different types")
+            ways = self._ways(f, g)
+        elif f is not None and _is_result(x):
+            empty = replace(f, init=y, extents=(z3.IntVal(0),))
+            ways = iter((partial(self._trimmed, f, empty), partial(self._last, f, y, True)))
+        elif g is not None and _is_result(y):
+            empty = replace(g, init=x, extents=(z3.IntVal(0),))
+            ways = iter((partial(self._trimmed, empty, g), partial(self._last, g, x, False)))
+        else:
+            raise _different(x, y)
         first: Open | None = None
-        for way in self._ways(f, g):
+        for way in ways:
             proved, filled = self.prover.proved, dict(self.filled)
             try:
                 way()
@@ -213,6 +212,7 @@ class Comparison:
         raise first
 
     def _ways(self, f: Fold, g: Fold) -> Iterator[Callable[[], None]]:
+        yield partial(self._same_steps, f, g, _in_order(f), _in_order(g))
         if len(f.extents) < len(g.extents):
             for reading in self._readings(g):
                 yield partial(self._same_steps, f, g, _in_order(f), reading)
@@ -220,26 +220,35 @@ class Comparison:
             for reading in self._readings(f):
                 yield partial(self._same_steps, f, g, reading, _in_order(g))
         yield partial(self._trimmed, f, g)
+        longer, other = _consecutive(f), _consecutive(g)
+        if longer is not f or other is not g:
+            yield partial(self._same_steps, longer, other, _in_order(longer), _in_order(other))
+            yield partial(self._trimmed, longer, other)
+        yield partial(self._first, f, g)
 
-    def _as_fold(self, x: Opaque, other: Opaque) -> Fold:
+    def _as_fold(self, x: Opaque, other: Opaque) -> Fold | None:
         """The reduction that an element is: `partial` and `one`."""
         if isinstance(x.head, Fold):
             return self._flat(x.head)
         match x:
-            case Opaque(Named("operator metavariable", name), ((start, _), (Opaque() as rest, _))):
-                if isinstance(rest.head, Fold) and not rest.path and not rest.indices:
-                    inner = self._flat(rest.head)
-                    if self._monoid(inner) == name:
-                        return replace(inner, init=start)
+            case Opaque(
+                Named("operator metavariable", name),
+                ((start, _), (Opaque(Fold() as rest, (), (), ()), _)),
+                (),
+                (),
+            ):
+                inner = self._flat(rest)
+                if self._monoid(inner) == name:
+                    return replace(inner, init=start)
             case _:
                 pass
-        if isinstance(other.head, Fold):
+        if isinstance(other.head, Fold) and _is_result(other):
             g = self._flat(other.head)
             name = self._monoid(g)
             if name is not None:
                 t, head = g.accumulator, Named("operator metavariable", name)
                 return replace(g, step=lambda a, _: Opaque(head, ((a, t), (x, t))), extents=())
-        raise _different(x, other)
+        return None
 
     def _flat(self, fold: Fold) -> Fold:
         """The reduction over the larger box that a `nested` one is, or one of `partial` results."""
@@ -311,8 +320,7 @@ class Comparison:
         return [c.element for c in self.rule.laws(operator) if c.law == "neutral" and c.element]
 
     def _readings(self, fold: Fold) -> Iterator[Reading]:
-        """The orders in which a box may be read: `reordered`, where the operator allows it."""
-        yield _in_order(fold)
+        """Other orders in which a box may be read: `reordered`, where the operator allows it."""
         operator = self._operator(fold)
         if operator is None or not self._obeys(operator, "commutative"):
             return
@@ -326,6 +334,7 @@ class Comparison:
 
     def _same_steps(self, f: Fold, g: Fold, left: Reading, right: Reading) -> None:
         """The same steps: the box with more dimensions index by index, the other one by `count`."""
+        self.same(f.init, g.init, f.accumulator)
         lengths = _product(left.extents) == _product(right.extents)
         self.prover.show(lengths, "two reductions have the same length")
         box = max(left.extents, right.extents, key=len)
@@ -337,42 +346,128 @@ class Comparison:
             self.same(f.step(a, here), g.step(a, there), f.accumulator)
 
     def _trimmed(self, f: Fold, g: Fold) -> None:
-        """What is reduced on one side is on the other between neutral elements."""
-        if len(f.extents) != 1 or len(g.extents) != 1:
+        """What is done on one side is done on the other between steps that change nothing."""
+        if not isinstance(f.accumulator, Scalar | TypeVariable):
             raise Open("two reductions have different lengths")
-        operator = self._operator(f)
-        neutral = [] if operator is None else self._neutral(operator)
-        if not neutral or operator != self._operator(g):
-            raise Open("two reductions have different lengths")
-        z = Opaque(Named("metavariable", neutral[0]))
-        starts = [self.prover.size(Size.atom(name)) for name in self.rule.sizes]
-        for start in (*starts, *(self.prover.size(Size.of(0)),)):
+        self.same(f.init, g.init, f.accumulator)
+        f, g = _linear(f), _linear(g)
+        for start in self._starts(f, g):
             for longer, shorter in ((f, g), (g, f)):
                 try:
-                    self._between(longer, shorter, start, z, f)
+                    self._between(longer, shorter, start, f)
                     return
                 except Open:
                     continue
         raise Open("two reductions have different lengths")
 
-    def _between(self, longer: Fold, shorter: Fold, start: Number, z: Opaque, left: Fold) -> None:
-        import z3
+    def _starts(self, f: Fold, g: Fold) -> Iterator[Number]:
+        """Where what is reduced on one side may be found on the other."""
+        yield z3.IntVal(0)
+        yield z3.simplify(f.extents[0] - g.extents[0])
+        yield z3.simplify(g.extents[0] - f.extents[0])
+        lefts = [
+            t.left
+            for side in (self.rule.left, self.rule.right)
+            for t, _ in subterms(side)
+            if isinstance(t, BORDERS)
+        ]
+        for n in (*lefts, *map(Size.atom, self.rule.sizes)):
+            yield self.prover.size(n)
 
+    def _between(self, longer: Fold, shorter: Fold, start: Number, left: Fold) -> None:
         (n,), (m,) = longer.extents, shorter.extents
         self.prover.show(z3.And(start >= 0, start + m <= n), "one reduction is within the other")
         (i,), (j,) = self._opened((n,)), self._opened((m,))
-        t = left.accumulator
-        with (
-            self._in_scope((i,), (n,)),
-            self.prover.assuming(z3.Or(i < start, i >= start + m)),
-        ):
-            border = self._applied(longer, (i,))
-            assert border is not None, "cannot happen: it is so at a new index"
-            self.same(border[1], z, t)
+        a, t = Opaque(self.meaning.unknown("accumulator")), left.accumulator
+        outside = z3.Or(i < start, i >= start + m)
+        with self._in_scope((i,), (n,)), self.prover.assuming(outside):
+            if not self.prover.impossible():
+                self._idle(longer.step(a, (i,)), a, longer is left)
         with self._in_scope((j,), (m,)):
-            a = self.meaning.opaque(t, self.meaning.unknown("accumulator"))
             x, y = longer.step(a, (start + j,)), shorter.step(a, (j,))
-            self.same(*((x, y) if longer is left else (y, x)), t)
+            self._same_on((x, y), longer is left, t)
+
+    def _idle(self, after: Value, a: Opaque, on_the_left: bool) -> None:
+        """A step leaves the accumulator as it is, or combines it with a neutral element."""
+        match after:
+            case Choice(condition, yes, no):
+                for fact, branch in ((condition, yes), (z3.Not(condition), no)):
+                    with self.prover.assuming(fact):
+                        if not self.prover.impossible():
+                            self._idle(branch, a, on_the_left)
+            case Opaque(Named("operator metavariable", name), ((b, _), (element, t))) if b == a:
+                neutral = self._neutral(name)
+                if not neutral:
+                    raise Open(f"{name} has no neutral element")
+                z = Opaque(Named("metavariable", neutral[0]))
+                self._same_on((element, z), on_the_left, t)
+            case _ if after == a:
+                pass
+            case _:
+                raise Open("a step changes the accumulator")
+
+    def _last(self, fold: Fold, y: Value, on_the_left: bool) -> None:
+        """A reduction of one element at least ends with the step at the last."""
+        whole, t = _linear(fold), fold.accumulator
+        (n,) = whole.extents
+        self.prover.show(n >= 1, "there is a last step")
+        before = self.meaning.opaque(t, replace(whole, extents=(n - 1,)))
+        self._same_on((whole.step(before, (n - 1,)), y), on_the_left, t)
+
+    def _first(self, f: Fold, g: Fold) -> None:
+        """A reduction of one element at least begins with the step at the first."""
+        f, g = _linear(f), _linear(g)
+        (n,), (m,) = f.extents, g.extents
+        if self.prover.holds(n >= m + 1):
+            f = _after_first(f)
+        elif self.prover.holds(m >= n + 1):
+            g = _after_first(g)
+        else:
+            raise Open("two reductions have different lengths")
+        self._same_steps(f, g, _in_order(f), _in_order(g))
+
+    def _same_on(self, values: tuple[Value, Value], on_the_left: bool, t: Type) -> None:
+        """Two values are the same, the first being of the left side or of the right."""
+        x, y = values if on_the_left else values[::-1]
+        self.same(x, y, t)
+
+
+def _is_result(x: Opaque) -> bool:
+    """Whether an element is all that something makes, not a cell of it."""
+    return not x.path and not x.indices
+
+
+def _linear(fold: Fold) -> Fold:
+    """A reduction over a box as one over the count of its indices."""
+    if len(fold.extents) == 1:
+        return fold
+    box = (z3.simplify(_product(fold.extents)),)
+    return replace(fold, step=lambda a, i: fold.step(a, _there(i, box, fold.extents)), extents=box)
+
+
+def _consecutive(fold: Fold) -> Fold:
+    """A reduction that goes on from another one, as one over both, one after the other."""
+    match fold.init:
+        case Opaque(Fold() as first, (), (), ()) if first.accumulator == fold.accumulator:
+            before, after = _linear(_consecutive(first)), _linear(fold)
+            (n,), (m,) = before.extents, after.extents
+            return replace(
+                before,
+                step=lambda a, i: Choice(i[0] < n, before.step(a, i), after.step(a, (i[0] - n,))),
+                extents=(n + m,),
+            )
+        case _:
+            return fold
+
+
+def _after_first(fold: Fold) -> Fold:
+    (n,) = fold.extents
+    return replace(
+        fold,
+        step=lambda a, i: fold.step(a, (i[0] + 1,)),
+        init=fold.step(fold.init, (z3.IntVal(0),)),
+        extents=(n - 1,),
+    )
 
 
 def _identical(xs: Indices, ys: Indices) -> bool:
@@ -380,14 +475,10 @@ def _identical(xs: Indices, ys: Indices) -> bool:
 
 
 def _mentions(e: Number, indices: Indices) -> bool:
-    import z3
-
     return not z3.substitute(e, *((i, i + 1) for i in indices)).eq(e)
 
 
 def _product(extents: Indices) -> Number:
-    import z3
-
     return functools.reduce(lambda n, m: n * m, extents, z3.IntVal(1))
 
 
@@ -407,8 +498,6 @@ def _unordered(order: tuple[int, ...], i: Indices) -> Indices:
 
 def _there(i: Indices, box: Indices, extents: Indices) -> Indices:
     """The index of another box that is counted as often as i is in its own."""
-    import z3
-
     if extents is box or len(extents) == len(box) == 1:
         return i
     count: Number = z3.IntVal(0)
@@ -436,9 +525,7 @@ def _shape(x: Value) -> str:
     match x:
         case Opaque(Fold()):
             return "a reduction"
-        case Opaque(Repeated()):
-            return "an iteration"
-        case Opaque(Named("open cell" | "accumulator" | "argument" as kind)):
+        case Opaque(Named("open cell" | "accumulator" as kind)):
             return f"an {kind}"
         case Opaque(Named("operator", operator)):
             return str(operator.name)
