@@ -81,7 +81,9 @@ Ltac name_divisions :=
       first [ specialize (L ltac:(lia)) | specialize (L ltac:(nia)) | clear L ]
   end.
 
-Ltac below := solve [ assumption | lia | apply Nat.mod_upper_bound; nia | nia | bound_digits; nia ].
+Ltac below := solve
+  [ assumption | lia | apply Nat.mod_upper_bound; nia | apply Nat.div_lt_upper_bound; nia | nia
+  | bound_digits; nia ].
 Ltac divide :=
   first [ rewrite div_unique by below | rewrite mod_unique by below
         | rewrite div_unique' by below | rewrite mod_unique' by below

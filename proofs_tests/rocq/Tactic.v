@@ -128,7 +128,7 @@ Ltac met := match goal with
 Ltac simplified := repeat first
   [ rewrite fold_ignoring | rewrite iterate_last | rewrite iterate_inside
   | rewrite iterate_add | rewrite iterate_mul | rewrite iterate_id
-  | met ]; reduced.
+  | progress cbn [iterate_sizes Nat.pow] | met ]; reduced.
 
 (* ---- conditions ---- *)
 
@@ -164,8 +164,23 @@ Ltac inner_length g ys := lazymatch ys with
   | _ => lazymatch g with fun acc c => _ acc (fold _ _ ?m _) => m end
   end.
 
+Ltac undecided x y := lazymatch goal with
+  | _ : x < y |- _ => fail
+  | _ : y <= x |- _ => fail
+  | _ => idtac
+  end.
+
 Ltac relate :=
   simplified;
+  lazymatch goal with
+  | |- context [around ?l ?n ?i] => first [ solve [ by_shape ] | at_border l n i ]
+  | |- _ => by_shape
+  end
+(* Before, inside or after an array that goes round. *)
+with at_border l n i := first
+  [ undecided i l; by_cases (i <? l); relate
+  | undecided i (l + n); by_cases (i <? l + n); relate ]
+with by_shape :=
   lazymatch goal with
   | |- _ < _ => indices
   | |- _ <= _ => indices
@@ -175,7 +190,6 @@ Ltac relate :=
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
   | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
   | |- context [if ?b then _ else _] => condition b
-  | |- context [around ?l ?n ?i] => by_cases (i <? l); [ relate | by_cases (i <? l + n); relate ]
   | |- _ => first [ eassumption | reflexivity | solve [ same_fold ] | solve [ same_iteration ] | spine | laws ]
   end
 with indices := first
