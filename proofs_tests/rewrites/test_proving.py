@@ -131,8 +131,8 @@ def test_one_failure_hides_no_other_rule() -> None:
 def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A theorem that was proved from a false definition or an axiom does not pass the audit."""
     assert PROVER is not None
-    prover = proving._Prover(PROVER, compiled_library(PROVER))
-    claim = proving._Claim(
+    prover = proving.Prover(PROVER, compiled_library(PROVER))
+    claim = proving.Claim(
         WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ()
     )
     forged = {
