@@ -15,7 +15,7 @@ from relift.semantics.storage import write_text
 if TYPE_CHECKING:
     from relift.compiler.runtime import Session
 
-SOURCE, LAUNCH = "kernel.cl", "launch.json"
+SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,15 @@ class Compiled:
         return self._sessions[key]
 
     def save(self, folder: str | Path) -> Path:
-        """Write kernel.cl and launch.json; a reader never sees half a file."""
-        where = Path(folder)
-        write_text(where / SOURCE, self.source)
+        """Write kernel.cl, launch.json and certificate.json; a reader never sees half a file.
+
+        Above each kernel, a comment sums up its certificate.
+        """
+        from relift.compiler.certificates import annotated, certificate_json, certificates
+
+        where, found = Path(folder), certificates(self)
+        write_text(where / SOURCE, annotated(self.source, found))
+        write_text(where / CERTIFICATE, certificate_json(found))
         write_text(where / LAUNCH, json.dumps(self.launch, indent=2) + "\n")
         return where
 

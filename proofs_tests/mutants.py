@@ -107,6 +107,8 @@ def pair_flipped(rule: Rule) -> Iterator[Term]:
                 other = replace(u, index=1 - index)
                 if of.type.parts[0] == of.type.parts[1]:  # type: ignore[union-attr]  # Get is of a tuple
                     yield replace_at(t, place, other)
+            case _:
+                pass
 
 
 def operands_swapped(rule: Rule) -> Iterator[Term]:
@@ -147,6 +149,8 @@ def not_inverted(rule: Rule) -> Iterator[Term]:
                     if other != name:
                         idx = IndexFunction(replace(p, name=other))
                         yield replace_at(t, place, replace(u, idx=idx))
+            case _:
+                pass
 
 
 MUTATIONS: dict[str, tuple[Mutation, bool]] = {

@@ -86,7 +86,7 @@ def main(
 ) -> None:
     """Judge every wrong rule by every tier; print how many each kills, and how fast."""
     rules = wrong_rules()
-    tiers = [t for t in TIERS if not tier or t in tier]
+    tiers: list[TierName] = [t for t in TIERS if not tier or t in tier]
     watched = track(rules.values(), "judging", console=Console(stderr=True), disable=as_json)
     judgements = [j for rule in watched for j in judge([rule], tiers)]
     left = sorted(survivors(judgements))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,13 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
     found = relift("optimize", DOT, "--size", "n=65536", "--out", str(tmp_path / "best"))
     assert found.returncode == 0, found.stderr
     names = {path.name for path in (tmp_path / "best").iterdir()}
-    assert names == {"kernel.cl", "launch.json", "term.txt", "derivation.json"}
+    assert names == {
+        "kernel.cl",
+        "launch.json",
+        "certificate.json",
+        "term.txt",
+        "derivation.json",
+    }
 
     page = tmp_path / "page.html"
     explained = relift("explain", str(tmp_path / "best" / "derivation.json"), "--html", str(page))
@@ -97,6 +104,29 @@ def test_verify_compares_several_candidates() -> None:
 
     assert ran.returncode == 0, ran.stderr
     assert len(data["candidates"]) == 2
+    assert all(c["ok"] for found in data["candidates"] for c in found["certificates"])
+
+
+def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
+    """The certificate is made anew from the kernel in the folder; what fails is printed with a model."""
+    file = program(tmp_path, "rl.map(lambda v: v + 1.0, x)")
+    folder = tmp_path / "best"
+    made = relift("optimize", file, "--size", "n=1024", "--budget", "2", "--out", str(folder))
+    assert made.returncode == 0, made.stderr
+    kernel = folder / "kernel.cl"
+    text = kernel.read_text(encoding="utf-8")
+    assert "// certificate: bounds: 2 of 2 proved" in text
+
+    def verified() -> Any:
+        return relift("verify", str(folder), "--devices", "cpu")
+
+    assert verified().returncode == 0
+    wrong, changes = re.subn(r"\bout(\[| \+ )", lambda m: f"{m[0]}16 + ", text)
+    assert changes
+    kernel.write_text(wrong, encoding="utf-8")
+    damaged = verified()
+    assert damaged.returncode == 1
+    assert re.search(r"bounds +write out\[.*refuted: ", damaged.stdout), damaged.stdout
 
 
 def test_devices_lists_the_embedded_one() -> None:

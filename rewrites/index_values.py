@@ -657,7 +657,7 @@ class Meaning:
         inverse = z3.Function(f"undone{prover.number()}", z3.IntSort(), z3.IntSort())
 
         def undone(k: Number) -> Number:
-            back = inverse(k)
+            back: Number = inverse(k)
             given, inside = z3.And(k >= 0, k < n), z3.And(back >= 0, back < n)
             prover.know(given, inside)
             prover.know(z3.And(given, inside), self.index_at(f, back) == k)

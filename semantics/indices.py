@@ -10,13 +10,8 @@ the transposed access of Lift's Figure 6 becomes `l_id*N + wg_id`.
 >>> divide(i, m) + modulo(i, m) * n
 l_id*n + wg_id
 
-Division rounds down.  The rules, each a function below:
-
-    parts by divisibility   (d*q + r) / d = q + r / d           (d*q + r) % d = r % d
-    quotient by range       k*d <= r < (k+1)*d:  r / d = k       r % d = r - k*d
-    common factor           0 <= s < g:  (g*x + s) / (g*c) = x / c     (g*x + s) % (g*c) = g*(x % c) + s
-    recombination           d*(x / d) + x % d = x
-    shift                   r / d = (r + k*d) / d - k, so that what is divided is never negative
+Division rounds down.  The rules are stated in `index_rules`; each is a function here, which finds where the
+rule applies.  Before an index is divided that may be negative, a multiple of the divisor is added.
 """
 
 from __future__ import annotations
@@ -169,7 +164,7 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
-    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of the module's table."""
+    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
     if not _simplifying.get() and e.constant is None and d != 1:
         dividend = e + shift(e, d) * d
         return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))

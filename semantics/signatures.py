@@ -161,7 +161,8 @@ class Unproved(IllTyped):
         right: Size,
     ) -> None:
         super().__init__(message)
-        self.relation, self.left, self.right = relation, left, right
+        self.relation: Literal["divides", "equals", "at most"] = relation
+        self.left, self.right = left, right
 
 
 class Matching:

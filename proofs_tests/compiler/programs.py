@@ -34,6 +34,12 @@ class Case:
 CASES: list[Case] = []
 
 
+def made(name: str, *sizes: int) -> Program:
+    """The program of the family with this name, at these sizes."""
+    (found,) = [c for c in CASES if c.name == name]
+    return found.make(*sizes)
+
+
 def typed(**types: Type) -> Callable[[Callable[..., Any]], Program]:
     """`program`, with the types of the parameters given apart: they depend on the sizes of the family."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from relift.semantics import indices as ix
 from relift.semantics.errors import Unsupported
+from relift.semantics.index_rules import RULES, IndexRule
 from relift.semantics.indices import Index, variable
 from relift.semantics.sizes import Size, nat
 
@@ -126,6 +128,129 @@ def test_c_text_means_the_same(written: Written) -> None:
     for values in all_values():
         names: dict[str, Any] = {**values, "min": min, "max": max}
         assert eval(code, names) == written.meaning(values)
+
+
+# ---- the rules: their equations by Z3, what their steps find by brute force
+
+
+EQUATIONS = [(rule, left, right) for rule in RULES for left, right in rule.equations]
+
+
+class Formulas(ast.NodeVisitor):
+    """A rule's text in Z3; a quotient and a remainder are defined by `a == b*q + r` and `0 <= r < b`."""
+
+    def __init__(self) -> None:
+        self.definitions: list[Any] = []
+
+    def of(self, text: str) -> Any:
+        return self.visit(ast.parse(text, mode="eval").body)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return z3.Int(node.id)
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return z3.IntVal(node.value)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        a, b = map(self.visit, node.args)
+        match node.func:
+            case ast.Name("min"):
+                return z3.If(a <= b, a, b)
+            case ast.Name("max"):
+                return z3.If(a >= b, a, b)
+            case _:
+                raise AssertionError(ast.dump(node))
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        a, b = self.visit(node.left), self.visit(node.comparators[0])
+        match node.ops:
+            case [ast.LtE()]:
+                return a <= b
+            case [ast.Lt()]:
+                return a < b
+            case [ast.GtE()]:
+                return a >= b
+            case _:
+                raise AssertionError(ast.dump(node))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        a, b = self.visit(node.left), self.visit(node.right)
+        match node.op:
+            case ast.Add():
+                return a + b
+            case ast.Sub():
+                return a - b
+            case ast.Mult():
+                return a * b
+            case _:
+                pass
+        q, r = z3.FreshInt("q"), z3.FreshInt("r")
+        self.definitions += [a == b * q + r, r >= 0, r < b]
+        return q if isinstance(node.op, ast.FloorDiv) else r
+
+
+def refutation(conditions: Sequence[str], left: str, right: str) -> Any:
+    """What Z3 says to `conditions and left != right`."""
+    formulas = Formulas()
+    assumed = [formulas.of(condition) for condition in conditions]
+    different = formulas.of(left) != formulas.of(right)
+    solver = z3.Solver()
+    solver.set(timeout=20_000, random_seed=1)
+    solver.add(*assumed, *formulas.definitions, different)
+    return solver.check()
+
+
+@pytest.mark.parametrize(
+    ("rule", "left", "right"),
+    EQUATIONS,
+    ids=[f"{rule.name}: {left}" for rule, left, _ in EQUATIONS],
+)
+def test_rules_hold_for_all_numbers(rule: IndexRule, left: str, right: str) -> None:
+    """The equation follows from the conditions, for all whole numbers: by Z3."""
+    assert refutation(rule.conditions, left, right) == z3.unsat
+
+
+@pytest.mark.parametrize(
+    ("rule", "condition"),
+    [
+        (rule, condition)
+        for rule in RULES
+        for condition in rule.conditions
+        if condition not in ("d >= 1", "c >= 1", "g >= 1")  # else the left side divides by zero
+    ],
+    ids=lambda x: x if isinstance(x, str) else x.name,
+)
+def test_conditions_are_needed(rule: IndexRule, condition: str) -> None:
+    """Without one of its conditions, a rule is false."""
+    others = [c for c in rule.conditions if c != condition]
+    assert z3.sat in [refutation(others, left, right) for left, right in rule.equations]
+
+
+DIVISORS = st.sampled_from([Size.of(k) for k in (1, 2, 3, 4, 6, 8, 12)])
+
+
+@given(indices, DIVISORS)
+def test_steps_find_what_their_rules_ask_for(written: Written, d: Size) -> None:
+    """The numbers that a step returns meet the conditions of its rule, for every value of the variables."""
+    e, by = written.index, ix.evaluate(d, {})
+    q, r = ix.parts_by_divisibility(e, d)
+    k, factored, shifted = ix.quotient_by_range(r, d), ix.common_factor(r, d), ix.shift(r, d)
+    low = ix.bounds(r).low
+    whole = ix.recombined(5 * (d * ix.divide(e, d) + ix.modulo(e, d)))
+    for values in all_values():
+        rest = ix.evaluate(r, values)
+        assert ix.evaluate(e, values) == by * ix.evaluate(q, values) + rest
+        if k is not None:
+            assert 0 <= rest - by * ix.evaluate(k, values) < by
+        if factored is not None:
+            g, x, s = (ix.evaluate(part, values) for part in factored)
+            assert rest == g * x + s
+            assert 0 <= s < g
+            assert by % g == 0
+        if low is not None:
+            assert rest + shifted * by >= 0
+        assert ix.evaluate(ix.recombined(e), values) == ix.evaluate(e, values)
+        assert ix.evaluate(whole, values) == 5 * ix.evaluate(e, values)
 
 
 # ---- symbolic extents: Z3 knows no rule of ours

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proofs_tests.compiler.programs import CASES, typed
+from proofs_tests.compiler.programs import CASES, made, typed
 from proofs_tests.compiler.test_kernels import arguments, assert_same
 from relift.compiler import Compiled, compile_program
 from relift.compiler.devices import describe, devices, find_device, label
@@ -22,12 +22,6 @@ from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.types import boolean, f32, i32, tup, vec
-
-
-def made(name: str, *sizes: int) -> Program:
-    (case,) = [c for c in CASES if c.name == name]
-    return case.make(*sizes)
-
 
 # ---- arguments
 
@@ -125,17 +119,18 @@ def test_empty_arrays() -> None:
 
 
 def test_a_saved_program_runs_as_before(tmp_path: Path) -> None:
-    """kernel.cl and launch.json are all that is needed."""
+    """kernel.cl and launch.json are all that is needed; the certificate lies beside them."""
     program = made("tuple_accumulator", 16)
     compiled = compile_program(program)
     compiled.save(tmp_path / "bundle")
     again = load(tmp_path / "bundle")
     values = arguments(program)
 
-    assert again == compiled
+    assert again.plan == compiled.plan
     assert_same(again(*values), compiled(*values))
     assert json.loads(json.dumps(compiled.launch)) == compiled.launch
-    assert sorted(p.name for p in (tmp_path / "bundle").iterdir()) == ["kernel.cl", "launch.json"]
+    found = sorted(p.name for p in (tmp_path / "bundle").iterdir())
+    assert found == ["certificate.json", "kernel.cl", "launch.json"]
 
 
 def test_a_broken_bundle_is_refused(tmp_path: Path) -> None:

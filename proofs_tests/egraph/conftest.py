@@ -15,6 +15,7 @@ import relift as rl
 from relift.egraph.encoding import NotSearchable
 from relift.egraph.rule_encoding import encode_rule
 from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.search import STAGES
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Direction
 from relift.semantics.language import Program
@@ -129,17 +130,17 @@ CASES = {
 
 
 def searchable() -> tuple[str, ...]:
-    """All rules in all directions that search can use, without those of the normal form."""
+    """The rules of the stages, in all directions that search can use, without those of the normal form."""
+    named = {name for stage in STAGES for name in stage.rules}
     found: list[str] = []
     directions: tuple[tuple[Direction, str], ...] = (("forward", ""), ("backward", "<"))
-    for name, rule in RULES.items():
+    for name in sorted(named - set(NORMAL_FORM)):
         for direction, mark in directions:
             try:
-                encode_rule(rule, direction)
+                encode_rule(RULES[name], direction)
             except NotSearchable:
                 continue
-            if name not in NORMAL_FORM:
-                found.append(name + mark)
+            found.append(name + mark)
     return tuple(found)
 
 

@@ -209,11 +209,7 @@ def drawn() -> list[tuple[Term, dict[str, Any]]]:
         database=None,
         deadline=None,
         phases=[Phase.generate],
-        suppress_health_check=[
-            HealthCheck.too_slow,
-            HealthCheck.data_too_large,
-            HealthCheck.filter_too_much,
-        ],
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
     @given(st.data(), programs(8))
     def draw(data: st.DataObject, program: Any) -> None:

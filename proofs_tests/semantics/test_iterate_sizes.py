@@ -163,4 +163,4 @@ def test_listing_one_of_lift() -> None:
 
     np.testing.assert_allclose(program(x, y), expected, rtol=1e-5)
     np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-5)
-    assert compiled.source.count("local float") == 7
+    assert compiled.source.count("local float") == 2  # by turns, as in Lift's Figure 7

@@ -46,11 +46,11 @@ def tile_map(f: Fun[A, B], xss: A[k * m, q * n]):
 
 
 @rule(source="egg-sketches, tiling in three dimensions; RISE tiling strategies")
-def tile_map_3d(f: Fun[A, B], xsss: A[k * m, k * n, q * r]):
+def tile_map_3d(f: Fun[A, B], xsss: A[k * m, n * m, q * m]):
     """A map over three dimensions goes block by block."""
     return (
         map_nd(3, f, xsss),
-        untile(3, map_nd(3, lambda block: map_nd(3, f, block), tile((m, n, r), xsss))),
+        untile(3, map_nd(3, lambda block: map_nd(3, f, block), tile((m, m, m), xsss))),
     )
 
 

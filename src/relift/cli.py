@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
+    from relift.rewrites.verdicts import TierName
     from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
 
@@ -116,7 +117,7 @@ def check(
         raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
-    tiers = tuple(t for t in TIERS if t in tier) if tier else TIERS
+    tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
     chosen = [known[name] for name in rules or known]
     reports = []
     with _progress("checking") as progress:
@@ -342,7 +343,8 @@ def verify(
     float_policy: FloatOption = "reassociate",
     as_json: JsonOption = False,
 ) -> None:
-    """Differential test: interpreter, low-level term, kernel on every device and race checker."""
+    """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker."""
+    from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
     from relift.compiler.devices import find_device, is_simulator, label
     from relift.compiler.verification import differential
@@ -356,30 +358,41 @@ def verify(
         else [label(device) for device in all_devices() if not is_simulator(device)]
     )
     if Path(program).is_dir():
-        derivations = [_load_kernel(Path(program), None)[1]]
+        kernel, derivation = _load_kernel(Path(program), None)
+        candidates = [(kernel, derivation)]
     else:
         loaded = load_program(program)
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
         best = _search(loaded, sizes, target, budget, top, float_policy)
-        derivations = [found.derivation for found in best.candidates]
+        candidates = [(_compile(found.term), found.derivation) for found in best.candidates]
     with _progress("comparing") as report:
-        tested = [(d, differential(d, chosen, report)) for d in derivations]
+        tested = [
+            (d, certificates(kernel), differential(d, chosen, report)) for kernel, d in candidates
+        ]
     if as_json:
         _print_json(
             {
-                "program": derivations[0].origin.name,
+                "program": candidates[0][1].origin.name,
                 "candidates": [
-                    {"term": show(tidy(d.result)), "checks": [c.to_json() for c in checks]}
-                    for d, checks in tested
+                    {
+                        "term": show(tidy(d.result)),
+                        "certificates": [c.to_json() for c in certified],
+                        "checks": [c.to_json() for c in checks],
+                    }
+                    for d, certified, checks in tested
                 ],
             }
         )
     else:
-        for d, checks in tested:
+        for d, certified, checks in tested:
             print(show(tidy(d.result)))
+            for certificate in certified:
+                print("  " + certificate.text().replace("\n", "\n  "))
             for c in checks:
                 print("  " + c.text())
-    raise typer.Exit(0 if all(c.ok for _, checks in tested for c in checks) else 1)
+    agreed = all(c.ok for _, _, checks in tested for c in checks)
+    refuted = any(c.refuted for _, certified, _ in tested for c in certified)
+    raise typer.Exit(0 if agreed and not refuted else 1)
 
 
 # ---- explain

@@ -1,0 +1,673 @@
+"""What a kernel does to memory: its accesses, where they stand, and which of them barriers keep apart.
+
+Read off the text of the kernel (`kernel_text`).  Constants that are whole numbers are put in place of their
+names, so an index mentions numbers of the work-item, loop counters, arguments, and data.  Every other name is
+made unique by a suffix such as `#2`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from relift.compiler.kernel_text import (
+    Assignment,
+    Barrier,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    KernelText,
+    Loop,
+    Member,
+    Name,
+    NotUnderstood,
+    Prefix,
+    Real,
+    Statement,
+    Whole,
+    in_c,
+)
+
+Kind: TypeAlias = Literal["read", "write"]
+
+NUMBERS_OF_ITEMS = ("get_global_id", "get_group_id", "get_local_id")
+"""The functions that tell work-items apart; their numbers have no sign until a variable holds them."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A row of `cells` elements; `constant` when the kernel cannot write it."""
+
+    name: str
+    type: CType
+    cells: Expression
+
+    @property
+    def constant(self) -> bool:
+        """Whether the kernel only reads it."""
+        return self.type.space == "global" and self.type.constant
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
+
+    The stride is the step, unless pointers were exchanged at the end of a turn, so that only one turn in
+    several is meant.  `uniform` when all work-items of a group take the same turns.
+    """
+
+    counter: str
+    start: Expression
+    end: Expression
+    step: Expression
+    stride: Expression
+    uniform: bool
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A condition that holds where an access is made."""
+
+    condition: Expression
+
+
+Place: TypeAlias = "tuple[Turn | Fact, ...]"
+"""The loops and conditions around an access, outermost first."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector."""
+
+    kind: Kind
+    array: Array
+    offset: Expression
+    width: int
+    aligned: bool
+    place: Place
+
+    def __str__(self) -> str:
+        more = f" and {self.width - 1} more" if self.width > 1 else ""
+        return f"{self.kind} {shown(Element(Name(self.array.name), self.offset))}{more}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """An access in the first turn of some loops, and in the last turn of others."""
+
+    access: Access
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two accesses that two work-items may make with no barrier between them.
+
+    Both are in the same turn of the loops `same`; of the loop `follows`, the right one is a turn later.
+    """
+
+    left: Point
+    right: Point
+    same: frozenset[str] = frozenset()
+    follows: str | None = None
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A piece of code between barriers.
+
+    `opening` is reached with no barrier since its start, `closing` has no barrier until its end; with
+    `open`, it may be run through without meeting one.
+    """
+
+    opening: tuple[Point, ...]
+    closing: tuple[Point, ...]
+    meetings: tuple[Meeting, ...]
+    open: bool
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A barrier, and the loops and conditions around it on which the work-items of a group may differ."""
+
+    differing: Place
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """All accesses of a kernel, in order, what barriers leave together, and the barriers.
+
+    `whole` are the names that are signed whole numbers: `counter`, `input` (a constant array of them), `data`.
+    `wide` when all counters and constants of the kernel that may occur in an index are of type long.
+    """
+
+    all: tuple[Access, ...]
+    meetings: tuple[Meeting, ...]
+    stops: tuple[Stop, ...]
+    whole: Mapping[str, str]
+    wide: bool
+
+
+def accesses_of(
+    kernel: KernelText, cells: Mapping[str, Expression], sizes: Iterable[str] = ()
+) -> Accesses:
+    """The accesses of a kernel whose buffers have so many cells; raises `NotUnderstood`.
+
+    Meetings are given for local memory only: barriers of this compiler order nothing else.
+
+    >>> from relift.compiler.kernel_text import read_kernels
+    >>> [kernel] = read_kernels("kernel void f(global const float* x) { const float v = x[get_global_id(0)]; }")
+    >>> [str(access) for access in accesses_of(kernel, {"x": Whole(8)}).all]
+    ['read x[glb_0]']
+    """
+    return _Walker(kernel, cells, sizes).run()
+
+
+_SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
+
+
+_SOMEWHERE = "an array that is not known"
+
+
+def shown(e: Expression) -> str:
+    """An expression as the kernel would write it."""
+    text = re.sub(r"#\d+", "", in_c(e))
+    return re.sub(r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text)
+
+
+def parts(e: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside."""
+    match e:
+        case Whole() | Real() | Name():
+            return ()
+        case Element(array, index):
+            return (array, index)
+        case Member(of, _):
+            return (of,)
+        case Prefix(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Conditional(condition, yes, no):
+            return (condition, yes, no)
+        case Invocation(_, arguments) | Cast(_, arguments):
+            return arguments
+
+
+def within(e: Expression) -> Iterator[Expression]:
+    """The expression and all inside it."""
+    yield e
+    for part in parts(e):
+        yield from within(part)
+
+
+@dataclass
+class _Walker:
+    kernel: KernelText
+    cells: Mapping[str, Expression]
+    sizes: Iterable[str]
+    arrays: dict[str, Array] = field(default_factory=dict)
+    scope: dict[str, Expression] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
+    place: Place = ()
+    changing: set[str] = field(default_factory=set)
+    uniform: set[str] = field(default_factory=set)
+    found: list[Access] = field(default_factory=list)
+    stops: list[Stop] = field(default_factory=list)
+    whole: dict[str, str] = field(default_factory=dict)
+    numbers: set[str] = field(default_factory=set)
+    made: int = 0
+
+    def run(self) -> Accesses:
+        for size in self.sizes:
+            self.scope[size] = Name(size)
+            self.uniform.add(size)
+        for p in self.kernel.parameters:
+            if p.type.pointer:
+                if p.name not in self.cells:
+                    raise NotUnderstood(f"{p.name} is no buffer of the launch")
+                self.arrays[p.name] = array = Array(p.name, p.type, self.cells[p.name])
+                if array.constant and _is_whole(p.type):
+                    self.whole[p.name] = "input"
+            else:
+                self.scope[p.name] = Name(p.name)
+                if _is_whole(p.type):
+                    self.whole[p.name] = "data"
+                self.uniform.add(p.name)
+        flow = self.flow(self.kernel.body)
+        local = tuple(dict.fromkeys(flow.meetings))
+        return Accesses(
+            tuple(dict.fromkeys(self.found)),
+            local,
+            tuple(self.stops),
+            self.whole,
+            self.numbers == {"long"},
+        )
+
+    # ---- control
+
+    def flow(self, body: Sequence[Statement]) -> Flow:
+        outer, pointers = (dict(self.scope), dict(self.arrays)), tuple(self.pointers)
+        opening: list[Point] = []
+        closing: list[Point] = []
+        meetings: list[Meeting] = []
+        open_ = True
+        for statement in body:
+            piece = self.piece(statement)
+            meetings += piece.meetings
+            meetings += _meet(closing, piece.opening)
+            if open_:
+                opening += piece.opening
+            closing = [*(closing if piece.open else []), *piece.closing]
+            open_ = open_ and piece.open
+        self.scope, self.arrays = outer
+        self.pointers = {name: self.pointers[name] for name in pointers}
+        return Flow(tuple(opening), tuple(closing), tuple(meetings), open_)
+
+    def piece(self, statement: Statement) -> Flow:
+        match statement:
+            case Barrier(fences):
+                differing = tuple(w for w in self.place if not self._same_for_all(w))
+                self.stops.append(Stop(differing))
+                holds = "local" in fences
+                return Flow((), (), (), not holds)
+            case Loop():
+                return self.loop(statement)
+            case Guard(condition, body):
+                found = self.reads(self.resolved(condition))
+                before = dict(self.pointers)
+                with_it = self.around(Fact(self.resolved(condition)), body)
+                if self.pointers != before:
+                    raise NotUnderstood("a pointer that is set under a condition")
+                opening = (*_points(found), *with_it.opening)
+                closing = (*_points(found), *with_it.closing)
+                meetings = (*_meet(_points(found), opening), *with_it.meetings)
+                return Flow(opening, closing, meetings, True)
+            case Declaration():
+                return self.straight(self.declaration(statement))
+            case Assignment(Name(name), "=", value) if name in self.pointers:
+                self.pointers[name] = self.pointed(value)
+                return Flow((), (), (), True)
+            case Assignment(target, operator, value):
+                value = self.resolved(value)
+                target = self.resolved(target)
+                found = self.reads(value)
+                if operator != "=":
+                    found += self.reads(target)
+                return self.straight(found + self.written(target))
+            case Evaluation(Invocation(function, (value, n, pointer))) if width := _vector_function(
+                function, "vstore"
+            ):
+                value, n, pointer = map(self.resolved, (value, n, pointer))
+                array, offset = self.pointer(pointer)
+                start = Binary("+", offset, Binary("*", n, Whole(width)))
+                found = self.reads(value) + self.reads(start)
+                return self.straight([*found, self.access("write", array, start, width)])
+            case Evaluation(call):
+                raise NotUnderstood(f"the statement {in_c(call)}")
+
+    def straight(self, found: list[Access]) -> Flow:
+        points = _points(found)
+        return Flow(points, points, tuple(_meet(points, points)), True)
+
+    def around(self, where: Turn | Fact, body: Sequence[Statement]) -> Flow:
+        outer = self.place
+        self.place = (*outer, where)
+        found = self.flow(body)
+        self.place = outer
+        return found
+
+    def loop(self, loop: Loop) -> Flow:
+        start, end, step = map(self.resolved, (loop.start, loop.end, loop.step))
+        reads = [access for e in (start, end, step) for access in self.reads(e)]
+        uniform = all(self._uniform(e) for e in (start, end, step))
+        if any(
+            isinstance(u, Name) and u.name in self.changing
+            for e in (start, end, step)
+            for u in within(e)
+        ):
+            raise NotUnderstood(f"a loop to {in_c(loop.end)}, which changes")
+        outer = self.scope.get(loop.counter)
+        counter = self.fresh(loop.counter)
+        self.whole[counter] = "counter"
+        self.numbers.add(loop.type.scalar)
+        if uniform:
+            self.uniform.add(counter)
+        turns = Turn(counter, start, end, step, step, uniform)
+        bodies, last = self.bodies(loop, turns)
+        if outer is None:
+            del self.scope[loop.counter]
+        else:
+            self.scope[loop.counter] = outer
+        if any(body.open for body in bodies) or not uniform:
+            everything = (p for b in bodies for p in (*b.opening, *b.closing, *_all(b.meetings)))
+            points = tuple(dict.fromkeys(everything))
+            found = Flow(points, points, tuple(_meet(points, points)), True)
+        else:
+            meetings = [
+                Meeting(m.left, m.right, m.same | {counter}, m.follows)
+                for body in bodies
+                for m in body.meetings
+            ]
+            for body, following in zip(bodies, (*bodies[1:], bodies[0]), strict=True):
+                across = _meet(body.closing, following.opening)
+                meetings += [replace(m, follows=counter) for m in across]
+            opening = tuple(replace(p, first=p.first | {counter}) for p in bodies[0].opening)
+            closing = tuple(replace(p, last=p.last | {counter}) for p in bodies[last].closing)
+            found = Flow(opening, closing, tuple(meetings), not _turns(turns))
+        points = _points(reads)
+        return Flow(
+            (*points, *found.opening),
+            (*points, *found.closing),
+            (*_meet(points, (*points, *found.opening)), *found.meetings),
+            found.open,
+        )
+
+    def bodies(self, loop: Loop, turns: Turn) -> tuple[list[Flow], int]:
+        """The body of a loop, once for each way in which a turn finds the pointers, and which one is the last."""
+        states = [dict(self.pointers)]
+        states += self.exchanged(loop.body)
+        period, count = len(states), _turns(turns)
+        if period > 1 and not count:
+            raise NotUnderstood("a loop that exchanges pointers, and has no known number of turns")
+        every = Binary("*", turns.step, Whole(period)) if period > 1 else turns.step
+        found, stops = [], len(self.stops)
+        for k, state in enumerate(states):
+            del self.stops[stops:]  # each turn meets the same barriers
+            self.pointers = dict(state)
+            late = Binary("*", turns.step, Whole(k))
+            start = Binary("+", turns.start, late) if k else turns.start
+            found.append(self.around(replace(turns, start=start, step=every), loop.body))
+            assert self.pointers == states[(k + 1) % period], "cannot happen: other pointers"
+        self.pointers = states[count % period]
+        return found, (count - 1) % period
+
+    def exchanged(self, body: Sequence[Statement]) -> list[dict[str, str]]:
+        """How the second, third, ... turn of a loop finds the pointers, until one finds them as the first."""
+        first, found = dict(self.pointers), list[dict[str, str]]()
+        while True:
+            self.set_pointers(body)
+            if _SOMEWHERE in self.pointers.values():
+                raise NotUnderstood("pointers that a block in a loop exchanges")
+            if self.pointers == first:
+                return found
+            if self.pointers in found:
+                raise NotUnderstood("a loop that never sets its pointers back")
+            found.append(dict(self.pointers))
+
+    def set_pointers(self, body: Sequence[Statement]) -> None:
+        """Follow the pointers alone through a body."""
+        kept = tuple(self.pointers)
+        for statement in body:
+            match statement:
+                case Declaration(t, name, _, Name(value)) if t.pointer:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Assignment(Name(name), "=", Name(value)) if name in self.pointers:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Loop() | Guard():
+                    before = dict(self.pointers)
+                    self.set_pointers(statement.body)
+                    changed = {name for name in before if self.pointers[name] != before[name]}
+                    self.pointers |= dict.fromkeys(changed, _SOMEWHERE)
+                case _:
+                    pass
+        self.pointers = {name: self.pointers[name] for name in kept}
+
+    # ---- names
+
+    def fresh(self, name: str) -> str:
+        self.made += 1
+        key = f"{name}#{self.made}"
+        self.scope[name] = Name(key)
+        self.arrays.pop(name, None)
+        return key
+
+    def declaration(self, d: Declaration) -> list[Access]:
+        if d.type.pointer:
+            if d.name in self.pointers or d.value is None:
+                raise NotUnderstood(f"the pointer {d.name} without a value, or declared again")
+            self.pointers[d.name] = name = self.pointed(d.value)
+            if replace(self.arrays[name].type, pointer=True, constant=d.type.constant) != d.type:
+                raise NotUnderstood(f"the pointer {d.name} into an array of another type")
+            return []
+        if d.extent is not None:
+            self.scope.pop(d.name, None)
+            self.arrays[d.name] = Array(d.name, d.type, self.resolved(d.extent))
+            return []
+        value = None if d.value is None else self.resolved(d.value)
+        found = [] if value is None else self.reads(value)
+        if value is not None and d.type.constant and _is_whole(d.type) and self._fixed(value):
+            self.numbers.add(d.type.scalar)
+            self.scope[d.name] = value
+            self.arrays.pop(d.name, None)
+        else:
+            key = self.fresh(d.name)
+            if _is_whole(d.type):
+                self.whole[key] = "data"
+            if not d.type.constant:
+                self.changing.add(key)
+        return found
+
+    def pointed(self, value: Expression) -> str:
+        """The array to whose start a pointer is set."""
+        match self.resolved(value):
+            case Name(name) if name in self.arrays:
+                return name
+            case e:
+                raise NotUnderstood(f"the pointer {shown(e)}, which is not the start of an array")
+
+    def _fixed(self, e: Expression) -> bool:
+        """Whether e has one value for a work-item and the turns around it, whenever it is computed."""
+        return all(
+            (not isinstance(u, Name) or u.name not in self.changing)
+            and not isinstance(u, Real | Cast | Member)
+            and (not isinstance(u, Element) or self._of_constant(u))
+            for u in within(e)
+        )
+
+    def _of_constant(self, e: Element) -> bool:
+        return isinstance(e.array, Name) and self.arrays[e.array.name].constant
+
+    def _uniform(self, e: Expression) -> bool:
+        return all(
+            isinstance(u, Whole | Binary | Prefix | Conditional)
+            or (isinstance(u, Name) and u.name in self.uniform)
+            or (isinstance(u, Invocation) and u.function in ("get_group_id", "min", "max"))
+            for u in within(e)
+        )
+
+    def _same_for_all(self, where: Turn | Fact) -> bool:
+        return where.uniform if isinstance(where, Turn) else self._uniform(where.condition)
+
+    def resolved(self, e: Expression) -> Expression:
+        """e with unique names, and constants in place of theirs."""
+        if isinstance(e, Prefix | Binary) and any(
+            isinstance(part, Invocation) and part.function in NUMBERS_OF_ITEMS for part in parts(e)
+        ):
+            raise NotUnderstood(f"the arithmetic without signs {in_c(e)}")
+        match e:
+            case Name(name):
+                if name in self.pointers:
+                    return Name(self.pointers[name])
+                if name in self.arrays:
+                    return e
+                if name not in self.scope:
+                    return e if name.isupper() else self._unknown(name)
+                return self.scope[name]
+            case Whole() | Real():
+                return e
+            case Element(array, index):
+                return Element(self.resolved(array), self.resolved(index))
+            case Member(of, name):
+                return Member(self.resolved(of), name)
+            case Prefix(operator, operand):
+                return Prefix(operator, self.resolved(operand))
+            case Binary(operator, left, right):
+                return Binary(operator, self.resolved(left), self.resolved(right))
+            case Conditional(condition, yes, no):
+                return Conditional(*map(self.resolved, (condition, yes, no)))
+            case Invocation(function, arguments):
+                return Invocation(function, tuple(map(self.resolved, arguments)))
+            case Cast(t, arguments):
+                return Cast(t, tuple(map(self.resolved, arguments)))
+
+    def _unknown(self, name: str) -> Expression:
+        raise NotUnderstood(f"the name {name}")
+
+    # ---- accesses
+
+    def access(
+        self, kind: Kind, array: Array, offset: Expression, width: int = 1, *, aligned: bool = False
+    ) -> Access:
+        if kind == "write" and array.constant:
+            raise NotUnderstood(f"a write to {array.name}, which is constant")
+        kept = tuple(
+            w for w in self.place
+            if isinstance(w, Turn)
+            or not any(isinstance(u, Name) and u.name in self.changing for u in within(w.condition))
+        )  # fmt: skip
+        made = Access(kind, array, offset, width, aligned, kept)
+        self.found.append(made)
+        return made
+
+    def reads(self, e: Expression) -> list[Access]:
+        """The reads that computing e makes, those in a branch under its condition."""
+        match e:
+            case Whole() | Real():
+                return []
+            case Name(name):
+                if name in self.arrays:
+                    raise NotUnderstood(f"the array {name} as a value")
+                return []
+            case Element():
+                array, offset = self.pointer(Prefix("&", e))
+                return [*self.reads(offset), self.access("read", array, offset)]
+            case Prefix("*", pointer):
+                return self.through(pointer, "read")
+            case Prefix("&", _):
+                raise NotUnderstood(f"the address {in_c(e)}")
+            case Conditional(condition, yes, no):
+                return [
+                    *self.reads(condition),
+                    *self.reads_under(condition, yes),
+                    *self.reads_under(Prefix("!", condition), no),
+                ]
+            case Binary("&&", left, right):
+                return [*self.reads(left), *self.reads_under(left, right)]
+            case Binary("||", left, right):
+                return [*self.reads(left), *self.reads_under(Prefix("!", left), right)]
+            case Invocation(function, (n, pointer)) if width := _vector_function(function, "vload"):
+                array, offset = self.pointer(pointer)
+                start = Binary("+", offset, Binary("*", n, Whole(width)))
+                return [*self.reads(start), self.access("read", array, start, width)]
+            case _:
+                return [access for part in parts(e) for access in self.reads(part)]
+
+    def reads_under(self, condition: Expression, e: Expression) -> list[Access]:
+        outer = self.place
+        self.place = (*outer, Fact(condition))
+        found = self.reads(e)
+        self.place = outer
+        return found
+
+    def written(self, target: Expression) -> list[Access]:
+        match target:
+            case Name(name):
+                if name not in self.changing:
+                    raise NotUnderstood(f"an assignment to {shown(target)}, which is fixed")
+                return []
+            case Member(of, _):
+                return self.written(of)
+            case Element():
+                array, offset = self.pointer(Prefix("&", target))
+                return [*self.reads(offset), self.access("write", array, offset)]
+            case Prefix("*", pointer):
+                return self.through(pointer, "write")
+            case _:
+                raise NotUnderstood(f"an assignment to {in_c(target)}")
+
+    def through(self, pointer: Expression, kind: Kind) -> list[Access]:
+        width, aligned = 1, False
+        if isinstance(pointer, Cast) and pointer.type.pointer:
+            t, (pointer,) = pointer.type, pointer.arguments
+            array, offset = self.pointer(pointer)
+            if (t.scalar, t.space) != (
+                array.type.scalar,
+                array.type.space,
+            ) or array.type.width != 1:
+                raise NotUnderstood(f"{array.name} as an array of other scalars")
+            if t.width == 3:
+                raise NotUnderstood(f"{array.name} as an array of vectors of 3, which have 4 cells")
+            width, aligned = t.width, t.width > 1
+        else:
+            array, offset = self.pointer(pointer)
+        return [*self.reads(offset), self.access(kind, array, offset, width, aligned=aligned)]
+
+    def pointer(self, e: Expression) -> tuple[Array, Expression]:
+        """The array into which a pointer points, and where."""
+        match e:
+            case Name(name) if name in self.arrays:
+                return self.arrays[name], Whole(0)
+            case Binary("+" | "-" as operator, left, right):
+                array, offset = self.pointer(left)
+                moved = (
+                    right
+                    if operator == "+" and offset == Whole(0)
+                    else Binary(operator, offset, right)
+                )
+                return array, moved
+            case Prefix("&", Element(Name(name), index)) if name in self.arrays:
+                return self.arrays[name], index
+            case _:
+                raise NotUnderstood(f"the pointer {shown(e)}")
+
+
+def _points(found: Iterable[Access]) -> tuple[Point, ...]:
+    return tuple(Point(access) for access in found if access.array.type.space == "local")
+
+
+def _all(meetings: Iterable[Meeting]) -> Iterator[Point]:
+    for m in meetings:
+        yield m.left
+        yield m.right
+
+
+def _matters(a: Access, b: Access) -> bool:
+    return a.array == b.array and "write" in (a.kind, b.kind)
+
+
+def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[Meeting]:
+    right = tuple(right)
+    for a in left:
+        for b in right:
+            if _matters(a.access, b.access):
+                yield Meeting(a, b)
+
+
+def _is_whole(t: CType) -> bool:
+    return t.scalar in ("int", "long") and t.width == 1
+
+
+def _turns(w: Turn) -> int:
+    """How many turns a loop surely has, 0 if that is not known."""
+    match w.start, w.end, w.step:
+        case Whole(start), Whole(end), Whole(step) if step > 0:
+            return max(0, -((start - end) // step))
+        case _:
+            return 0
+
+
+def _vector_function(function: str, stem: str) -> int:
+    """The width of vloadN and vstoreN, else 0."""
+    m = re.fullmatch(stem + r"(\d+)", function)
+    return int(m[1]) if m else 0

@@ -1,0 +1,373 @@
+"""Certificates: no access of a kernel leaves its array, and no two work-items race; by Z3, on the kernel's text.
+
+Three kinds of statement are made for every kernel, each proved for all work-items and all turns of the loops:
+
+    bounds      what is read or written lies in its array, and a vector that must be aligned is
+    races       two work-items do not access one cell, one of them writing, where no barrier is between them:
+                for local memory two of a group in one barrier interval, for global memory any two
+    barriers    a barrier is reached by all work-items of a group or by none
+
+A statement is *proved*, *refuted* by numbers of work-items and turns for which it fails, or *unknown*: Z3
+gave up in its time, or the index depends on data.  Unknown is never a pass.
+
+Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
+is part of its bounds; for all sizes it is assumed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from relift.compiler.accesses import Access, Accesses, Meeting, Stop, Turn, accesses_of, within
+from relift.compiler.kernel_text import (
+    Expression,
+    Invocation,
+    KernelText,
+    NotUnderstood,
+    Whole,
+    read_kernels,
+)
+from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
+
+if TYPE_CHECKING:
+    from relift.compiler.kernel import Compiled
+
+QUERY_MS = 3_000
+"""Milliseconds that Z3 has for one statement."""
+
+COMMENT = "// certificate: "
+"""What a summary in a kernel's source begins with."""
+
+VERSION = 1
+"""The version of the format of certificate.json."""
+
+Kind: TypeAlias = Literal["bounds", "races", "barriers"]
+Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement about a kernel, and what became of it; `detail` is a model, or why nothing is known."""
+
+    kind: Kind
+    subject: str
+    verdict: Verdict
+    detail: str
+    seconds: float
+
+    def row(self) -> tuple[str, str, str, str]:
+        """The columns of a table: kind, subject, verdict, seconds."""
+        verdict = f"{self.verdict}: {self.detail}" if self.detail else self.verdict
+        return self.kind, self.subject, verdict, f"{self.seconds:.2f} s"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All statements about one kernel; `sizes` says for which sizes they were made."""
+
+    kernel: str
+    sizes: str
+    claims: tuple[Claim, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was proved."""
+        return all(claim.verdict == "proved" for claim in self.claims)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether anything was refuted."""
+        return any(claim.verdict == "refuted" for claim in self.claims)
+
+    def summary(self) -> str:
+        """One line: `bounds: 12 of 12 proved, races: 7 of 7 proved; at these sizes`."""
+        counts = []
+        for kind in ("bounds", "races", "barriers"):
+            of_kind = [claim.verdict for claim in self.claims if claim.kind == kind]
+            if of_kind or kind != "barriers":
+                counts.append(f"{kind}: {of_kind.count('proved')} of {len(of_kind)} proved")
+        return f"{', '.join(counts)}; {self.sizes}"
+
+    def text(self) -> str:
+        """The kernel, a table of its claims, and the summary."""
+        rows = [claim.row() for claim in self.claims]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(4)]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([self.kernel, *(f"  {line}" for line in table), f"  {self.summary()}"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
+
+
+def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certificate, ...]:
+    """The certificates of all kernels of a compiled program, from its source and its launch.
+
+    A kernel whose text is not understood gets one statement of each kind, unknown.
+
+    >>> from relift.compiler.program import compile_program
+    >>> @program
+    ... def double(x: f32[1024]):
+    ...     return map_glb(0)(lambda v: v + v, x)
+    >>> print(certificates(compile_program(double))[0].summary())
+    bounds: 2 of 2 proved, races: 1 of 1 proved; at these sizes
+    """
+    cells = {b.name: Whole(b.cells) for b in compiled.plan.buffers}
+    found = []
+    try:
+        texts = {k.name: k for k in read_kernels(compiled.source)}
+    except NotUnderstood as error:
+        return tuple(_not_understood(k.name, error) for k in compiled.plan.kernels)
+    for k in compiled.plan.kernels:
+        groups = tuple(Whole(n // m) for n, m in zip(k.total, k.local, strict=True))
+        grid = Grid(groups, tuple(map(Whole, k.local)))
+        try:
+            found.append(certify(texts[k.name], cells, grid, limit_ms=limit_ms))
+        except KeyError:
+            found.append(_not_understood(k.name, NotUnderstood("a source without this kernel")))
+    return tuple(found)
+
+
+def certify(
+    kernel: KernelText,
+    cells: Mapping[str, Expression],
+    grid: Grid,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    limit_ms: int = QUERY_MS,
+) -> Certificate:
+    """The certificate of one kernel, for all values of `sizes` that are at least the given ones.
+
+    Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.
+
+    >>> [kernel] = read_kernels("kernel void f(global float* out) { out[get_global_id(0)] = 0.0f; }")
+    >>> from relift.compiler.kernel_text import read_expression
+    >>> n = read_expression("n")
+    >>> certify(kernel, {"out": n}, Grid((n,), (Whole(1),)), {"n": 1}).summary()
+    'bounds: 1 of 1 proved, races: 1 of 1 proved; all sizes'
+    """
+    sizes = sizes or {}
+    try:
+        found = accesses_of(kernel, cells, sizes)
+    except NotUnderstood as error:
+        return _not_understood(kernel.name, error)
+    prover = _Prover(found, grid, sizes, limit_ms)
+    claims = [
+        *map(prover.bounds, found.all),
+        *prover.global_races(),
+        *prover.local_races(),
+        *map(prover.reached, found.stops),
+    ]
+    return Certificate(kernel.name, "all sizes" if sizes else "at these sizes", tuple(claims))
+
+
+def certificate_json(found: Sequence[Certificate]) -> str:
+    """The text of certificate.json."""
+    data = {"version": VERSION, "certificates": [c.to_json() for c in found]}
+    return json.dumps(data, indent=1) + "\n"
+
+
+def annotated(source: str, found: Sequence[Certificate]) -> str:
+    """The source with the summary of each certificate in a comment above its kernel, instead of an older one."""
+    lines = [line for line in source.split("\n") if not line.startswith(COMMENT)]
+    for c in found:
+        for start, line in enumerate(lines):
+            if line.startswith(f"kernel void {c.kernel}("):
+                attribute = start > 0 and lines[start - 1].startswith("__attribute__")
+                lines.insert(start - attribute, f"{COMMENT}{c.summary()}")
+                break
+    return "\n".join(lines)
+
+
+def _not_understood(kernel: str, error: NotUnderstood) -> Certificate:
+    detail = f"the kernel has {error}, which is not understood"
+    kinds: tuple[Kind, ...] = ("bounds", "races", "barriers")
+    return Certificate(
+        kernel,
+        "at these sizes",
+        tuple(Claim(kind, "the whole kernel", "unknown", detail, 0.0) for kind in kinds),
+    )
+
+
+LARGEST = {"int": 2**31 - 1, "long": 2**63 - 1}
+"""The largest numbers of the types of indices."""
+
+
+class _Prover:
+    """Z3, asked about two work-items of one kernel."""
+
+    def __init__(
+        self, found: Accesses, grid: Grid, sizes: Mapping[str, int], limit_ms: int
+    ) -> None:
+        self.found = found
+        self.sizes = sizes
+        self.limit_ms = limit_ms
+        flat = not any(_mentions_groups(access) for access in found.all)
+        self.grid = Grid(grid.groups, grid.local, flat)
+
+    def item(self, mark: str = "", group: str = "") -> WorkItem:
+        """A work-item of this kernel."""
+        return WorkItem(self.grid, self.sizes, self.found.whole, mark, group)
+
+    # ---- bounds
+
+    def bounds(self, access: Access) -> Claim:
+        """The access lies in its array, and is aligned if it must be."""
+        import z3
+
+        one = self.item()
+        one.enter(access.place)
+        offset, cells = one.number(access.offset), one.number(access.array.cells)
+        wrong = {"": z3.Or(offset < 0, offset + access.width > cells)}
+        if access.aligned:
+            wrong["not aligned at "] = offset % access.width != 0
+        if not self.sizes:
+            largest = LARGEST["long" if self.found.wide else "int"]
+            wrong["an index overflows at "] = z3.Or(
+                [z3.Or(t < -largest, t > largest) for t in one.terms]
+            )
+        return self.claim("bounds", str(access), wrong, one)
+
+    # ---- races
+
+    def global_races(self) -> list[Claim]:
+        """No two work-items write, or write and read, one cell of global memory."""
+        shared = [
+            a for a in self.found.all if a.array.type.space == "global" and not a.array.constant
+        ]
+        bundles = _bundled(shared)
+        return [
+            self.race(a, b, self.item(), self.item("'", "'"))
+            for a, b in itertools.combinations_with_replacement(bundles, 2)
+            if a[0].array == b[0].array and "write" in (a[0].kind, b[0].kind)
+        ]
+
+    def local_races(self) -> list[Claim]:
+        """No two work-items of a group do so in local memory with no barrier between them."""
+        found = []
+        for meeting in self.found.meetings:
+            one, other = self.item(), self.item("'")
+            left, right = meeting.left.access, meeting.right.access
+            found.append(self.race((left,), (right,), one, other, meeting))
+        return found
+
+    def race(
+        self,
+        left: tuple[Access, ...],
+        right: tuple[Access, ...],
+        one: WorkItem,
+        other: WorkItem,
+        meeting: Meeting | None = None,
+    ) -> Claim:
+        """No cell is accessed by one of the left accesses and, by another work-item, by one of the right."""
+        import z3
+
+        one.enter(left[0].place)
+        other.enter(right[0].place)
+        if meeting is not None:
+            one.facts += _meeting_facts(meeting, one, other)
+        cell = z3.Int("cell")
+        both = [
+            z3.Or([z3.And(start <= cell, cell < start + a.width) for a, start in starts])
+            for starts in (
+                [(a, one.number(a.offset)) for a in left],
+                [(b, other.number(b.offset)) for b in right],
+            )
+        ]
+        different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
+        subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
+        return self.claim("races", subject, {"": z3.And(different, *both)}, one, other)
+
+    # ---- barriers
+
+    def reached(self, stop: Stop) -> Claim:
+        """All work-items of a group stand in the same turns and under the same conditions."""
+        detail = "in a loop or a condition that depends on the work-item" if stop.differing else ""
+        verdict: Verdict = "unknown" if stop.differing else "proved"
+        return Claim("barriers", "reached by the whole group", verdict, detail, 0.0)
+
+    # ---- Z3
+
+    def claim(
+        self, kind: Kind, subject: str, wrong: Mapping[str, Formula], *items: WorkItem
+    ) -> Claim:
+        """What Z3 says about the absence of all that is `wrong`, each with the words for it."""
+        import z3
+
+        start = time.perf_counter()
+        solver = z3.Solver()
+        solver.set(timeout=self.limit_ms, random_seed=1)
+        for item in items:
+            solver.add(*item.facts)
+        solver.add(*monotone(items), z3.Or(list(wrong.values())))
+        answer = solver.check()
+        verdict: Verdict = "proved"
+        detail = ""
+        if answer == z3.sat and any(item.data for item in items):
+            verdict, detail = "unknown", "the index depends on data"
+        elif answer == z3.sat:
+            model = solver.model()
+            words = next(w for w, f in wrong.items() if z3.is_true(model.eval(f, True)))
+            verdict, detail = "refuted", words + _model_text(model, items)
+        elif answer != z3.unsat:
+            verdict, detail = "unknown", f"Z3 gave up after {self.limit_ms} ms"
+        return Claim(kind, subject, verdict, detail, time.perf_counter() - start)
+
+
+def _meeting_facts(m: Meeting, one: WorkItem, other: WorkItem) -> list[Formula]:
+    """In which turns of the loops around two accesses meet."""
+    turns = {w.counter: w for w in m.left.access.place if isinstance(w, Turn)}
+    facts = [one.counter(name) == other.counter(name) for name in m.same]
+    if m.follows is not None:
+        step = one.number(turns[m.follows].stride)
+        facts.append(other.counter(m.follows) == one.counter(m.follows) + step)
+    for point, item in ((m.left, one), (m.right, other)):
+        turns = {w.counter: w for w in point.access.place if isinstance(w, Turn)}
+        for name in point.first:
+            facts.append(item.counter(name) == item.number(turns[name].start))
+        for name in point.last:
+            step, end = item.number(turns[name].stride), item.number(turns[name].end)
+            facts.append(item.counter(name) + step >= end)
+    return facts
+
+
+def _bundled(accesses: Sequence[Access]) -> list[tuple[Access, ...]]:
+    """Accesses of one kind to one array in one place, together."""
+    found: dict[Any, list[Access]] = {}
+    for a in accesses:
+        found.setdefault((a.array, a.kind, a.place), []).append(a)
+    return [tuple(bundle) for bundle in found.values()]
+
+
+def _together(bundle: Sequence[Access]) -> str:
+    more = f" and {len(bundle) - 1} like it" if len(bundle) > 1 else ""
+    return f"{bundle[0]}{more}"
+
+
+def _mentions_groups(access: Access) -> bool:
+    expressions = [access.offset]
+    for w in access.place:
+        expressions += [w.start, w.end, w.step] if isinstance(w, Turn) else [w.condition]
+    return access.array.type.space == "local" or any(
+        isinstance(u, Invocation) and u.function in ("get_group_id", "get_local_id")
+        for e in expressions
+        for u in within(e)
+    )
+
+
+def _model_text(model: Any, items: Sequence[WorkItem]) -> str:
+    """Sizes, numbers of work-items and turns: `n = 2, glb_0 = 1, glb_0' = 0`."""
+    values = {name: v for item in items for name, v in item.shown.items()}
+    return ", ".join(
+        f"{re.sub('#[0-9]+', '', name)} = {model.eval(v, model_completion=True)}"
+        for name, v in values.items()
+    )
