@@ -50,12 +50,12 @@ def test_the_prover_is_there() -> None:
 
 @needs_prover
 def test_rules_are_proved(library_proofs: Mapping[str, TierResult]) -> None:
-    """Most rules of the library are proved, and no script is refused."""
+    """Nine rules in ten of the library are proved, and no script is refused."""
     found = {name: result.status for name, result in library_proofs.items()}
     assert "rejected" not in found.values()
     proved = [name for name, status in found.items() if status == "proved"]
     stopped = sorted(set(found) - set(proved))
-    assert len(proved) >= 0.7 * len(found), f"not proved: {stopped}"
+    assert len(proved) >= 0.9 * len(found), f"not proved: {stopped}"
 
 
 @needs_prover
