@@ -26,6 +26,7 @@ from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied, Wan
 from relift.egraph.sketches import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.rewrites.derivation import Derivation, Step, redo
+from relift.rewrites.ledger import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
 from relift.rewrites.rule import Rule
@@ -188,6 +189,7 @@ def reach(
     def read(goal: Sketch | str) -> Sketch:
         return parse_sketch(goal) if isinstance(goal, str) else goal
 
+    require_proved([name for rules, _ in stages for name in rules], RULES)
     given = [UserStage(tuple(rules), read(goal)) for rules, goal in stages]
     return Guide(program, float, Budget(seconds=budget)).reach(read(sketch), sizes, given)
 

@@ -1,7 +1,7 @@
 """The one gate: every linter and type checker, then the tests.
 
 `python -m proofs_tests [PYTEST ARGUMENT...]` runs them all whatever fails, and exits with 1 if
-any did. pytest comes last, so that its closing line is the last one printed.
+any did. Without arguments the tests run on all cores. pytest comes last, so that its closing line is the last one printed.
 """
 
 import os
@@ -40,7 +40,7 @@ def main() -> int:
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
-    tests_pass = passes("pytest", *sys.argv[1:])
+    tests_pass = passes("pytest", *(sys.argv[1:] or ("-n", "auto")))
     return 0 if tests_pass and not failed else 1
 
 

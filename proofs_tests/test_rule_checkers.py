@@ -29,8 +29,10 @@ def test_types_and_free_symbols_kill_all_but_what_needs_larger_sizes() -> None:
     assert not survivors(judge([WRONG[name] for name in left], ("2",))), left
 
 
-def test_no_prover_proves_a_wrong_rule() -> None:
-    proved = [j.rule for j in judge(WRONG.values(), ("4a",)) if j.status == "proved"]
+def test_no_wrong_rule_of_a_person_is_proved() -> None:
+    """The mutants are judged by all tiers in the benchmark itself."""
+    written = [rule for name, rule in WRONG.items() if name not in mutants()]
+    proved = [j.rule for j in judge(written, ("4a",)) if j.status == "proved"]
 
     assert not proved
 

@@ -105,8 +105,12 @@ def _float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | 
 
 def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
     """The counterexample of the smallest sizes; of equal ones that on free symbols, which says most."""
-    found = [r.counterexample for r in reversed(results) if r.counterexample is not None]
-    return min(found, key=lambda c: sum(c.sizes.values()), default=None)
+    found = [
+        (sum(r.counterexample.sizes.values()), r.tier != "3", r.counterexample)
+        for r in results
+        if r.counterexample is not None
+    ]
+    return min(found, key=lambda item: item[:2])[2] if found else None
 
 
 def _missing(

@@ -43,7 +43,7 @@ _PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
 
 
 @dataclass(frozen=True)
-class _Claim:
+class Claim:
     """A rule with its statement and its script, under the name that it has in Rocq."""
 
     rule: Provable
@@ -82,17 +82,17 @@ def prove(
     if coqc is None:
         return {rule.name: _result("skipped", MISSING) for rule in rules}
     results: dict[str, TierResult] = {}
-    claims: list[_Claim] = []
+    claims: list[Claim] = []
     for i, rule in enumerate(rules):
         try:
             script = _sentences(rule.proof)
-            claims.append(_Claim(rule, f"{_ascii(rule.name)}_{i}", proposition(rule), script))
+            claims.append(Claim(rule, f"{_ascii(rule.name)}_{i}", proposition(rule), script))
         except Unsupported as error:
             results[rule.name] = _result("skipped", error.message)
         except _Refused as refused:
             results[rule.name] = _result("rejected", str(refused))
     if claims:
-        prover = _Prover(coqc, compiled_library(coqc))
+        prover = Prover(coqc, compiled_library(coqc))
         batches = list(_batches(claims))
         done = 0
         with ThreadPoolExecutor(PROCESSES) as pool:
@@ -104,7 +104,7 @@ def prove(
     return {rule.name: results[rule.name] for rule in rules}
 
 
-def _batches(claims: Sequence[_Claim]) -> Iterator[list[_Claim]]:
+def _batches(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
     """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches."""
     plain = [claim for claim in claims if not claim.script]
     size = min(BATCH, -(-len(plain) // PROCESSES)) or 1
@@ -158,11 +158,11 @@ def _sentences(script: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Prover:
+class Prover:
     coqc: str
     library: Path
 
-    def run(self, claims: Sequence[_Claim]) -> dict[str, TierResult]:
+    def run(self, claims: Sequence[Claim]) -> dict[str, TierResult]:
         """What the prover says of some rules that go into one file."""
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="relift-") as name:
@@ -214,7 +214,7 @@ class _Prover:
             return 124, f"it ran longer than {limit:g} s"
         return ran.returncode, ran.stdout + ran.stderr
 
-    def audit(self, folder: Path, claims: Sequence[_Claim]) -> str:
+    def audit(self, folder: Path, claims: Sequence[Claim]) -> str:
         """What is wrong with the theorems, if anything: each is stated again and may assume nothing."""
         lines = ["From Relift Require Import Patterns Laws Audit.", "From Here Require Rules."]
         lines.append("Set Implicit Arguments.")
@@ -232,7 +232,7 @@ class _Prover:
             return f"the audit found {' '.join(output.split())[:200]}"
         return ""
 
-    def goals_left(self, folder: Path, claims: Sequence[_Claim], output: str) -> dict[str, str]:
+    def goals_left(self, folder: Path, claims: Sequence[Claim], output: str) -> dict[str, str]:
         """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
         text = "From Relift Require Import Tactic.\nSet Implicit Arguments.\n"
         for claim in claims:
@@ -252,14 +252,14 @@ class _Prover:
         return goals
 
 
-def _before(claim: _Claim, output: str) -> tuple[str, ...]:
+def _before(claim: Claim, output: str) -> tuple[str, ...]:
     """The sentences of a script before the one that the prover's message is about."""
     at = re.search(r"line (\d+), characters", output)
     first = claim.theorem.count("\n", 0, claim.theorem.index("apply holds.")) + 2 + 2
     return claim.script[: max(0, int(at[1]) - first)] if at else ()
 
 
-def _failure(claim: _Claim, output: str, seconds: float) -> str:
+def _failure(claim: Claim, output: str, seconds: float) -> str:
     if "ran longer" in output:
         return f"the prover was stopped: {output}"
     return f"the {'script' if claim.script else 'prover'} failed: {_last_line(output)}"

@@ -19,6 +19,7 @@ from which metavariable is applied to which variable: in `h(x, y)` it may use bo
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -416,6 +417,7 @@ def make_rule(
     for side, term in (("left", left), ("right", right)):
         _require_closed(function.__name__, side, term)
     _require_one_type(function.__name__, left, right)
+    _require_used(function.__name__, parameters, left, right, where)
     for condition in where:
         _require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
@@ -446,6 +448,23 @@ def _size_pairs(left: Type, right: Type) -> list[tuple[Size, Size]] | None:
             return None if None in pairs else [pair for found in pairs for pair in found or ()]
         case _:
             return [] if left == right else None
+
+
+def _require_used(
+    name: str,
+    parameters: Mapping[str, Kind],
+    left: Term,
+    right: Term,
+    where: Sequence[Condition | IndexCondition],
+) -> None:
+    """Every metavariable stands on a side; a neutral element may stand in its condition alone."""
+    written = " ".join([show(left), show(right), *map(str, where)])
+    used = set(re.findall(r"\w+", written))
+    for parameter in parameters:
+        if parameter not in used:
+            raise IllTyped(
+                f"{name}: metavariable {parameter} is used on neither side; leave it out"
+            )
 
 
 def _require_closed(name: str, side: str, term: Term) -> None:

@@ -437,8 +437,13 @@ class _Side:
             return self.metavariable(alone.name)
         bound = f"v_{self.statement.names.of('index', 'i')}"
         i = indices.variable("an index", length)
-        if _never_negative(body, i):
-            return f"(fun {bound} : nat => {self._index(body, bound, self.statement.size)})"
+
+        def natural(n: Size) -> str:
+            plus, minus = self.statement.signed(n)
+            return f"({plus} - {minus})" if minus else plus
+
+        if _never_negative(body, i, length):
+            return f"(fun {bound} : nat => {self._index(body, bound, natural)})"
 
         def whole(n: Size) -> str:
             plus, minus = self.statement.signed(n)
@@ -461,16 +466,17 @@ class _Side:
                 return f"({self.metavariable(name)} {self._index(argument, i, size)})"
 
 
-def _never_negative(e: IndexExpression, i: indices.Index) -> bool:
-    """Whether nothing that the expression computes is negative, as far as ranges tell."""
+def _never_negative(e: IndexExpression, i: indices.Index, length: Size) -> bool:
+    """Whether nothing that the expression computes is negative, as far as ranges tell; there is an index."""
     match e:
         case IndexMetavariable(_, _, argument):
-            return _never_negative(argument, i)
-        case TheIndex() | SizeIndex():
-            value = IndexFunction(e).of(i)
-            return indices.surely_at_most(Size.of(0), value)
+            return _never_negative(argument, i, length)
+        case TheIndex():
+            return True
+        case SizeIndex(n):
+            return n.surely_at_least(0) or (n - length + 1).surely_at_least(0)
         case IndexOperation(symbol, left, right):
-            if not (_never_negative(left, i) and _never_negative(right, i)):
+            if not (_never_negative(left, i, length) and _never_negative(right, i, length)):
                 return False
             if symbol != "-":
                 return True
@@ -554,7 +560,10 @@ def proposition(rule: Provable) -> str:
     hypotheses = [f"{kind_of_relation} {r}" for _, r in types] + positive + _least(s, rule)
     hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
     hypotheses += [*laws, *given_related, *related]
-    if rule.refinement:
+    if rule.refinement:  # of values the relation gives this; of functions it has to be said
+        functions = {x: k for x, k in metavariables.items() if isinstance(k, FunctionKind)}
+        for x, kind in functions.items():
+            hypotheses += [f"{s.kind_relation(kind)} {y} {y}" for y in (x, f"{x}'")]
         hypotheses += [_open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"]
     quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
     return quantified + "".join(f"{h} ->\n" for h in hypotheses) + f"{result}\n  {left}\n  {right}"

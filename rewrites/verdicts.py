@@ -154,7 +154,7 @@ class CheckReport:
         lines += [f"  {line}" for line in self.equation.splitlines()]
         lines += [f"  {result.text()}" for result in self.results]
         for result in self.results:
-            if result.goal:
+            if result.goal and self.counterexample is None:
                 lines.append(f"  tier {result.tier} left this goal:")
                 lines += [f"    {line}" for line in result.goal.splitlines()]
         if self.float_verdict and self.ok:

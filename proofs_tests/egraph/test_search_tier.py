@@ -30,22 +30,22 @@ def bench() -> Iterator[Bench]:
         yield opened
 
 
-SEARCHED = {name for stage in STAGES for name in stage.rules}
-SEARCHED |= {name for purpose in PURPOSES.values() for name in purpose}
+SEARCHED = {name for stage in STAGES for name in stage.rules} | {
+    name for purpose in PURPOSES.values() for name in purpose
+}
 """The rules that a stage of the search names."""
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_rules_of_the_library_pass(name: str, bench: Bench) -> None:
+@pytest.mark.parametrize("name", sorted(SEARCHED))
+def test_rules_of_the_search_pass(name: str, bench: Bench) -> None:
     """A rule fires on its own left side, its members agree, and no mutant fires."""
     verdict = check_search(RULES[name], bench)
     assert verdict.passed, str(verdict)
     if RULES[name].lowering:
         assert verdict.directions == ()
         assert verdict.forward.reason == "lowering: applied by context"
-    for direction in (verdict.forward, verdict.backward):
-        assert direction.searchable or direction.reason
-    assert "forward" in verdict.directions or name not in SEARCHED
+    else:
+        assert "forward" in verdict.directions
 
 
 def trials(without: frozenset[str], bench: Bench) -> Iterator[Trial]:

@@ -209,7 +209,7 @@ def drawn() -> list[tuple[Term, dict[str, Any]]]:
         database=None,
         deadline=None,
         phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
     @given(st.data(), programs(8))
     def draw(data: st.DataObject, program: Any) -> None:

@@ -50,12 +50,12 @@ def test_the_prover_is_there() -> None:
 
 @needs_prover
 def test_rules_are_proved(library_proofs: Mapping[str, TierResult]) -> None:
-    """Most rules of the library are proved, and no script is refused."""
+    """Nine rules in ten of the library are proved, and no script is refused."""
     found = {name: result.status for name, result in library_proofs.items()}
     assert "rejected" not in found.values()
     proved = [name for name, status in found.items() if status == "proved"]
     stopped = sorted(set(found) - set(proved))
-    assert len(proved) >= 0.7 * len(found), f"not proved: {stopped}"
+    assert len(proved) >= 0.9 * len(found), f"not proved: {stopped}"
 
 
 @needs_prover
@@ -131,8 +131,8 @@ def test_one_failure_hides_no_other_rule() -> None:
 def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A theorem that was proved from a false definition or an axiom does not pass the audit."""
     assert PROVER is not None
-    prover = proving._Prover(PROVER, compiled_library(PROVER))
-    claim = proving._Claim(
+    prover = proving.Prover(PROVER, compiled_library(PROVER))
+    claim = proving.Claim(
         WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ()
     )
     forged = {

@@ -15,7 +15,7 @@ from relift.rewrites.free import check_free, covers, free_world
 from relift.rewrites.guards import infer_guard
 from relift.rewrites.instances import Instances, compare
 from relift.rewrites.library import RULES
-from relift.rewrites.notation import B, C, q, r
+from relift.rewrites.notation import A, B, C, n, q, r
 from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.rewrites.sampling import check_random
 from relift.semantics.binding import alpha_equal, canonical
@@ -204,3 +204,14 @@ def test_missing_guard_is_named(name: str, guard: str | None) -> None:
 
     assert (found.text() if found else "").startswith(guard or "")
     assert (found is None) == (guard is None)
+
+
+@rule()
+def with_a_metavariable_too_many(z: A, xs: A[n]):
+    """z is used on neither side."""
+    return map(lambda x: x, xs), xs
+
+
+def test_an_unused_metavariable_is_rejected_by_name() -> None:
+    assert isinstance(with_a_metavariable_too_many, RejectedRule)
+    assert "metavariable z is used on neither side" in str(with_a_metavariable_too_many.error)

@@ -11,6 +11,12 @@ Lemma div_unique' : forall i m j, j < m -> (m * i + j) / m = i.
 Proof. intros. rewrite Nat.mul_comm. apply div_unique; auto. Qed.
 Lemma mod_unique' : forall i m j, j < m -> (m * i + j) mod m = j.
 Proof. intros. rewrite Nat.mul_comm. apply mod_unique; auto. Qed.
+Lemma div_unique_left : forall i m j, j < m -> (j + m * i) / m = i.
+Proof. intros. rewrite Nat.add_comm. apply div_unique'; auto. Qed.
+Lemma mod_unique_left : forall i m j, j < m -> (j + m * i) mod m = j.
+Proof. intros. rewrite Nat.add_comm. apply mod_unique'; auto. Qed.
+Lemma mod_once : forall a m, m <= a -> a < m + m -> a mod m = a - m.
+Proof. intros. symmetry. apply Nat.mod_unique with 1; lia. Qed.
 Lemma divided : forall i m, i / m * m + i mod m = i.
 Proof. intros. rewrite Nat.mul_comm. symmetry. apply Nat.div_mod_eq. Qed.
 Lemma digits_lt : forall i j n m, i < n -> j < m -> i * m + j < n * m.
@@ -25,6 +31,20 @@ Lemma div_digits : forall d q m r, d = q * m + r -> r < m -> d / m = q.
 Proof. intros. subst. apply div_unique; auto. Qed.
 Lemma mod_digits : forall d q m r, d = q * m + r -> r < m -> d mod m = r.
 Proof. intros. subst. apply mod_unique; auto. Qed.
+
+(* The middle and the last digit of an index that counts in two bases. *)
+Lemma middle_digit : forall a m n, n <> 0 -> m <> 0 -> a mod (m * n) / n = (a / n) mod m.
+Proof.
+  intros. rewrite (Nat.mul_comm m n), Nat.mod_mul_r by auto.
+  rewrite Nat.add_comm, div_unique'; auto. apply Nat.mod_upper_bound; auto.
+Qed.
+Lemma last_digit : forall a m n, n <> 0 -> m <> 0 -> a mod (m * n) mod n = a mod n.
+Proof.
+  intros. rewrite (Nat.mul_comm m n), Nat.mod_mul_r by auto.
+  rewrite Nat.add_comm, mod_unique'; auto. apply Nat.mod_upper_bound; auto.
+Qed.
+Lemma first_digit : forall a m n, n <> 0 -> m <> 0 -> a / (m * n) = a / n / m.
+Proof. intros. rewrite Nat.div_div by auto. rewrite Nat.mul_comm. reflexivity. Qed.
 
 (* The bound of every i * m + j that occurs, from i < k and j < m. *)
 Ltac bound_digits :=
@@ -61,15 +81,18 @@ Ltac name_divisions :=
       first [ specialize (L ltac:(lia)) | specialize (L ltac:(nia)) | clear L ]
   end.
 
-Ltac below := solve [ assumption | lia | apply Nat.mod_upper_bound; nia | nia | bound_digits; nia ].
+Ltac below := solve
+  [ assumption | lia | apply Nat.mod_upper_bound; nia | apply Nat.div_lt_upper_bound; nia | nia
+  | bound_digits; nia ].
 Ltac divide :=
   first [ rewrite div_unique by below | rewrite mod_unique by below
         | rewrite div_unique' by below | rewrite mod_unique' by below
-        | rewrite Nat.mod_mul_r by nia
-        | rewrite Nat.div_div by nia
+        | rewrite div_unique_left by below | rewrite mod_unique_left by below
+        | rewrite middle_digit by nia | rewrite last_digit by nia | rewrite first_digit by nia
         | rewrite Nat.mod_mod by nia
         | rewrite Nat.div_1_r | rewrite Nat.mod_1_r
-        | rewrite Nat.mod_small by below | rewrite Nat.div_small by below ].
+        | rewrite Nat.mod_small by below | rewrite Nat.div_small by below
+        | rewrite mod_once by below ].
 Ltac quotient := match goal with
   | |- ?d / ?m = ?q => apply div_between; name_divisions; nia
   | |- ?q = ?d / ?m => symmetry; apply div_between; name_divisions; nia

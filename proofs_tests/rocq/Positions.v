@@ -162,6 +162,14 @@ Proof.
   rewrite (U _ F G). symmetry. apply U; auto.
 Qed.
 
+Lemma bijective_related : forall n p q, Rindex n p q -> bijective n p -> bijective n q.
+Proof.
+  intros n p q H B j L. destruct (B j L) as [i [I [E U]]]. exists i. split; auto. split.
+  - destruct (H i I). congruence.
+  - intros k K F. apply U; auto. destruct (H k K). congruence.
+Qed.
+Lemma inverse_sym : forall n p q, inverse n p q -> inverse n q p.
+Proof. intros n p q H i L. destruct (H i L). auto. Qed.
 Lemma position_inverse : forall p q n j, inverse n p q -> (forall i, i < n -> q i < n) -> j < n ->
   position p n j = q j.
 Proof.

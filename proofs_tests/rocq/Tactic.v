@@ -62,6 +62,8 @@ Ltac both_ways := repeat match goal with
             | know (R y y); [ apply (proj2 (proj1 (ltac:(refine_by) : refines R) x y H)) |] ]
   end.
 Ltac laws_of_pairs := repeat match goal with
+  | L : bijective ?n ?p, H : Rindex ?n ?p ?q |- _ =>
+      know (bijective n q); [ apply (@bijective_related n p q H L) |]
   | L : associative ?R ?op, H : Rfun ?R (Rfun ?R ?R) ?op ?op' |- _ =>
       know (associative R op'); [ apply (@associative_related _ R op op'); [ per | assumption | assumption ] |]
   | L : commutative ?R ?op, H : Rfun ?R (Rfun ?R ?R) ?op ?op' |- _ =>
@@ -98,23 +100,27 @@ Ltac start :=
 
 Ltac index_below := first
   [ below
-  | match goal with H : Rindex ?n ?p _ |- ?p _ < ?n => apply (proj2 (H _ ltac:(index_below))) end
+  | match goal with H : Rindex ?n ?p _ |- ?p _ < ?n => refine (proj2 (H _ _)); index_below end
+  | match goal with H : Rindex ?n _ ?q |- ?q _ < ?n =>
+      refine (eq_ind _ (fun v => v < n) (proj2 (H _ _)) _ (proj1 (H _ _))); index_below end
   | apply position_below; below ].
 (* Equations that always help: both of a pair of index functions become the first, inverses meet. *)
 Ltac met := match goal with
   | H : Rindex ?n ?p ?q |- context [?q ?a] =>
       lazymatch q with p => fail | _ => rewrite <- (proj1 (H a ltac:(index_below))) end
   | H : Rindex ?n ?p ?q |- context [position ?q ?n ?a] =>
-      lazymatch q with p => fail | _ => rewrite <- (position_same p q n a ltac:(intros; apply H; assumption)) end
+      lazymatch q with p => fail | _ => rewrite <- (@position_same p q n a ltac:(intros; apply H; assumption)) end
   | H : inverse ?n ?p ?q |- context [?p (?q ?a)] => rewrite (proj1 (H a ltac:(index_below)))
   | H : inverse ?n ?p ?q |- context [?q (?p ?a)] => rewrite (proj2 (H a ltac:(index_below)))
-  | H : bijective ?n ?p |- context [?p (position ?p ?n ?a)] => rewrite (at_position H ltac:(index_below))
+  | H : bijective ?n ?p |- context [?p (position ?p ?n ?a)] => rewrite (@at_position p n a H ltac:(index_below))
   | H : bijective ?n ?p, I : Rindex ?n ?p _ |- context [position ?p ?n (?p ?a)] =>
-      rewrite (position_at H (proj2 (I a ltac:(index_below))) ltac:(index_below))
+      rewrite (@position_at p n a H (proj2 (I a ltac:(index_below))) ltac:(index_below))
   | H : inverse ?n ?p ?q |- context [position ?p ?n ?a] =>
-      rewrite (position_inverse (j := a) H ltac:(intros; index_below) ltac:(index_below))
-  | H : bijective ?n ?p, G : bijective ?n ?q |- context [position ?p ?n (position ?q ?n ?a)] =>
-      rewrite <- (position_compose (j := a) H G ltac:(intros; index_below) ltac:(intros; index_below) ltac:(index_below))
+      rewrite (@position_inverse p q n a H ltac:(intros; index_below) ltac:(index_below))
+  | H : inverse ?n ?p ?q |- context [position ?q ?n ?a] =>
+      rewrite (@position_inverse q p n a (inverse_sym H) ltac:(intros; index_below) ltac:(index_below))
+  | H : bijective ?n ?p, G : bijective ?n ?q |- context [position (fun v => ?q (?p v)) ?n ?a] =>
+      rewrite (@position_compose p q n a H G ltac:(intros; index_below) ltac:(intros; index_below) ltac:(index_below))
   | |- context [around ?l ?n ?i] => first
       [ rewrite (@around_inside l n i) by lia | rewrite (@around_before l n i) by lia
       | rewrite (@around_after l n i) by lia ]
@@ -122,7 +128,7 @@ Ltac met := match goal with
 Ltac simplified := repeat first
   [ rewrite fold_ignoring | rewrite iterate_last | rewrite iterate_inside
   | rewrite iterate_add | rewrite iterate_mul | rewrite iterate_id
-  | met ]; reduced.
+  | progress cbn [iterate_sizes Nat.pow] | met ]; reduced.
 
 (* ---- conditions ---- *)
 
@@ -158,8 +164,23 @@ Ltac inner_length g ys := lazymatch ys with
   | _ => lazymatch g with fun acc c => _ acc (fold _ _ ?m _) => m end
   end.
 
+Ltac undecided x y := lazymatch goal with
+  | _ : x < y |- _ => fail
+  | _ : y <= x |- _ => fail
+  | _ => idtac
+  end.
+
 Ltac relate :=
   simplified;
+  lazymatch goal with
+  | |- context [around ?l ?n ?i] => first [ solve [ by_shape ] | at_border l n i ]
+  | |- _ => by_shape
+  end
+(* Before, inside or after an array that goes round. *)
+with at_border l n i := first
+  [ undecided i l; by_cases (i <? l); relate
+  | undecided i (l + n); by_cases (i <? l + n); relate ]
+with by_shape :=
   lazymatch goal with
   | |- _ < _ => indices
   | |- _ <= _ => indices
@@ -186,9 +207,11 @@ with condition b :=
   match goal with
   | |- context [if ?c then _ else _] =>
       lazymatch c with b => fail | _ => idtac end;
-      let E := fresh in assert (E : b = c) by (solve [ spine ]); rewrite E; by_cases c; relate
-  | _ => by_cases b; relate
+      let E := fresh in assert (E : b = c) by (solve [ spine ]); rewrite E; by_cases c; consider
+  | _ => by_cases b; consider
   end
+(* This case, or that it cannot be. *)
+with consider := first [ relate | exfalso; name_divisions; timeout 2 nia ]
 (* f a ~ g b, from f ~ g and a ~ b *)
 with spine :=
   lazymatch goal with
