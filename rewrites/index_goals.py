@@ -109,6 +109,10 @@ class Prover:
             total = total + product
         return z3.simplify(total)
 
+    def out_of_time(self) -> bool:
+        """Whether nothing more will be shown."""
+        return time.process_time() > self.end
+
     def index(self) -> Number:
         """A new index."""
         return z3.Int(f"i{self.number()}")
@@ -146,7 +150,7 @@ class Prover:
 
     def show(self, fact: Fact, what: str) -> None:
         """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
-        if time.process_time() > self.end:
+        if self.out_of_time():
             raise Open(f"out of time after {RULE_SECONDS:g} s, at {what}")
         goal = self.normal(fact)
         if z3.is_true(goal) or self._cancels(fact):
@@ -195,7 +199,7 @@ class Prover:
             return True
         if z3.is_false(goal):
             return False
-        if time.process_time() > self.end:
+        if self.out_of_time():
             return False
         key = (goal.get_id(), *(known.get_id() for known in self.assumed))
         if key not in self.seen:
@@ -208,7 +212,7 @@ class Prover:
 
     def impossible(self) -> bool:
         """Whether nothing satisfies what is assumed; False where Z3 cannot tell."""
-        return time.process_time() <= self.end and bool(self._solver().check() == z3.unsat)
+        return not self.out_of_time() and bool(self._solver().check() == z3.unsat)
 
     def _solver(self, effort: int = EFFORT, quantified: bool = True) -> Any:
         solver = z3.Solver()

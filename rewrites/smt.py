@@ -222,6 +222,8 @@ class Comparison:
             except Open as error:
                 self.prover.proved, self.filled = proved, filled
                 first = first or error
+                if self.prover.out_of_time():
+                    break
         assert first is not None, "cannot happen: there is one way at least"
         raise first
 
