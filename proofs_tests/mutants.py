@@ -168,6 +168,7 @@ EQUIVALENT: dict[str, str] = {
     "partial_reduce_strided, transpose dropped": "then chunks are reduced, as in partial_reduce_chunks",
     "reduce_join_columns, transpose dropped": "then rows are reduced, as in reduce_join",
     "reduce_pairs, operands swapped": "the operator is commutative",
+    "reduce_twice without commutative": "x and x make x, whatever the order of the elements in x",
     "separate_dot_vh, operands swapped 1": "the product is commutative",
     "separate_dot_vh, operands swapped 2": "the product is commutative",
     "vectorize_reduce_padded, border moved": "neutral elements may stand on either side",

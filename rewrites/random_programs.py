@@ -161,12 +161,12 @@ class _Growing:
             lambda xs: rl.take(0, xs),
             lambda xs: rl.concat(xs, xs),
             lambda xs: rl.gather(reverse, xs),
-            lambda xs: rl.scatter(shift(1), xs),
             lambda xs: rl.map_stream(self.grow, xs),
             lambda xs: rl.iterate_stream(self.grow, xs),
         ]
         if n.surely_at_least(1):
             steps += [
+                lambda xs: rl.scatter(shift(1), xs),
                 lambda xs: rl.slide(1, 1, xs),
                 lambda xs: rl.pad(1, 2, rl.clamp, xs),
                 lambda xs: rl.pad(1, 1, rl.wrap, xs),

@@ -454,7 +454,8 @@ def _specified(value: Value, dtype: np.dtype[Any]) -> Value:
 def refines(open_value: Value, value: Value, equal: Callable[[Value, Value], bool]) -> bool:
     """Whether a value is one of those that another may be: equal, but for the cells that are left open.
 
-    >>> refines([1, UNSPECIFIED], [1, 2], operator.eq), refines([1, 2], [1, UNSPECIFIED], operator.eq)
+    >>> from operator import eq
+    >>> refines([1, UNSPECIFIED], [1, 2], eq), refines([1, 2], [1, UNSPECIFIED], eq)
     (True, False)
     """
     if isinstance(open_value, list | tuple) and isinstance(value, list | tuple):

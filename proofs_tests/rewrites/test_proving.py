@@ -32,8 +32,8 @@ JOIN_SPLIT = RULES["join_split"]
 
 
 @rule()
-def odd_names(map: Fun[A, A], forall: A[n], v_x: A):
-    """A rule whose metavariables are called like a definition, a keyword and a variable."""
+def odd_names(map: Fun[A, A], forall: A[n]):
+    """A rule whose metavariables are called like a definition and a keyword."""
     return language.map(lambda x: map(x), forall), language.map(lambda x: map(x), forall)
 
 
