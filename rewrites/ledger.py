@@ -107,10 +107,18 @@ def entry(report: CheckReport, rule: Rule | RejectedRule) -> Entry:
     return Entry(
         report.rule,
         _hash(rule),
-        {r.tier: Recorded(r.status, r.detail, r.goal) for r in report.results},
+        {
+            r.tier: Recorded(r.status, _without_place(r.detail, rule), r.goal)
+            for r in report.results
+        },
         report.float_verdict,
         "" if found is None else found.text(),
     )
+
+
+def _without_place(detail: str, rule: Rule | RejectedRule) -> str:
+    """A message without the line of the file, which is another one on another machine."""
+    return rule.error.message if isinstance(rule, RejectedRule) else detail
 
 
 def _hash(rule: Rule | RejectedRule) -> str:
