@@ -6,7 +6,6 @@ The steps that explain each stage follow one another, so the whole is one deriva
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,11 +21,11 @@ from relift.egraph.planning import (
     waypoints,
 )
 from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage
+from relift.egraph.saturation_child import peak_mb
 from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied, Wanted
 from relift.egraph.sketches import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.rewrites.derivation import Derivation, Step, redo
-from relift.rewrites.ledger import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
 from relift.rewrites.rule import Rule
@@ -148,12 +147,11 @@ class Guide:
             search.program.body,
             self.policy,
         )
-        own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         found = Reached(
             general,
             tuple(search.reports),
             time.monotonic() - started,
-            search.peak_mb + own_mb,
+            search.peak_mb + peak_mb(),
             general,
             chosen,
             sketched.wanted,
@@ -189,7 +187,12 @@ def reach(
     def read(goal: Sketch | str) -> Sketch:
         return parse_sketch(goal) if isinstance(goal, str) else goal
 
-    require_proved([name for rules, _ in stages for name in rules], RULES)
+    if stages:
+        from relift.rewrites.ledger import (
+            require_proved,  # loads the false rules and the literature
+        )
+
+        require_proved([name for rules, _ in stages for name in rules], RULES)
     given = [UserStage(tuple(rules), read(goal)) for rules, goal in stages]
     return Guide(program, float, Budget(seconds=budget)).reach(read(sketch), sizes, given)
 

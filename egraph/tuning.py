@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
+from relift.semantics.storage import user_cache
 
 FORMAT = 1
 APPLICATION = 0x52454C46  # "RELF" in the file's header: another program's database is refused
@@ -46,10 +47,7 @@ class Timing:
 def default_path() -> Path:
     """The user's database: RELIFT_TUNING, or tuning.sqlite in the user's cache folder."""
     chosen = os.environ.get("RELIFT_TUNING")
-    if chosen:
-        return Path(chosen)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "relift" / "tuning.sqlite"
+    return Path(chosen) if chosen else user_cache() / "tuning.sqlite"
 
 
 class Tuner:

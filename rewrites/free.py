@@ -46,7 +46,7 @@ from relift.semantics.terms import (
     Literal,
     Pattern,
     UserFunction,
-    Vectorized,
+    innermost,
     subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
@@ -473,10 +473,8 @@ def interpreted(rule: Rule) -> list[str]:
                     found.add(repr(value))
                 case Pattern():
                     op = getattr(t, "op", None)
-                    while isinstance(op, Vectorized):
-                        op = op.operator
-                    if isinstance(op, BinaryOperator):
-                        found.add(op.name)
+                    if op is not None and isinstance(inner := innermost(op), BinaryOperator):
+                        found.add(inner.name)
                 case _:
                     pass
     return sorted(found)

@@ -37,6 +37,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    innermost,
     subterms,
 )
 from relift.semantics.types import (
@@ -147,13 +148,9 @@ def determines(rule: Rule, direction: Direction) -> bool:
             case Metavariable(name) if is_miller(t, bound):
                 found.add(name)
             case Combine(operator):
-                while isinstance(operator, Vectorized):
-                    operator = operator.operator
-                found.add(operator.name)
+                found.add(innermost(operator).name)
             case Pattern() if (op := getattr(t, "op", None)) is not None:
-                while isinstance(op, Vectorized):
-                    op = op.operator
-                found.add(op.name)
+                found.add(innermost(op).name)
             case _:
                 pass
     return all(name in found for name in rule.parameters if name not in rule.sizes)

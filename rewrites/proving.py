@@ -26,6 +26,7 @@ from pathlib import Path
 from relift.rewrites.statements import LIBRARY, Provable, proposition, uncommented
 from relift.rewrites.verdicts import Status, TierResult
 from relift.semantics.errors import Unsupported
+from relift.semantics.storage import user_cache
 
 PROCESSES = 2
 BATCH = 40
@@ -306,7 +307,7 @@ def compiled_library(coqc: str) -> Path:
 
 def _cache_folder() -> Path:
     """Where compiled libraries are kept: the user's cache, or a temporary folder where that is no place."""
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relift" / "rocq"
+    user = user_cache() / "rocq"
     try:
         user.mkdir(parents=True, exist_ok=True)
         if os.access(user, os.W_OK):

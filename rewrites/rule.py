@@ -19,7 +19,6 @@ from which metavariable is applied to which variable: in `h(x, y)` it may use bo
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,6 +48,7 @@ from relift.semantics.terms import (
     Term,
     Var,
     Vectorized,
+    innermost,
     subterms,
 )
 from relift.semantics.tracing import as_term, scope
@@ -61,7 +61,7 @@ from relift.semantics.types import (
     type_names,
     type_sizes,
 )
-from relift.semantics.written import Written, index_metavariable
+from relift.semantics.written import IndexFunction, Written, index_metavariable
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
 IndexLaw: TypeAlias = Literal["bijective", "inverse"]
@@ -458,8 +458,8 @@ def _require_used(
     where: Sequence[Condition | IndexCondition],
 ) -> None:
     """Every metavariable stands on a side; a neutral element may stand in its condition alone."""
-    written = " ".join([show(left), show(right), *map(str, where)])
-    used = set(re.findall(r"\w+", written))
+    used = metavariables(left) | metavariables(right)
+    used |= {c.element for c in where if isinstance(c, Condition) and c.element is not None}
     for parameter in parameters:
         if parameter not in used:
             raise IllTyped(
@@ -506,6 +506,29 @@ def _require_condition(
             f"{name}: the condition {condition} needs an operator metavariable "
             f"{condition.over}: {operator}"
         )
+
+
+def metavariables(t: Term) -> set[str]:
+    """The names of all metavariables of a term: data, functions, operators and index functions."""
+    found: set[str] = set()
+    for u, _ in subterms(t):
+        match u:
+            case Metavariable(name):
+                found.add(name)
+            case Combine(operator):
+                found.add(innermost(operator).name)
+            case Pattern():
+                for value in _fields(u):
+                    match value:
+                        case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                            found.add(innermost(value).name)
+                        case IndexFunction():
+                            found |= value.metavariables.keys()
+                        case _:
+                            pass
+            case _:
+                pass
+    return found
 
 
 def named_sizes(t: Term) -> list[Size]:

@@ -26,7 +26,7 @@ from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
 from relift.rewrites.rule import Direction
 from relift.semantics.binding import Position, positions, term_at
 from relift.semantics.language import Program
-from relift.semantics.terms import Term
+from relift.semantics.terms import Term, children
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,8 @@ def everywhere(tactic: Tactic) -> Tactic:
 
     def all_below(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(tactic)(at, place)
-        depth = len(place)
-        here = [below for below, _ in positions(term_at(at.term, place)) if len(below) == 1]
-        for below in here:
-            at = all_below(at, (*place[:depth], *below))
+        for field, _ in children(term_at(at.term, place)):
+            at = all_below(at, (*place, field))
         return at
 
     return all_below

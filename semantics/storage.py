@@ -12,6 +12,11 @@ import numpy as np
 from relift.semantics.errors import ReliftError
 
 
+def user_cache() -> Path:
+    """The folder of Relift in the user's cache; it need not exist yet."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relift"
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file by renaming a complete temporary one; raises `ReliftError` when it cannot."""
     try:

@@ -316,6 +316,13 @@ class Vectorized:
 Operator: TypeAlias = BinaryOperator | OperatorMetavariable | Vectorized
 
 
+def innermost(operator: Operator) -> BinaryOperator | OperatorMetavariable:
+    """The operator on single elements that a vectorised one applies to each lane."""
+    while isinstance(operator, Vectorized):
+        operator = operator.operator
+    return operator
+
+
 @dataclass(frozen=True)
 class UserFunction:
     """A named scalar function of the user's.
