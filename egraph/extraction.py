@@ -156,7 +156,7 @@ A vector has no such reads: each lane would look up an index of its own.
 _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
-_PRIVATE_CELLS = 64
+_PRIVATE_CELLS, _LOCAL_CELLS = 64, 4096
 REGISTER_CELLS = 128
 """Cells of an array that is loaded into registers, and of an accumulator that stays there."""
 
@@ -298,10 +298,12 @@ class Extractor:
                 yield self._option(node, value, _LAYOUT)
 
     def _stored(self, state: State) -> Iterator[_Option]:
-        """An array that is computed before it is read: another kernel's buffer, or registers."""
+        """An array that is computed before it is read: another kernel's buffer, local memory, or registers."""
         size = float(cells(self._type(state.eclass)).constant or 0)
         if state.place is Place.HOST:
             inner, rule, cost = Place.HOST, "store_global", _BUFFER_CELL * size / self._parallel
+        elif state.place is Place.BELOW_WRG0 and size <= _LOCAL_CELLS:
+            inner, rule, cost = Place.BELOW_WRG0, "store_local", size
         elif state.place is Place.ITEM and size <= _PRIVATE_CELLS:
             inner, rule, cost = Place.ITEM, "store_private", size
         else:

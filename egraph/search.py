@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from relift.egraph.blocking import Plan, register_blocks
+from relift.egraph.plans import Plan, register_blocks, teams
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
@@ -33,7 +34,8 @@ from relift.egraph.term_graph import TermGraph
 from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, apply_rule
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
+from relift.rewrites.tactics import derive
 from relift.semantics.binding import Position, tidy
 from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import ReliftError, Unsupported
@@ -155,6 +157,10 @@ def optimize(
             except Unsatisfied as error:
                 more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
             grown, candidates = grown.and_then(more), candidates + blocked
+        for tactic in teams(source, device):
+            with suppress(NoMatch):
+                high = derive(program, tactic, given, float)
+                candidates += _extracted(high, source, device, {})
         candidates.sort(key=_rank)
     else:
         wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
@@ -287,20 +293,8 @@ def _sketched(
             high = reached.copied(tiles)
         except ReliftError:
             continue  # these tiles do not divide a length along the way
-        graph = TermGraph(high.result)
-        demanded = {
-            graph.at[want.position]: Lowering(want.rule, want.choices) for want in reached.wanted
-        }
-        extractor = Extractor(graph, device, demanded=demanded)
-        alike: list[_Ranked] = []
-        for candidate in extractor.candidates(guide.policy, most=4):
-            low = replace(source, body=candidate.low)
-            try:
-                cost = estimate(low, device)
-            except Unsupported:
-                continue
-            alike.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
-        found += _in_rounds(alike)
+        demanded = {want.position: Lowering(want.rule, want.choices) for want in reached.wanted}
+        found += _extracted(high, source, device, demanded)
     found.sort(key=_rank)
     firings: dict[str, int] = {}
     for stage in reached.stages:
@@ -308,6 +302,26 @@ def _sketched(
             firings[rule] = firings.get(rule, 0) + number
     stopped = f"the sketch was reached in {len(reached.stages)} stages"
     return _Grown(stopped, True, reached.nodes, firings), found
+
+
+def _extracted(
+    high: Derivation,
+    source: Program,
+    device: DeviceDescription,
+    demanded: Mapping[Position, Lowering],
+) -> list[_Ranked]:
+    """The lowered forms of one term, in order of estimated cost."""
+    graph = TermGraph(high.result)
+    wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
+    found: list[_Ranked] = []
+    for candidate in Extractor(graph, device, demanded=wanted).candidates(high.policy, most=4):
+        low = replace(source, body=candidate.low)
+        try:
+            cost = estimate(low, device)
+        except Unsupported:
+            continue
+        found.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
+    return _in_rounds(found)
 
 
 def _measured(

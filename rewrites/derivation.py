@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,13 +59,18 @@ class BrokenDerivation(ReliftError):
 
 @dataclass(frozen=True)
 class Step:
-    """One rule applied at one place; `choices` are the sizes that matching leaves open."""
+    """One rule applied at one place.
+
+    `choices` are the sizes that matching leaves open, `parts` the places of what metavariables stand for
+    where it leaves that open (see `apply_rule`).
+    """
 
     rule: str
     direction: Direction
     position: Position
     filling: Filling
     choices: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Position] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -185,9 +190,10 @@ def _again(
             step.position,
             direction=step.direction,
             choices=chosen,
+            parts=step.parts,
             policy=derivation.policy,
         )
-        yield t, Step(step.rule, step.direction, step.position, filling, chosen)
+        yield t, replace(step, filling=filling, choices=chosen)
 
 
 def redo(
@@ -336,6 +342,7 @@ def _step_json(step: Step, t: Term) -> dict[str, Any]:
         "operators": {n: operator_name(o) for n, o in sorted(filling.operators.items())},
         "indices": {n: str(f) for n, f in sorted(filling.indices.items())},
         "choices": dict(sorted(step.choices.items())),
+        "parts": {name: list(place) for name, place in sorted(step.parts.items())},
     }
 
 
@@ -411,7 +418,8 @@ def _step(entry: Mapping[str, Any], t: Term, names: Mapping[str, Any]) -> Step:
         {name: parse_operator(text, names) for name, text in entry["operators"].items()},
         {name: read_index_function(text) for name, text in entry.get("indices", {}).items()},
     )
-    return Step(entry["rule"], entry["direction"], position, filling, entry["choices"])
+    parts = {name: tuple(place) for name, place in entry.get("parts", {}).items()}
+    return Step(entry["rule"], entry["direction"], position, filling, entry["choices"], parts)
 
 
 def _user_function(f: Mapping[str, Any]) -> UserFunction:

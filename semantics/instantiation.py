@@ -30,6 +30,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    subterms,
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
@@ -129,10 +130,14 @@ class Filling:
 
     @cached_property
     def free_names(self) -> frozenset[str]:
-        """The variables that occur in what fills the metavariables."""
+        """The variables and inputs that occur in what fills the metavariables.
+
+        An input cannot be captured, but a variable of its name would hide it where the term is printed.
+        """
         free: frozenset[str] = frozenset()
         for f in self.functions.values():
             free |= free_variables(f.body) - {x.name for x in f.parameters}
+            free |= {t.name for t, _ in subterms(f.body) if isinstance(t, Input)}
         return free
 
 

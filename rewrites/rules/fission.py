@@ -1,6 +1,7 @@
 """Fission: one traversal becomes two, with what both need in a zip or under a name.
 
 map (\\x. f x (g x)) xs      =  map (\\(x, y). f x y) (zip xs (map g xs))
+map (\\x. g (h x) x) xs      =  join (map (\\x. map (\\y. g y x) (repeat 1 (h x))) xs)
 map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
 f (let y = t in g y)        =  let y = t in f (g y)
 let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, D, k, m, n
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, let, map, transpose, zip
+from relift.semantics.language import join, let, map, repeat, transpose, zip
 from relift.semantics.signatures import Fun
 
 
@@ -41,6 +42,15 @@ def map_fission_with_zip_outside(h: Fun[C, B, D], f: Fun[A, C], xs: A[n], ys: B[
     return (
         map(lambda p: h(f(p[0]), p[1]), zip(xs, ys)),
         map(lambda p: h(p[0], p[1]), zip(map(f, xs), ys)),
+    )
+
+
+@rule(source="LIFT, ICFP'15, the split-join rule for chunks of one, with map fission")
+def map_one_by_one(g: Fun[B, A, C], h: Fun[A, B], xs: A[n]):
+    """What is computed first of each element stands in front of a map over one element."""
+    return (
+        map(lambda x: g(h(x), x), xs),
+        join(map(lambda x: map(lambda y: g(y, x), repeat(1, h(x))), xs)),
     )
 
 
