@@ -273,9 +273,7 @@ class _Walk:
                     scope = replace(scope, unrolled=(*scope.unrolled, (i, n)))
                 accumulator = _registers(t.type)
                 with self._inside(scope, n):
-                    self._write(
-                        f.body, accumulator, environment.bind(f, accumulator, data.at(i))
-                    )
+                    self._write(f.body, accumulator, environment.bind(f, accumulator, data.at(i)))
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 i = self._variable(lanes)

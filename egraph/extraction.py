@@ -161,7 +161,6 @@ REGISTER_CELLS = 128
 """Cells of an array that is loaded into registers, and of an accumulator that stays there."""
 
 
-
 def _holds_vectors(t: Type) -> bool:
     match t:
         case Vector():
@@ -179,7 +178,9 @@ _UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
 def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
     """The option when it is lowered as demanded; a loop may be written out."""
-    if any((low.rule, low.choices) == (demanded.rule, demanded.choices) for low in option.lowerings):
+    if any(
+        (low.rule, low.choices) == (demanded.rule, demanded.choices) for low in option.lowerings
+    ):
         return option
     if demanded.rule not in _UNROLLED:
         return None
@@ -542,7 +543,10 @@ class Extractor:
                     plan = below[0] if len(below) == 1 else next(p for p in below if p)
                 if plan not in found or cost < found[plan][0]:
                     children = tuple(zip(option.children, below, strict=True))
-                    found[plan] = (cost, Choice(option.node, option.lowerings, option.moved, children))
+                    found[plan] = (
+                        cost,
+                        Choice(option.node, option.lowerings, option.moved, children),
+                    )
         kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
         old = {plan: cost for plan, (cost, _) in self._best[state].items()}
         self._best[state] = kept

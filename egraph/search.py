@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from relift.egraph.plans import Plan, register_blocks, teams
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
 from relift.egraph.planning import tile_choices
+from relift.egraph.plans import Plan, register_blocks, teams
 from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch
@@ -35,7 +35,7 @@ from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
-from relift.rewrites.tactics import derive
+from relift.rewrites.tactics import derive, fuse
 from relift.semantics.binding import Position, tidy
 from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import ReliftError, Unsupported
@@ -118,6 +118,7 @@ def optimize(
     nodes: int = 50_000,
     memory_mb: int = 2_000,
     top: int = 1,
+    varied: bool = False,
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
     measure: Measure | None = None,
@@ -128,7 +129,8 @@ def optimize(
 
     Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
     `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
-    open are chosen by the cost model.  With `measure`, which runs a program and says how many seconds it
+    open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
+    `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
     took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
     fastest come first; `tuning` is the file in which these times are kept and looked up.
 
@@ -174,7 +176,7 @@ def optimize(
         grown, candidates = _sketched(guide, source, Plan(wanted, choices), device)
     results: list[Found] = []
     wanted_count = top if tuner is None else max(top, MEASURED)
-    if tuner is not None:  # candidates that share their tiles differ least: one of each is measured first
+    if varied or tuner is not None:
         candidates.sort(key=lambda ranked: (ranked.round, _rank(ranked)))
     for candidate in candidates:
         if len(results) == wanted_count:
@@ -197,6 +199,30 @@ def optimize(
         time.monotonic() - started,
         grown.firings,
     )
+
+
+def as_written(
+    program: Program, sizes: Mapping[str, int], target: str | DeviceDescription
+) -> Found:
+    """The program with its maps fused and lowered, and nothing else done: what a search has to beat.
+
+    Raises `NoProgram` when it has no such form.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> found = as_written(load_program("examples/saxpy.py"), {"n": 1024}, "cpu")
+    >>> [step.rule for step in found.derivation.steps]
+    ['map_to_glb']
+    """
+    device = preset(target) if isinstance(target, str) else target
+    source = program.at(sizes)
+    prepared = _prepare(source)
+    start = replace(source, body=prepared[-1][1]) if prepared else source
+    fused = derive(start, fuse())
+    steps = (*(step for step, _ in prepared), *fused.steps)
+    high = replace(fused, origin=program, sizes=sizes, steps=steps)
+    for ranked in _extracted(high, source, device, {}):
+        return ranked.found()
+    raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
 
 
 MEASURED = 64

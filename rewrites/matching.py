@@ -6,7 +6,8 @@ replayed here independently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Literal as Choice
 from typing import TypeAlias
@@ -301,7 +302,6 @@ class _Matcher:
         if known is not function and not _same_function(known, function):
             raise NoMatch(f"{self.rule.name}: {p.name} stands for two different terms")
 
-
     def _abstracted(
         self, p: Metavariable, t: Term, names: Mapping[str, Var]
     ) -> tuple[Metavariable, Term, Mapping[str, Var]]:
@@ -319,7 +319,7 @@ class _Matcher:
         return replace(p, arguments=tuple(arguments)), t, names
 
 
-def _unused(name: str, taken: Set[str]) -> str:
+def _unused(name: str, taken: AbstractSet[str]) -> str:
     while name in taken:
         name += "_"
     return name
