@@ -17,6 +17,7 @@ from relift.rewrites.rule import Condition, Direction, IndexCondition, Rule, is_
 from relift.semantics.binding import (
     Position,
     alpha_equal,
+    binders_at,
     map_children,
     replace_at,
     substitute,
@@ -129,6 +130,11 @@ def apply_filled(
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
         raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
+    known = {x.name for x in binders_at(t, position)}
+    if unbound := free_variables(new) - free_variables(here) - known:
+        raise NoMatch(
+            f"{rule.name}: the result uses {', '.join(sorted(unbound))} outside its binder"
+        )
     return replace_at(t, position, new)
 
 
@@ -310,6 +316,11 @@ class _Matcher:
         for u in p.arguments:
             if isinstance(u, Metavariable) and u.name in self.parts:
                 part = self.parts[u.name]
+                if inner := free_variables(part) - free_variables(t):
+                    raise NoMatch(
+                        f"{self.rule.name}: {u.name} may not use {', '.join(sorted(inner))}, which is bound "
+                        "further in"
+                    )
                 self._metavariable(u, part, names)
                 taken = free_variables(t) | {x.name for x in names.values()} | set(names)
                 y = Var(_unused(u.name, taken), part.type)
