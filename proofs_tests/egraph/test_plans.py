@@ -1,5 +1,8 @@
 """Plans without a sketch: what they propose, and that the search turns them into kernels."""
 
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -24,6 +27,19 @@ from relift.semantics.types import Array
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SQUARE = {"n": 64, "m": 64, "k": 64}
+
+
+rows, m, k = rl.nat("rows"), rl.nat("m"), rl.nat("k")
+
+
+@rl.program
+def named(A: rl.f32[rows, k], B: rl.f32[k, m]):
+    """A matrix product whose size is called like a tile."""
+
+    def dot(a, b):
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(a, b)))
+
+    return rl.map(lambda a: rl.map(lambda b: dot(a, b), rl.transpose(B)), A)
 
 
 def example(name: str) -> Program:
@@ -52,7 +68,8 @@ def test_a_block_fits_the_registers_and_divides_the_result() -> None:
     for plan in register_blocks(example("matmul"), {"n": 96, "m": 64, "k": 5}, CPU):
         for tiles in plan.choices:
             assert 16 <= tiles["rows"] * tiles["columns"] <= 128
-            assert 96 % tiles["rows"] == 0 and 64 % tiles["columns"] == 0
+            assert 96 % tiles["rows"] == 0
+            assert 64 % tiles["columns"] == 0
             assert tiles["columns"] % tiles["lanes"] == 0
 
 
@@ -64,15 +81,6 @@ def test_no_blocks_where_nothing_is_shared() -> None:
 
 
 def test_the_tiles_of_a_plan_are_not_called_like_a_size() -> None:
-    rows, m, k = rl.nat("rows"), rl.nat("m"), rl.nat("k")
-
-    @rl.program
-    def named(A: rl.f32[rows, k], B: rl.f32[k, m]):
-        def dot(a, b):
-            return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(a, b)))
-
-        return rl.map(lambda a: rl.map(lambda b: dot(a, b), rl.transpose(B)), A)
-
     found = optimize(named, {"rows": 16, "m": 16, "k": 8}, CPU, top=64, accepts=runs)
     assert any(blocked(candidate.term) for candidate in found.candidates)
 
@@ -114,7 +122,8 @@ def test_teams_share_a_reduction_on_a_gpu_only() -> None:
         for c in found.candidates
         if MapWrg in patterns_of(c.term) and ToLocal in patterns_of(c.term)
     ]
-    assert groups and all(MapLcl in patterns_of(c.term) for c in groups)
+    assert groups
+    assert all(MapLcl in patterns_of(c.term) for c in groups)
     assert confirm(groups[0].derivation, RULES) is not None
 
 

@@ -1,5 +1,8 @@
 """Teams: reductions by the work-items of a group are derived, confirmed, and refused where they do not fit."""
 
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
 from __future__ import annotations
 
 from dataclasses import replace
