@@ -51,8 +51,8 @@ class Want(Enum):
 class Place(Enum):
     """Where a term is evaluated: on the host, between thread dimensions, in a work-item, in a lane.
 
-    What a work-item writes into registers is a place of its own: registers have no addresses, so loops over
-    them are written out.
+    An accumulator is a place of its own, which a fold changes step by step: in registers, which have no
+    addresses, so loops over them are written out, or in private memory.
     """
 
     HOST = "host"
@@ -60,6 +60,7 @@ class Place(Enum):
     BELOW_WRG0 = "below map_wrg(0)"
     ITEM = "work-item"
     REGISTERS = "registers of a work-item"
+    PRIVATE = "private memory of a work-item"
     LANE = "lane"
 
 
@@ -157,8 +158,8 @@ _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
 _PRIVATE_CELLS, _LOCAL_CELLS = 64, 4096
-REGISTER_CELLS = 128
-"""Cells of an array that is loaded into registers, and of an accumulator that stays there."""
+REGISTER_CELLS, _ACCUMULATOR_CELLS = 128, 4096
+"""Cells of an accumulator in registers, and of one in private memory."""
 
 
 def _holds_vectors(t: Type) -> bool:
@@ -316,7 +317,7 @@ class Extractor:
     def _start(self, node: ENode, state: State) -> Iterator[_Option]:
         """The first value of an accumulator, in registers of its own."""
         size = float(cells(self._type(state.eclass)).constant or 0)
-        for option in self._write(node, State(state.eclass, Want.WRITE, Place.REGISTERS)):
+        for option in self._write(node, State(state.eclass, Want.WRITE, state.place)):
             yield option.inside("store_private", size)
 
     def _value(self, node: ENode, state: State) -> Iterator[_Option]:
@@ -389,29 +390,34 @@ class Extractor:
             yield from self._write_fold(node, state)
 
     def _write_fold(self, node: ENode, state: State) -> Iterator[_Option]:
-        """A fold of arrays: the accumulator is in registers, and copied out after the last step."""
+        """A fold of arrays: the accumulator is private, and copied out after the last step.
+
+        A fold that is part of the step of another one goes on with its accumulator.
+        """
         function, init, xs = node.children
         t, place = self._type(state.eclass), state.place
         size = float(cells(t).constant or 0)
-        if not isinstance(t, Array) or size > REGISTER_CELLS:
+        if not isinstance(t, Array) or size > _ACCUMULATOR_CELLS:
             return
         n = self._length(xs)
-        step = State(function, Want.WRITE, Place.REGISTERS)
-        if place is Place.REGISTERS:
-            below = (step, State(init, Want.VIEW, place), State(xs, Want.VIEW, place))
+        if place in (Place.REGISTERS, Place.PRIVATE):
+            own, start = place, State(init, Want.VIEW, place)
             lowerings: tuple[Lowering, ...] = ()
             copied: Position = ()
         elif place is Place.ITEM:
-            below = (step, State(init, Want.START, place), State(xs, Want.VIEW, place))
+            own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
+            start = State(init, Want.START, own)
+            loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
             dimensions = [("f",) * d for d in range(_dimensions(t))]
             lowerings = tuple(
                 Lowering(rule, inside=inside)
-                for rule in ("insert_copy", "map_to_seq_unroll")
+                for rule in ("insert_copy", loop)
                 for inside in dimensions
             )
             copied = ("xs",)
         else:
             return
+        below = (State(function, Want.WRITE, own), start, State(xs, Want.VIEW, place))
         option = self._option(
             node,
             below,
@@ -456,6 +462,8 @@ class Extractor:
                 yield from lowered("map_to_lcl", Place.ITEM, n / self._parallel, 0.0, d=0)
             case Place.ITEM:
                 yield from lowered("map_to_seq", Place.ITEM, n, 0.5 * n)
+            case Place.PRIVATE:
+                yield from lowered("map_to_seq", Place.PRIVATE, n, 0.5 * n)
             case Place.REGISTERS:
                 yield from lowered("map_to_seq_unroll", Place.REGISTERS, n, 0.0)
             case Place.LANE:
