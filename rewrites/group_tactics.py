@@ -34,7 +34,8 @@ UNROLLED: Tactic = apply("map_to_seq_unroll")
 class Tiles:
     """The sizes of a tiling: a group's tile is `rows` by `columns`, and `depth` deep along the reduction.
 
-    Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.
+    Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  `padding` open
+    cells follow what is stored across, so that work-items that write a column of it use different banks.
     """
 
     rows: int
@@ -43,6 +44,7 @@ class Tiles:
     row_blocks: int
     column_blocks: int
     width: int = 4
+    padding: int = 4
 
     @property
     def work_items(self) -> tuple[int, int]:
@@ -97,10 +99,23 @@ def stage(tiles: Tiles) -> Tactic:
 
 
 def stage_columns(tiles: Tiles) -> Tactic:
-    """The same for a table whose columns are contiguous."""
+    """The same for a table whose columns are contiguous; open cells follow each of its rows."""
+    across = then(apply("transpose_transpose", "backward"), inside("xss")(stage(tiles)))
+    if tiles.padding == 0:
+        return then(across, apply("store_local"))
     return then(
-        apply("transpose_transpose", "backward"),
-        inside("xss")(stage(tiles)),
+        across,
+        inside("xss")(
+            then(
+                apply("pad_empty_removed", "backward", left=0, right=tiles.padding),
+                inside("xs")(
+                    then(apply("drop_nothing"), apply("transpose_transpose", "backward"))
+                ),
+                apply("take_transpose"),
+            )
+        ),
+        apply("transpose_transpose"),
+        inside("xs")(apply("store_local")),
     )
 
 
@@ -200,7 +215,7 @@ def give_out(tiles: Tiles) -> Tactic:
     return then(
         inside("init")(start),
         inside("f", "f")(step),
-        inside(*rows)(then(stage_columns(tiles), apply("store_local"))),
+        inside(*rows)(stage_columns(tiles)),
         inside(*columns)(then(stage(tiles), apply("store_local"))),
         inside("f")(apply("reduce_seq_to_unroll")),
         copy(*WORK_ITEMS, *[UNROLLED] * 3, rest=vectors),
