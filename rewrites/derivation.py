@@ -6,8 +6,8 @@ each step with `matching`, which shares no code with the search that found it.
 
 from __future__ import annotations
 
-import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,6 +51,9 @@ from relift.semantics.written import read_index_function
 
 FORMAT = 1
 """The version of the file format; a file of another version is refused."""
+
+LARGEST_TOTAL = 100
+"""Below this is the sum of the small sizes at which a derivation is confirmed."""
 
 
 class BrokenDerivation(ReliftError):
@@ -150,31 +153,44 @@ def _small_assignments(
     )
     originals = {**{str(value): value for value in chosen}, **derivation.sizes}
     rising = sorted(originals, key=lambda name: originals[name])
-    for total in range(2 * len(rising), 100):
-        for values in _compositions(total, len(rising)):
-            small = dict(zip(rising, values, strict=True))
-            order_kept = all(
-                small[a] < small[b] or originals[a] == originals[b]
-                for a, b in itertools.pairwise(rising)
-            )
-            if order_kept and all(small[name] <= originals[name] for name in rising):
-                yield (
-                    {name: small[name] for name in derivation.sizes},
-                    {value: small[str(value)] for value in chosen},
-                )
+    values = [originals[name] for name in rising]
+    for found in _by_total(values):
+        small = dict(zip(rising, found, strict=True))
+        yield (
+            {name: small[name] for name in derivation.sizes},
+            {value: small[str(value)] for value in chosen},
+        )
 
 
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 0:
+def _by_total(originals: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Smaller numbers, of least total first, that are in order and divide each other as the originals do.
+
+    >>> next(_by_total((4, 16, 64)))
+    (2, 4, 8)
+    """
+    for total in range(2 * len(originals), LARGEST_TOTAL):
+        yield from _in_order(originals, total, ())
+
+
+def _in_order(
+    originals: Sequence[int], total: int, before: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """What may follow the numbers `before`, which stand for the first originals, for a given total."""
+    done = len(before)
+    if done == len(originals):
         if total == 0:
-            yield ()
+            yield before
         return
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(2, total - 2 * (parts - 1) + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+    original = originals[done]
+    step = math.lcm(
+        *(b for b, o in zip(before, originals, strict=False) if o < original and original % o == 0)
+    )
+    least = 2 if done == 0 or originals[done - 1] == original else before[-1] + 1
+    most = min(original, total - 2 * (len(originals) - done - 1))
+    last = done == len(originals) - 1
+    for value in range(total if last else -(-least // step) * step, most + 1, step):
+        if value >= least and value % step == 0:
+            yield from _in_order(originals, total - value, (*before, value))
 
 
 def _again(
