@@ -11,6 +11,7 @@ explain    the e-graph's log becomes a linear derivation, which is replayed befo
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from relift.egraph.sketches import sketch as parse_sketch
 from relift.egraph.term_graph import TermGraph
 from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
+from relift.rewrites.group_tactics import group_tiles
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
 from relift.rewrites.tactics import derive, fuse
@@ -159,7 +161,7 @@ def optimize(
             except Unsatisfied as error:
                 more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
             grown, candidates = grown.and_then(more), candidates + blocked
-        for tactic in teams(source, device):
+        for tactic in itertools.chain(teams(source, device), group_tiles(source, device)):
             with suppress(NoMatch):
                 high = derive(program, tactic, given, float)
                 candidates += _extracted(high, source, device, {})
