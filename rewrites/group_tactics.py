@@ -132,7 +132,9 @@ def in_order() -> Tactic:
             case Map(f=Lambda(body=Map(f=Lambda((y,), ReduceSeq(xs=Zip(xs=first)))))):
                 swapped = y.name in free_variables(first)
             case _:
-                raise NoMatch("groups reduce all pairs of rows of two arrays, zipped; see `in_order`")
+                raise NoMatch(
+                    "groups reduce all pairs of rows of two arrays, zipped; see `in_order`"
+                )
         swap = then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))
         return inside("f", "f")(swap)(at, place) if swapped else at
 
