@@ -12,13 +12,14 @@ from relift.compiler.certificates import certificates
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
 from relift.compiler.race import NotAvailable, race_check
+from relift.compiler.verification import whole_inputs
 from relift.rewrites import ledger
 from relift.rewrites.derivation import Derivation, confirm
 from relift.rewrites.group_tactics import Tiles, group_tiles, tile_for_groups
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics import derive
-from relift.semantics.device import CPU, GPU, DeviceDescription
+from relift.semantics.device import GPU, DeviceDescription
 from relift.semantics.language import (
     Program,
     add,
@@ -30,7 +31,7 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.types import dimensions, f32, nat
+from relift.semantics.types import f32, f64, nat
 
 n, m, k = nat("n"), nat("m"), nat("k")
 SIZES = {"n": 32, "m": 64, "k": 16}
@@ -74,6 +75,16 @@ def down_columns(A: f32[k, n], B: f32[k, m]):
 
 
 @program
+def in_double(A: f64[n, k], B: f64[k, m]):
+    return map(
+        lambda x: map(
+            lambda y: reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(x, y))), transpose(B)
+        ),
+        A,
+    )
+
+
+@program
 def one_row_each(A: f32[n, k]):
     return map(lambda x: reduce(add, 0.0, x), A)
 
@@ -90,19 +101,11 @@ def kernel(found: Derivation) -> Compiled:
     return compile_program(replace(found.program, body=found.result))
 
 
-def whole(source: Program) -> list[np.ndarray]:
-    """Small whole numbers: what the programs make of them is exact."""
-    random = np.random.default_rng(1)
-    lengths = [dimensions(p.type)[0] for p in source.at(SIZES).parameters]
-    shapes = [[length.constant for length in each] for each in lengths]
-    return [random.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
-
-
 @programs
 @pytest.mark.parametrize("padding", [0, 4])
 def test_a_tiled_kernel_computes_what_the_program_means(source: Program, padding: int) -> None:
     found = derived(source, replace(TILES, padding=padding))
-    arrays = whole(source)
+    arrays = whole_inputs(found.program, seed=1)
 
     np.testing.assert_array_equal(kernel(found)(*arrays), source(*arrays))
 
@@ -146,9 +149,10 @@ def test_every_rule_of_a_tiling_is_proved(source: Program) -> None:
 @programs
 def test_no_access_leaves_its_array_and_no_two_work_items_race(source: Program) -> None:
     """As Z3 proves of the kernel's text, and Oclgrind observes."""
-    compiled = kernel(derived(source))
-    claims = [claim for found in certificates(compiled) for claim in found.claims]
-    observed = race_check(compiled, tuple(whole(source)))
+    found = derived(source)
+    compiled = kernel(found)
+    claims = [claim for one in certificates(compiled) for claim in one.claims]
+    observed = race_check(compiled, whole_inputs(found.program, seed=1))
 
     assert claims
     assert {claim.verdict for claim in claims} == {"proved"}
@@ -199,10 +203,10 @@ def test_what_cannot_be_tiled_is_refused(source: Program, tiles: Tiles, message:
     [
         (Tiles(128, 128, 64, 2, 2), GPU),
         (Tiles(16, 16, 8, 1, 1), GPU),
-        (Tiles(128, 128, 16, 1, 1), replace(GPU, max_work_group=512)),
+        (Tiles(128, 128, 32, 1, 1), replace(GPU, max_work_group=512)),
         (Tiles(128, 128, 16, 8, 4), GPU),
         (Tiles(64, 16, 8, 1, 1), GPU),
-        (Tiles(60, 64, 8, 2, 2), GPU),
+        (Tiles(36, 64, 32, 2, 2), GPU),
     ],
     ids=["local memory", "few", "many", "registers", "uneven", "blocks"],
 )
@@ -228,8 +232,16 @@ def test_every_proposal_is_a_kernel(source: Program) -> None:
         assert kernel(derive(at_sizes, tactic)).source
 
 
+def test_wider_numbers_leave_less_room() -> None:
+    """Local memory is counted in bytes."""
+    sizes = dict.fromkeys(SIZES, 256)
+    single = list(group_tiles(product.at(sizes), GPU))
+    double = list(group_tiles(in_double.at(sizes), GPU))
+    assert 0 < len(double) < len(single)
+
+
 def test_nothing_is_proposed_where_groups_do_not_help() -> None:
     """For a CPU, for other patterns, and for sizes that no tile divides."""
-    assert not list(group_tiles(product.at(SIZES), CPU))
+    assert not list(group_tiles(product.at(dict.fromkeys(SIZES, 64)), replace(GPU, kind="cpu")))
     assert not list(group_tiles(one_row_each.at({"n": 64, "k": 64}), GPU))
     assert not list(group_tiles(product.at({"n": 30, "m": 64, "k": 16}), GPU))
