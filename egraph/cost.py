@@ -63,6 +63,7 @@ _FAR_ACCESS = 8.0
 _LOOP_STEP = 1.0
 _WORK_ITEM = 4.0
 _EXPENSIVE = {"exp": 20.0, "log": 20.0, "sin": 20.0, "cos": 20.0, "sqrt": 6.0, "div": 6.0}
+_SPECIAL = 8.0  # cycles of each of these on a GPU, which has a unit for them on every eighth lane
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time; an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
@@ -165,6 +166,10 @@ Dimension: TypeAlias = tuple[type[Term], int]
 """A dimension of work-items or groups, by the map that it serves."""
 
 
+_GROUP_LIMIT = 256.0
+"""Work-items of a group at most; where a map is longer, each takes several elements in turn."""
+
+
 def _counts(t: Term) -> dict[Dimension, float]:
     """The longest map of each dimension in a kernel; what `to_global` stores on the host has its own."""
     found: dict[Dimension, float] = {}
@@ -172,14 +177,22 @@ def _counts(t: Term) -> dict[Dimension, float]:
     def visit(u: Term, *, host: bool) -> None:
         if host and isinstance(u, ToGlobal):
             return
+        inside = host
         if isinstance(u, MapGlb | MapWrg | MapLcl):
             key = (type(u), u.dim.constant or 0)
             found[key] = max(found.get(key, 1.0), float(u.solved["n"].constant or 0))
-            host = False
+            inside = False
         for _, child in children(u):
-            visit(child.body if isinstance(child, Lambda) else child, host=host)
+            if isinstance(child, Lambda):
+                visit(child.body, host=inside)
+            else:
+                visit(child, host=host)
 
     visit(t, host=True)
+    room = _GROUP_LIMIT
+    for key in sorted((key for key in found if key[0] is MapLcl), key=lambda key: key[1]):
+        found[key] = max(1.0, min(found[key], room))
+        room //= found[key]
     return found
 
 
@@ -326,7 +339,7 @@ class _Walk:
                 for u in arguments:
                     self._touch(self._view(u, environment))
                 if not (function in ("add", "sub") and any(map(_is_product, arguments))):
-                    self._charge(_EXPENSIVE.get(function, 1.0) * self._issue())
+                    self._charge(self._operation(function) * self._issue())
             case Call(_, arguments):
                 for u in arguments:
                     self._touch(self._view(u, environment))
@@ -382,6 +395,11 @@ class _Walk:
         if isinstance(t, Vector):
             width = float(t.width.constant or 1)
         return width if self.device.kind == "gpu" else max(1.0, width / self.device.vector_width)
+
+    def _operation(self, function: str) -> float:
+        """Cycles of a scalar function."""
+        cycles = _EXPENSIVE.get(function, 1.0)
+        return min(cycles, _SPECIAL) if self.device.kind == "gpu" else cycles
 
     def _held(self, t: Term) -> float:
         """Registers that a work-item has of a private array: a dimension over work-items takes none."""

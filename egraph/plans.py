@@ -43,6 +43,8 @@ def register_blocks(
 ) -> Iterator[Plan]:
     """Plans for two maps around a reduction, whose lengths are sizes of the program; none for others.
 
+    A GPU has `group_tiles` instead: its work-items share what they read.
+
     The data of the outer map are copied in the order in which the blocks read them, or read where they are.
 
     >>> from relift.rewrites.loading import load_program
@@ -51,7 +53,7 @@ def register_blocks(
     >>> for plan in register_blocks(product, {"n": 64, "m": 64, "k": 64}, CPU):
     ...     print(str(plan.sketch)[:70], len(plan.choices))
     """
-    names = _loop_names(program)
+    names = _loop_names(program) if device.kind == "cpu" else None
     if names is None:
         return
     i, j, k = names

@@ -162,9 +162,11 @@ def optimize(
                 more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
             grown, candidates = grown.and_then(more), candidates + blocked
         for tactic in itertools.chain(teams(source, device), group_tiles(source, device)):
+            if time.monotonic() - started > budget:
+                grown = replace(grown, complete=False)
+                break
             with suppress(NoMatch):
-                high = derive(program, tactic, given, float)
-                candidates += _extracted(high, source, device, {})
+                candidates += _tactical(derive(program, tactic, given, float), source, device)
         candidates.sort(key=_rank)
     else:
         wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
@@ -330,6 +332,15 @@ def _sketched(
             firings[rule] = firings.get(rule, 0) + number
     stopped = f"the sketch was reached in {len(reached.stages)} stages"
     return _Grown(stopped, True, reached.nodes, firings), found
+
+
+def _tactical(reached: Derivation, source: Program, device: DeviceDescription) -> list[_Ranked]:
+    """What a tactic reached, as a candidate when it is low-level, otherwise its lowered forms."""
+    low = replace(source, body=reached.result)
+    try:
+        return [_Ranked(estimate(low, device), low, lambda: reached)]
+    except Unsupported:
+        return _extracted(reached, source, device, {})
 
 
 def _extracted(
