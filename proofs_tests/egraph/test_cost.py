@@ -85,14 +85,6 @@ def test_more_data_is_not_cheaper(program, device: DeviceDescription) -> None:
         assert seconds(program, device, **{**sizes, name: 1024}) >= small
 
 
-def test_neighbours_that_read_neighbours_issue_fewer_accesses_on_a_gpu() -> None:
-    many, few = 1 << 20, 256
-    together = estimate(column_sums.at({"n": few, "m": many}), GPU)
-    apart = estimate(sums.at({"n": many, "m": few}), GPU)
-    assert together.bytes == apart.bytes
-    assert together.compute < apart.compute / 2
-
-
 def test_few_work_items_wait_for_memory() -> None:
     """The same sums, by 64 work-items and by 8192."""
     few, many = (
