@@ -451,11 +451,12 @@ class Numbers(Written):
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(_number, self.values)) + "," * (len(self.values) == 1)
+        shown = ", ".join(map(number, self.values)) + "," * (len(self.values) == 1)
         return f"({shown}), {self.type}"
 
 
-def _number(value: Number) -> str:
+def number(value: Number) -> str:
+    """The text of a number, which Python reads back where inf and nan are known."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return repr(value)
