@@ -56,7 +56,7 @@ def test_k_uses_cost_one_evaluation(k: int) -> None:
 def test_what_is_used_in_each_element_is_computed_once() -> None:
     """It depends on no variable of the lambda."""
 
-    def centred(f: Any) -> Term:
+    def centred(f: Any) -> Any:
         ys = rl.map(f, xs)
         return rl.map(lambda y: y - rl.reduce(rl.add, 0, ys), ys)
 
@@ -69,7 +69,7 @@ def test_what_is_used_in_each_element_is_computed_once() -> None:
 def test_what_depends_on_a_variable_is_computed_for_each_of_its_values() -> None:
     """Shared within one run of the body, not between runs."""
 
-    def body(f: Any, x: Term) -> Term:
+    def body(f: Any, x: Any) -> Any:
         y = f(x)
         return y * y + y
 
@@ -81,9 +81,9 @@ def test_what_depends_on_a_variable_is_computed_for_each_of_its_values() -> None
 
 def test_one_object_under_two_binders_of_one_name_has_two_values() -> None:
     """The variable x of each lambda is its own, though the body is the same object."""
-    made: list[Term] = []
+    made: list[Any] = []
 
-    def once(x: Any) -> Term:
+    def once(x: Any) -> Any:
         made.append(x * x)
         return made[0]
 
@@ -97,7 +97,7 @@ def test_one_object_under_two_binders_of_one_name_has_two_values() -> None:
 def test_what_depends_on_a_size_is_computed_for_each_of_its_values() -> None:
     """`iterate_sizes` runs one body at several sizes; no variable tells them apart."""
 
-    def halves(size: Any, row: Any) -> Term:
+    def halves(size: Any, row: Any) -> Any:
         ones = rl.repeat(size, 1)
         sums = rl.map(rl.reduce(rl.add, 0), rl.split(2, row))
         return rl.map(lambda p: p[0] + p[1][0] * p[1][1], rl.zip(sums, rl.zip(ones, ones)))
@@ -123,7 +123,7 @@ def test_what_duplication_costs() -> None:
     """The term grows with each use; its kernel computes the value once."""
 
     def program(k: int) -> Program:
-        def each(row: Any) -> Term:
+        def each(row: Any) -> Any:
             total = rl.reduce_seq(rl.add, 0, row)
             return sum((total * (i + 1) for i in range(k - 1)), total)
 
