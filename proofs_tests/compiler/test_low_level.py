@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.races import complaints
 from relift.compiler.analyses import ABLATION, ALL, Analyses
 from relift.compiler.benchmark_times import (
     predictions,
@@ -24,7 +25,6 @@ from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
-from relift.compiler.race import NotAvailable, race_check
 from relift.rewrites.loading import load_file
 from relift.semantics.device import CPU
 
@@ -94,11 +94,8 @@ def test_no_race(b: Benchmark) -> None:
     """The simulator finds no race, no stray access and no use of what was not written."""
     small = shrunk(b, b.small[0])
     compiled, inputs = compiled_with_inputs(small)
-    found = race_check(compiled, tuple(inputs))
-    if isinstance(found, NotAvailable):
-        pytest.skip(found.reason)
 
-    assert found == []
+    assert complaints(compiled, inputs) == []
 
 
 @benchmarks
