@@ -4,7 +4,7 @@ leaves out, and no work-item disturbs another."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def test_samples_are_the_gold(b: Benchmark) -> None:
         assert np.allclose(part, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
 
 
-ORDERS = {
+ORDERS: dict[str, Callable[[Any], Any]] = {
     "next row": lambda a: np.roll(a, 1, axis=0),
     "rows backwards": lambda a: np.flip(a, axis=0),
     "next in the row": lambda a: np.roll(a, 1, axis=-1),
