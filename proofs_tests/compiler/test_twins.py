@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from relift.compiler.twins import check_twin
+from relift.compiler.twins import MOST_EDGES, check_twin, corners
+from relift.rewrites.loading import load_file
 from relift.semantics import language as rl
 from relift.semantics.language import userfun
 from relift.semantics.terms import UserFunction
@@ -19,6 +21,16 @@ def opaque(c: str, twin: Any, *types: Any) -> UserFunction:
     *parameters, result = types
     names = "xyz"[: len(parameters)]
     return UserFunction("f", tuple(names), tuple(parameters), result, c, None, twin)
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FUNCTIONS = {
+    f"{file.stem}.{f.name}": f
+    for file in sorted(EXAMPLES.rglob("*.py"))
+    if "userfun" in file.read_text()
+    for f in vars(load_file(file)).values()
+    if isinstance(f, UserFunction)
+}
 
 
 def logistic() -> UserFunction:
@@ -42,6 +54,25 @@ def test_twins_agree() -> None:
 def floor(x: Any, y: Any) -> Any:
     """Python's division where C's rounds towards zero."""
     return x // y if y > 0 else x - x
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_user_functions_of_the_examples_are_their_twins(f: UserFunction) -> None:
+    """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""
+    assert check_twin(f, ulps=4) is None
+
+
+def test_every_edge_of_many_arguments_is_tried() -> None:
+    """Of four floats not every combination is, but each edge of each argument."""
+    c = "return isinf(w) && w < 0 ? 1.0f : 0.0f;"
+    f = UserFunction(
+        "f", tuple("xyzw"), (f32,) * 4, f32, c, None, lambda x, y, z, w: x.dtype.type(0)
+    )
+    for count in (4, 6, 20):
+        columns = corners([f32] * count)
+        assert len(columns[0]) <= MOST_EDGES
+        assert {len(np.unique(column.view(np.int32))) for column in columns} == {21}
+    assert "-inf) is 1.0 in C and 0.0 in Python" in str(check_twin(f))
 
 
 def _first(x: Any, y: Any, z: Any) -> Any:
