@@ -186,6 +186,41 @@ def tile_stencil(windows: int) -> Tactic:
     return apply("stencil_tiling", k=windows - 1)
 
 
+def tile_stencil_2d(windows: int) -> Tactic:
+    """A stencil of an image in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_2d", k=windows - 1)
+
+
+def tile_stencil_3d(windows: int) -> Tactic:
+    """A stencil of three dimensions in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_3d", k=windows - 1)
+
+
+def split_boundary(dimensions: int = 1) -> Tactic:
+    """A stencil of a padded array in parts: borders, and an inside that needs no border.
+
+    Splits so many dimensions, the outermost first; the rows at the borders are left whole.
+    Source: Halide's interior and boundary loops; here they follow from rules.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.semantics.printer import show
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> found = derive(jacobi, split_boundary(2), {"n": 64, "m": 64})
+    >>> [step.rule for step in found.steps if step.rule.endswith("_regions")]
+    ['slide_clamp_regions', 'slide_clamp_regions']
+    """
+    border = ("clamp", "mirror", "wrap", "constant")
+    windows_of_padding = first(apply("map_slide", "backward"), apply("map_fusion"))
+    split = then(
+        attempt(repeat(topdown(windows_of_padding))),
+        topdown(first(*(apply(f"slide_{b}_regions") for b in border))),
+        repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
+    )
+    if dimensions == 1:
+        return split
+    return then(split, inside("ys", "xs")(split_boundary(dimensions - 1)))
+
+
 def vectorize_reduction(width: int) -> Tactic:
     """A reduction by `width` lanes, whose results are reduced at the end; LIFT's vectorizeReduce."""
     return apply("vectorize_reduce", w=width)
