@@ -196,29 +196,28 @@ def tile_stencil_3d(windows: int) -> Tactic:
     return apply("stencil_tiling_3d", k=windows - 1)
 
 
-def split_boundary(dimensions: int = 1) -> Tactic:
+def split_boundary(extra: int = 0, *inner: int) -> Tactic:
     """A stencil of a padded array in parts: borders, and an inside that needs no border.
 
-    Splits so many dimensions, the outermost first; the rows at the borders are left whole.
+    A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
+    inside.  One number for each dimension to split, the outermost first; at most two.
     Source: Halide's interior and boundary loops; here they follow from rules.
 
     >>> from relift.rewrites.loading import load_program
-    >>> from relift.semantics.printer import show
     >>> jacobi = load_program("examples/j2d5pt.py")
-    >>> found = derive(jacobi, split_boundary(2), {"n": 64, "m": 64})
-    >>> [step.rule for step in found.steps if step.rule.endswith("_regions")]
-    ['slide_clamp_regions', 'slide_clamp_regions']
+    >>> found = derive(jacobi, split_boundary(0, 7), {"n": 64, "m": 64})
+    >>> [step.choices["e"] for step in found.steps if step.rule == "slide_clamp_regions"]
+    [0, 7]
     """
-    border = ("clamp", "mirror", "wrap", "constant")
-    windows_of_padding = first(apply("map_slide", "backward"), apply("map_fusion"))
+    borders = ("clamp", "mirror", "wrap", "constant")
     split = then(
-        attempt(repeat(topdown(windows_of_padding))),
-        topdown(first(*(apply(f"slide_{b}_regions") for b in border))),
+        repeat(topdown(first(apply("map_slide", "backward"), apply("map_fusion")))),
+        topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
+        attempt(topdown(apply("drop_nothing"))),
+        attempt(topdown(apply("take_all"))),
         repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
     )
-    if dimensions == 1:
-        return split
-    return then(split, inside("ys", "xs")(split_boundary(dimensions - 1)))
+    return then(split, inside("ys", "xs")(split_boundary(*inner))) if inner else split
 
 
 def vectorize_reduction(width: int) -> Tactic:
