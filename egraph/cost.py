@@ -11,18 +11,21 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, linear_in, variable
+from relift.semantics.indices import Index, depends_on, linear_in, variable
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
     MapGlb,
     MapLcl,
     MapSeq,
+    MapSeqUnroll,
     MapVec,
     MapWrg,
     ReduceSeq,
+    ReduceSeqUnroll,
     ToGlobal,
     ToLocal,
     ToPrivate,
@@ -136,13 +139,17 @@ class _Kernel:
 
 @dataclass(frozen=True)
 class _Scope:
-    """The loop variables around a place: of the innermost loop, of the fastest thread, of the lanes."""
+    """The loop variables around a place: of the innermost loop, of the fastest thread, of the lanes.
+
+    `unrolled` are the loops inside it that are written out, with their lengths.
+    """
 
     loop: Index | None = None
     thread: Index | None = None
     lane: Index | None = None
     width: float = 1.0
     host: bool = True
+    unrolled: tuple[tuple[Index, float], ...] = ()
 
 
 class _Walk:
@@ -197,14 +204,22 @@ class _Walk:
         match t:
             case MapGlb(_, f, xs) | MapWrg(_, f, xs) | MapLcl(_, f, xs):
                 self._map_threads(t, f, xs, target, environment)
-            case MapSeq(f, xs):
+            case MapSeq(f, xs) | MapSeqUnroll(f, xs):
                 data = array(self._view(xs, environment))
                 i = self._variable(data)
-                self._kernel.has_loop = True
                 n = float(data.length.constant or 0)
-                self._charge(_LOOP_STEP * n)
-                with self._inside(replace(self._scope, loop=i, host=False), n):
+                scope = replace(self._scope, host=False)
+                if isinstance(t, MapSeq):
+                    self._kernel.has_loop = True
+                    self._charge(_LOOP_STEP * n)
+                    scope = replace(scope, loop=i, unrolled=())
+                else:
+                    scope = replace(scope, unrolled=(*scope.unrolled, (i, n)))
+                with self._inside(scope, n):
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case ReduceSeq() | ReduceSeqUnroll():
+                self._touch(self._view(t, environment))
+                self._touch(target)
             case _ if isinstance(t.type, Array):
                 peeled = peel(t, target)
                 if peeled is None:
@@ -244,17 +259,23 @@ class _Walk:
                 self._touch(self._view(left, environment))
                 self._touch(self._view(right, environment))
                 self._charge(self._issue(t.type))
-            case ReduceSeq(f, init, xs):
+            case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
                 self._touch(self._view(init, environment))
                 data = array(self._view(xs, environment))
                 i = self._variable(data)
                 n = float(data.length.constant or 0)
-                self._kernel.has_loop = True
-                self._charge(_LOOP_STEP * n)
+                scope = replace(self._scope, host=False)
+                if isinstance(t, ReduceSeq):
+                    self._kernel.has_loop = True
+                    self._charge(_LOOP_STEP * n)
+                    scope = replace(scope, loop=i, unrolled=())
+                else:
+                    scope = replace(scope, unrolled=(*scope.unrolled, (i, n)))
                 accumulator = _registers(t.type)
-                with self._inside(replace(self._scope, loop=i, host=False), n):
-                    inner = environment.bind(f, accumulator, data.at(i))
-                    self._touch(self._view(f.body, inner))
+                with self._inside(scope, n):
+                    self._write(
+                        f.body, accumulator, environment.bind(f, accumulator, data.at(i))
+                    )
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 i = self._variable(lanes)
@@ -301,7 +322,9 @@ class _Walk:
                 self._touch(outside)
             case Cell(memory, offset):
                 self._kernel.touched[memory.name] = memory
-                self._charge(self._access(memory, offset))
+                # what is read at one address by all turns of a loop that is written out is read once
+                again = prod(n for i, n in self._scope.unrolled if not depends_on(offset, i))
+                self._charge(self._access(memory, offset) / again)
             case Value() | ArrayView():
                 pass
 

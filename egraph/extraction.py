@@ -12,6 +12,7 @@ What is wanted of an e-class:
     Layout     data that is only rearranged, as the body of a map that stays a map
     Value      a scalar, vector or tuple in registers
     Write      an array, computed into memory that the place provides
+    Start      the first value of an accumulator, written into registers of its own
     Inverse    a rearrangement of one variable, which a write can follow backwards
 """
 
@@ -43,16 +44,22 @@ class Want(Enum):
     LAYOUT = "layout"
     VALUE = "value"
     WRITE = "write"
+    START = "start"
     INVERSE = "inverse"
 
 
 class Place(Enum):
-    """Where a term is evaluated: on the host, between thread dimensions, in a work-item, in a lane."""
+    """Where a term is evaluated: on the host, between thread dimensions, in a work-item, in a lane.
+
+    What a work-item writes into registers is a place of its own: registers have no addresses, so loops over
+    them are written out.
+    """
 
     HOST = "host"
     BELOW_GLB1 = "below map_glb(1)"
     BELOW_WRG0 = "below map_wrg(0)"
     ITEM = "work-item"
+    REGISTERS = "registers of a work-item"
     LANE = "lane"
 
 
@@ -68,10 +75,15 @@ class State:
 
 @dataclass(frozen=True)
 class Lowering:
-    """A lowering rule to apply at a node, with the sizes it leaves open."""
+    """A lowering rule to apply at a node or `inside` it, with the sizes it leaves open."""
 
     rule: str
     choices: tuple[tuple[str, int], ...] = ()
+    inside: Position = ()
+
+    def below(self, place: Position) -> Lowering:
+        """The same lowering where the node has moved to a place below."""
+        return replace(self, inside=(*place, *self.inside))
 
 
 Plan: TypeAlias = tuple[object, ...]
@@ -80,10 +92,11 @@ Plan: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """A node of the e-graph, how it is lowered, and the plans chosen below it."""
+    """A node of the e-graph, how it is lowered, where that moves it, and the plans chosen below it."""
 
     node: ENode
     lowerings: tuple[Lowering, ...]
+    moved: Position
     children: tuple[tuple[State, Plan], ...]
 
 
@@ -100,7 +113,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Option:
-    """One way to answer a state: its own cost from its children's, and its part of the plan."""
+    """One way to answer a state: its own cost from its children's, and its part of the plan.
+
+    The lowerings may put patterns around the node, which is `moved` below them.
+    """
 
     node: ENode
     lowerings: tuple[Lowering, ...]
@@ -108,6 +124,17 @@ class _Option:
     trips: tuple[float, ...]
     own: float
     label: tuple[object, ...]
+    moved: Position = ()
+
+    def inside(self, rule: str, cost: float) -> _Option:
+        """The option inside a memory that the rule provides."""
+        return replace(
+            self,
+            lowerings=(Lowering(rule), *(low.below(("xs",)) for low in self.lowerings)),
+            own=self.own + cost,
+            label=(rule, self.label),
+            moved=("xs", *self.moved),
+        )
 
 
 # Work in units of one scalar operation of one work-item.
@@ -130,6 +157,9 @@ _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
 _PRIVATE_CELLS = 64
+REGISTER_CELLS = 128
+"""Cells of an array that is loaded into registers, and of an accumulator that stays there."""
+
 
 
 def _holds_vectors(t: Type) -> bool:
@@ -149,17 +179,22 @@ _UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
 def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
     """The option when it is lowered as demanded; a loop may be written out."""
-    if demanded in option.lowerings:
+    if any((low.rule, low.choices) == (demanded.rule, demanded.choices) for low in option.lowerings):
         return option
     if demanded.rule not in _UNROLLED:
         return None
     plain = _UNROLLED[demanded.rule]
     if plain is None and option.node.head.pattern is patterns.ReduceSeq:
-        return replace(option, lowerings=(*option.lowerings, demanded))
+        return replace(option, lowerings=(*option.lowerings, demanded.below(option.moved)))
     if plain is not None and Lowering(plain) in option.lowerings:
         swapped = tuple(demanded if low.rule == plain else low for low in option.lowerings)
         return replace(option, lowerings=swapped)
     return None
+
+
+def _dimensions(t: Type) -> int:
+    """How many arrays are nested in a type."""
+    return 1 + _dimensions(t.element) if isinstance(t, Array) else 0
 
 
 class Extractor:
@@ -226,6 +261,8 @@ class Extractor:
                     yield from self._value(node, state)
                 case Want.WRITE:
                     yield from self._write(node, state)
+                case Want.START:
+                    yield from self._start(node, state)
                 case Want.INVERSE:
                     yield from self._inverse(node, state)
         if state.want is Want.VIEW and isinstance(self._type(state.eclass), Array):
@@ -271,14 +308,13 @@ class Extractor:
             return
         for node in self.snapshot.nodes(state.eclass):
             for option in self._write(node, State(state.eclass, Want.WRITE, inner)):
-                yield _Option(
-                    node,
-                    (Lowering(rule), *option.lowerings),
-                    option.children,
-                    option.trips,
-                    option.own + cost,
-                    (rule, option.label),
-                )
+                yield option.inside(rule, cost)
+
+    def _start(self, node: ENode, state: State) -> Iterator[_Option]:
+        """The first value of an accumulator, in registers of its own."""
+        size = float(cells(self._type(state.eclass)).constant or 0)
+        for option in self._write(node, State(state.eclass, Want.WRITE, Place.REGISTERS)):
+            yield option.inside("store_private", size)
 
     def _value(self, node: ENode, state: State) -> Iterator[_Option]:
         if isinstance(self._type(state.eclass), Array):
@@ -346,6 +382,42 @@ class Extractor:
             label = ("transpose",) if pattern is patterns.Transpose else ()
             below = [State(c, Want.WRITE, place) for c in node.children]
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
+        elif pattern is patterns.ReduceSeq:
+            yield from self._write_fold(node, state)
+
+    def _write_fold(self, node: ENode, state: State) -> Iterator[_Option]:
+        """A fold of arrays: the accumulator is in registers, and copied out after the last step."""
+        function, init, xs = node.children
+        t, place = self._type(state.eclass), state.place
+        size = float(cells(t).constant or 0)
+        if not isinstance(t, Array) or size > REGISTER_CELLS:
+            return
+        n = self._length(xs)
+        step = State(function, Want.WRITE, Place.REGISTERS)
+        if place is Place.REGISTERS:
+            below = (step, State(init, Want.VIEW, place), State(xs, Want.VIEW, place))
+            lowerings: tuple[Lowering, ...] = ()
+            copied: Position = ()
+        elif place is Place.ITEM:
+            below = (step, State(init, Want.START, place), State(xs, Want.VIEW, place))
+            dimensions = [("f",) * d for d in range(_dimensions(t))]
+            lowerings = tuple(
+                Lowering(rule, inside=inside)
+                for rule in ("insert_copy", "map_to_seq_unroll")
+                for inside in dimensions
+            )
+            copied = ("xs",)
+        else:
+            return
+        option = self._option(
+            node,
+            below,
+            0.5 * n + (size if copied else 0.0),
+            trips=(n, 1.0, 1.0),
+            label=("accumulate", n, str(t)),
+            lowerings=lowerings,
+        )
+        yield replace(option, moved=copied)
 
     def _write_map(self, node: ENode, place: Place) -> Iterator[_Option]:
         f, xs = node.children
@@ -381,6 +453,8 @@ class Extractor:
                 yield from lowered("map_to_lcl", Place.ITEM, n / self._parallel, 0.0, d=0)
             case Place.ITEM:
                 yield from lowered("map_to_seq", Place.ITEM, n, 0.5 * n)
+            case Place.REGISTERS:
+                yield from lowered("map_to_seq_unroll", Place.REGISTERS, n, 0.0)
             case Place.LANE:
                 pass
 
@@ -466,7 +540,7 @@ class Extractor:
                     plan = below[0] if len(below) == 1 else next(p for p in below if p)
                 if plan not in found or cost < found[plan][0]:
                     children = tuple(zip(option.children, below, strict=True))
-                    found[plan] = (cost, Choice(option.node, option.lowerings, children))
+                    found[plan] = (cost, Choice(option.node, option.lowerings, option.moved, children))
         kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
         old = {plan: cost for plan, (cost, _) in self._best[state].items()}
         self._best[state] = kept
@@ -499,9 +573,8 @@ class Extractor:
         """The lowering steps of a term, outermost first, each at its place when it is applied."""
         choice = self._choice(state, plan)
         for lowering in choice.lowerings:
-            yield position, lowering
-            if lowering.rule.startswith("store_"):
-                position = (*position, "xs")
+            yield (*position, *lowering.inside), lowering
+        position = (*position, *choice.moved)
         places = choice.node.head.places
         for place, child in zip(places, choice.children, strict=True):
             yield from self._lowerings(*child, (*position, place))

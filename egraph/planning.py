@@ -33,7 +33,7 @@ from relift.egraph.sketches import (
     lengths,
 )
 from relift.semantics.device import DeviceDescription
-from relift.semantics.patterns import Map, MapVec, ReduceSeq
+from relift.semantics.patterns import Map, MapVec, Reduce, ReduceSeq
 from relift.semantics.terms import Apply, Call, Combine, Lambda, Pattern, Term, children
 from relift.semantics.types import Array, Vector
 
@@ -100,6 +100,8 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
             return (Loop("map", _length(xs)), *loops_of(f.body))
         case ReduceSeq(f, _, xs):
             return (Loop("reduce_seq", _length(xs)), *loops_of(f.body))
+        case Reduce(_, _, xs):
+            return (Loop("reduce_seq", _length(xs)),)
         case MapVec(f, v):
             return (Loop("lanes", _length(v)), *loops_of(f.body))
         case _:
@@ -110,7 +112,7 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
 def _computes(t: Term) -> bool:
     """Whether the body of a map computes: a scalar, or a loop that does."""
     match t:
-        case Apply() | Call() | Combine() | ReduceSeq():
+        case Apply() | Call() | Combine() | Reduce() | ReduceSeq():
             return True
         case _:
             return any(_computes(u.body if isinstance(u, Lambda) else u) for _, u in children(t))

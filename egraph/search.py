@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from relift.egraph.blocking import Plan, register_blocks
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
@@ -25,6 +26,7 @@ from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
 from relift.egraph.planning import tile_choices
 from relift.egraph.saturation import Budget, Request, Stage, saturate
+from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.egraph.term_graph import TermGraph
@@ -145,12 +147,29 @@ def optimize(
         tuner.check()  # a damaged database is found before the search, not after
     if sketch is None:
         grown, candidates = _saturated(program, source, given, device, limits, float, progress)
+        for plan in register_blocks(program, given, device):
+            left = replace(limits, seconds=limits.seconds - (time.monotonic() - started))
+            guide = Guide(program, float, left, progress=progress)
+            try:
+                more, blocked = _sketched(guide, source, plan, device)
+            except Unsatisfied as error:
+                more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
+            grown, candidates = grown.and_then(more), candidates + blocked
+        candidates.sort(key=_rank)
     else:
         wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
+        choices = tuple(tile_choices(wanted, given, device))
+        if not choices:
+            raise NoProgram(
+                f"no tiles divide the sizes {', '.join(f'{n} = {v}' for n, v in given.items())} as the "
+                f"sketch {wanted} needs; give tiles that do, or pad"
+            )
         guide = Guide(program, float, limits, progress=progress)
-        grown, candidates = _sketched(guide, source, wanted, given, device)
+        grown, candidates = _sketched(guide, source, Plan(wanted, choices), device)
     results: list[Found] = []
     wanted_count = top if tuner is None else max(top, MEASURED)
+    if tuner is not None:  # candidates that share their tiles differ least: one of each is measured first
+        candidates.sort(key=lambda ranked: (ranked.round, _rank(ranked)))
     for candidate in candidates:
         if len(results) == wanted_count:
             break
@@ -174,8 +193,8 @@ def optimize(
     )
 
 
-MEASURED = 8
-"""How many of the candidates that are estimated best are measured."""
+MEASURED = 64
+"""How many of the candidates that are estimated best are measured, when the budget lasts."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +206,28 @@ class _Grown:
     nodes: int
     firings: Mapping[str, int]
 
+    def and_then(self, more: _Grown) -> _Grown:
+        """What one search and the next came to."""
+        rules = [*self.firings, *more.firings]
+        return _Grown(
+            f"{self.stopped}; {more.stopped}",
+            self.complete and more.complete,
+            self.nodes + more.nodes,
+            {rule: self.firings.get(rule, 0) + more.firings.get(rule, 0) for rule in rules},
+        )
+
 
 @dataclass(frozen=True)
 class _Ranked:
-    """A low-level program that may become a result, and how to derive it."""
+    """A low-level program that may become a result, and how to derive it.
+
+    `round` is its place among those that share its tiles.
+    """
 
     cost: Cost
     low: Program
     derive: Callable[[], Derivation]
+    round: int = 0
 
     def found(self) -> Found:
         derivation = self.derive()
@@ -235,7 +268,7 @@ def _saturated(
 
         low = replace(source, body=candidate.low)
         found.append(_Ranked(estimate(low, device), low, derive))
-    found.sort(key=_rank)
+    found = _in_rounds(found)
     grown = _Grown(saturation.stopped, saturation.complete, saturation.nodes, saturation.firings)
     return grown, found
 
@@ -243,20 +276,13 @@ def _saturated(
 def _sketched(
     guide: Guide,
     source: Program,
-    sketch: Sketch,
-    sizes: Mapping[str, int],
+    plan: Plan,
     device: DeviceDescription,
 ) -> tuple[_Grown, list[_Ranked]]:
     """The candidates of a sketch with every choice of its open tiles, in order of estimated cost."""
-    choices = list(tile_choices(sketch, sizes, device))
-    if not choices:
-        raise NoProgram(
-            f"no tiles divide the sizes {', '.join(f'{n} = {v}' for n, v in sizes.items())} as the "
-            f"sketch {sketch} needs; give tiles that do, or pad"
-        )
-    reached = guide.reach(sketch, choices[0])
+    reached = guide.reach(plan.sketch, plan.choices[0])
     found: list[_Ranked] = []
-    for tiles in choices:
+    for tiles in plan.choices:
         try:
             high = reached.copied(tiles)
         except ReliftError:
@@ -266,13 +292,15 @@ def _sketched(
             graph.at[want.position]: Lowering(want.rule, want.choices) for want in reached.wanted
         }
         extractor = Extractor(graph, device, demanded=demanded)
+        alike: list[_Ranked] = []
         for candidate in extractor.candidates(guide.policy, most=4):
             low = replace(source, body=candidate.low)
             try:
                 cost = estimate(low, device)
             except Unsupported:
                 continue
-            found.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
+            alike.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
+        found += _in_rounds(alike)
     found.sort(key=_rank)
     firings: dict[str, int] = {}
     for stage in reached.stages:
@@ -309,6 +337,12 @@ def _measured(
         reasons = sorted({timing.failure for timing in timings if timing is not None})
         raise NoProgram(f"no candidate ran on {tuner.device}: {'; '.join(reasons)}")
     return sorted(timed, key=lambda found: found.measured or 0.0) + rest
+
+
+def _in_rounds(alike: list[_Ranked]) -> list[_Ranked]:
+    """Candidates that share their tiles, in order of estimated cost."""
+    ordered = sorted(alike, key=_rank)
+    return [replace(ranked, round=place) for place, ranked in enumerate(ordered)]
 
 
 def _rank(ranked: _Ranked) -> tuple[int, int]:

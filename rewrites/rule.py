@@ -90,8 +90,13 @@ class Condition:
     element: str | None = None
     over: str | None = None
 
+    @property
+    def metavariables(self) -> tuple[str, ...]:
+        """What it speaks of: the operator first."""
+        return tuple(filter(None, (self.operator, self.element, self.over)))
+
     def __str__(self) -> str:
-        return f"{self.law}({', '.join(filter(None, (self.operator, self.element, self.over)))})"
+        return f"{self.law}({', '.join(self.metavariables)})"
 
 
 @dataclass(frozen=True)
@@ -102,8 +107,13 @@ class IndexCondition:
     function: str
     inverse: str | None = None
 
+    @property
+    def metavariables(self) -> tuple[str, ...]:
+        """What it speaks of: the function first."""
+        return tuple(filter(None, (self.function, self.inverse)))
+
     def __str__(self) -> str:
-        return f"{self.law}({self.function}{', ' + self.inverse if self.inverse else ''})"
+        return f"{self.law}({', '.join(self.metavariables)})"
 
 
 def associative(operator: str) -> Condition:
@@ -459,7 +469,7 @@ def _require_used(
 ) -> None:
     """Every metavariable stands on a side; a neutral element may stand in its condition alone."""
     used = metavariables(left) | metavariables(right)
-    used |= {c.element for c in where if isinstance(c, Condition) and c.element is not None}
+    used.update(*(condition.metavariables for condition in where))
     for parameter in parameters:
         if parameter not in used:
             raise IllTyped(
