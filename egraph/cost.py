@@ -18,6 +18,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, depends_on, linear_in, variable
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
+    Concat,
     MapGlb,
     MapLcl,
     MapSeq,
@@ -220,6 +221,13 @@ class _Walk:
             case ReduceSeq() | ReduceSeqUnroll():
                 self._touch(self._view(t, environment))
                 self._touch(target)
+            case Concat(xs, ys):
+                cells, n = array(target), t.solved["n"]
+                self._parts(
+                    (xs, ArrayView(n, cells.at)),
+                    (ys, ArrayView(t.solved["m"], lambda i: cells.at(i + n))),
+                    environment,
+                )
             case _ if isinstance(t.type, Array):
                 peeled = peel(t, target)
                 if peeled is None:
@@ -228,6 +236,20 @@ class _Walk:
             case _:
                 self._touch(self._view(t, environment))
                 self._touch(target)
+
+    def _parts(
+        self, first: tuple[Term, View], second: tuple[Term, View], environment: Environment
+    ) -> None:
+        """Parts of a result that the same work-items write: the longer one occupies all of them."""
+        kernel = self._kernel
+        around, before = kernel.items, kernel.cycles
+        issued: list[tuple[float, float]] = []
+        for part, target in (first, second):
+            kernel.items, kernel.cycles = around, 0.0
+            self._write(part, target, environment)
+            issued.append((kernel.items, kernel.cycles))
+        kernel.items = max(items for items, _ in issued)
+        kernel.cycles = before + sum(items * cycles for items, cycles in issued) / kernel.items
 
     def _map_threads(
         self, t: Term, f: Lambda, xs: Term, target: View, environment: Environment
