@@ -193,6 +193,7 @@ with by_shape :=
   | |- Rpair _ _ _ _ => first [ eassumption | named | split; reduced; relate ]
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
   | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
+  | |- _ _ ((if ?b then _ else _) _) => by_cases b; consider  (* which array, before which element *)
   | |- context [if ?b then _ else _] => condition b
   | |- _ => first [ eassumption | reflexivity | solve [ same_fold ] | solve [ same_iteration ] | spine | laws ]
   end
