@@ -1,6 +1,6 @@
 """Plans for stencils: other forms of a program that search starts from as well.
 
-boundary   borders apart from an inside whose indices are not clamped, so that it can be made of vectors
+boundary   borders apart from an inside whose indices are not clamped
 tiles      overlapping tiles, which a work-group may share
 
 Rules could reach these forms one by one, each together with everything else; a tactic reaches them at once,
@@ -56,16 +56,17 @@ def stencil_starts(
 
 
 def _boundaries(t: Term, device: DeviceDescription) -> Iterator[Tactic]:
-    """Borders as wide as a vector, in the inner dimension; or as narrow as they can be."""
+    """Borders as wide as two vectors, or one, in the inner dimension, so that all parts are vectors."""
     lefts = {
         u.left.constant
         for u, _ in subterms(t)
         if isinstance(u, PadClamp | PadMirror | PadWrap | PadConstant)
     }
     for left in sorted(n for n in lefts if n):
-        extra = -left % device.vector_width
-        yield split_boundary(0, extra)
-        yield split_boundary(extra)
+        for vectors in (2, 1):
+            extra = max(0, vectors * device.vector_width - left)
+            yield split_boundary(0, extra)
+            yield split_boundary(extra)
 
 
 def _tilings() -> Iterator[Tactic]:
