@@ -222,10 +222,10 @@ class _Walk:
                 self._touch(self._view(t, environment))
                 self._touch(target)
             case Concat(xs, ys):
-                cells, n = array(target), t.solved["n"]
+                cells, first = array(target), t.solved["n"]
                 self._parts(
-                    (xs, ArrayView(n, cells.at)),
-                    (ys, ArrayView(t.solved["m"], lambda i: cells.at(i + n))),
+                    (xs, ArrayView(first, cells.at)),
+                    (ys, ArrayView(t.solved["m"], lambda i: cells.at(i + first))),
                     environment,
                 )
             case _ if isinstance(t.type, Array):

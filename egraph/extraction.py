@@ -394,8 +394,8 @@ class Extractor:
             launch = _LAUNCH if place is Place.HOST else 0.0
             for part in parts:
                 below = [State(c, Want.WRITE, part) for c in node.children]
-                label = ("parts", part.value) if launch else ()
-                option = self._option(node, below, launch + _LAYOUT, label=label)
+                name = ("parts", part.value) if launch else ()
+                option = self._option(node, below, launch + _LAYOUT, label=name)
                 lengths = [self._length(c) for c in node.children]
                 yield replace(option, minor=(lengths.index(min(lengths)),))
 

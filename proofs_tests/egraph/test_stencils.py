@@ -1,5 +1,8 @@
 """Stencils in search: borders apart from an inside, and overlapping tiles."""
 
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -79,12 +82,12 @@ def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
     """The same work-items write one part after the other."""
 
     @program
-    def whole(xs: f32[N]):  # type: ignore[valid-type]
+    def whole(xs: f32[N]):
         return map_glb(0)(lambda x: x + 1.0, xs)
 
     @program
-    def parts(xs: f32[N]):  # type: ignore[valid-type]
+    def parts(xs: f32[N]):
         first, second = take(cut, xs), drop(cut, xs)
         return concat(map_glb(0)(lambda x: x + 1.0, first), map_glb(0)(lambda x: x + 1.0, second))
 
-    assert estimate(parts, CPU).compute == pytest.approx(estimate(whole, CPU).compute, rel=0.6)
+    assert estimate(parts, CPU).compute == pytest.approx(estimate(whole, CPU).compute, rel=0.3)

@@ -17,10 +17,23 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, e, k, left, m, q, right, size
 from relift.rewrites.rule import rule
-from relift.semantics.language import clamp, concat, drop, map, mirror, pad, slide, take, transpose, wrap
+from relift.semantics.language import (
+    clamp,
+    concat,
+    drop,
+    map,
+    mirror,
+    pad,
+    slide,
+    take,
+    transpose,
+    wrap,
+)
 from relift.semantics.signatures import Fun
 
-_SOURCE = "LIFT stencils, CGO'18, pad and slide; Halide, boundary conditions: interior and border loops"
+_SOURCE = (
+    "LIFT stencils, CGO'18, pad and slide; Halide, boundary conditions: interior and border loops"
+)
 
 
 def _regions(padded: Any, xs: Any) -> Any:
