@@ -56,6 +56,8 @@ class Place(Enum):
     """
 
     HOST = "host"
+    ROWS = "part of a result, below no map yet"
+    GRIDS = "part of a result of two dimensions, below no map yet"
     BELOW_GLB1 = "below map_glb(1)"
     BELOW_WRG0 = "below map_wrg(0)"
     ITEM = "work-item"
@@ -116,7 +118,8 @@ class Candidate:
 class _Option:
     """One way to answer a state: its own cost from its children's, and its part of the plan.
 
-    The lowerings may put patterns around the node, which is `moved` below them.
+    The lowerings may put patterns around the node, which is `moved` below them.  Of the children in `minor`
+    only the best plan counts: what a border looks like makes no plan of its own.
     """
 
     node: ENode
@@ -126,6 +129,7 @@ class _Option:
     own: float
     label: tuple[object, ...]
     moved: Position = ()
+    minor: tuple[int, ...] = ()
 
     def inside(self, rule: str, cost: float) -> _Option:
         """The option inside a memory that the rule provides."""
@@ -388,6 +392,16 @@ class Extractor:
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
         elif pattern is patterns.ReduceSeq:
             yield from self._write_fold(node, state)
+        elif pattern is patterns.Concat:
+            # the parts of one kernel have the same work-items
+            parts = (Place.ROWS, Place.GRIDS) if place is Place.HOST else (place,)
+            launch = _LAUNCH if place is Place.HOST else 0.0
+            for part in parts:
+                below = [State(c, Want.WRITE, part) for c in node.children]
+                name = ("parts", part.value) if launch else ()
+                option = self._option(node, below, launch + _LAYOUT, label=name)
+                lengths = [self._length(c) for c in node.children]
+                yield replace(option, minor=(lengths.index(min(lengths)),))
 
     def _write_fold(self, node: ENode, state: State) -> Iterator[_Option]:
         """A fold of arrays: the accumulator is private, and copied out after the last step.
@@ -456,6 +470,11 @@ class Extractor:
                     yield from lowered("map_to_glb", Place.BELOW_GLB1, n, _LAUNCH, d=1)
                     if self.device.kind == "gpu":
                         yield from lowered("map_to_wrg", Place.BELOW_WRG0, n, _LAUNCH, d=0)
+            case Place.ROWS:
+                yield from lowered("map_to_glb", Place.ITEM, shared, 0.1 * shared, d=0)
+            case Place.GRIDS:
+                if is_nest:
+                    yield from lowered("map_to_glb", Place.BELOW_GLB1, n, 0.0, d=1)
             case Place.BELOW_GLB1:
                 yield from lowered("map_to_glb", Place.ITEM, n / self._parallel, 0.0, d=0)
             case Place.BELOW_WRG0:
@@ -539,7 +558,10 @@ class Extractor:
         """Recompute the plans of a state from its children; whether anything changed."""
         found: dict[Plan, tuple[float, Choice]] = {}
         for option in self._options[state]:
-            tables = [list(self._best[child].items()) for child in option.children]
+            tables = [
+                list(self._best[child].items())[: 1 if i in option.minor else None]
+                for i, child in enumerate(option.children)
+            ]
             for combination in itertools.product(*tables):
                 cost = option.own + sum(
                     trips * entry[1][0]

@@ -1,6 +1,7 @@
 """Search: from a high-level program to low-level ones, each with the derivation that leads to it.
 
-prepare    a program that only moves data gets a copy to do, or there is nothing to lower
+prepare    a program that only moves data gets a copy to do, or there is nothing to lower; a stencil
+           starts from several forms (see `stencils`)
 saturate   rules in stages, in a child process with a budget (see `saturation`), or
 reach      a sketch, through the stages that lead to it (see `guided`), with tiles chosen afterwards
 extract    the best term of each plan, lowered by context (see `extraction`)
@@ -31,6 +32,7 @@ from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
+from relift.egraph.stencils import stencil_starts
 from relift.egraph.term_graph import TermGraph
 from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
@@ -152,7 +154,12 @@ def optimize(
     if tuner is not None:
         tuner.check()  # a damaged database is found before the search, not after
     if sketch is None:
-        grown, candidates = _saturated(program, source, given, device, limits, float, progress)
+        start = _prepare(program, source, given, float)
+        grown, candidates = _saturated(source, start, device, limits, progress)
+        for start in stencil_starts(program, given, device, float):
+            left = replace(limits, seconds=limits.seconds - (time.monotonic() - started))
+            more, reshaped = _saturated(source, start, device, left, progress)
+            grown, candidates = grown.and_then(more), candidates + reshaped
         for plan in register_blocks(program, given, device):
             left = replace(limits, seconds=limits.seconds - (time.monotonic() - started))
             guide = Guide(program, float, left, progress=progress)
@@ -271,36 +278,30 @@ class _Ranked:
 
 
 def _saturated(
-    program: Program,
     source: Program,
-    sizes: Mapping[str, int],
+    start: Derivation,
     device: DeviceDescription,
     budget: Budget,
-    policy: FloatPolicy,
     progress: Callable[[str, int, float], None] | None,
 ) -> tuple[_Grown, list[_Ranked]]:
-    """The candidates of one e-graph that all stages grow, in order of estimated cost."""
-    prepared = _prepare(source)
-    start = replace(source, body=prepared[-1][1] if prepared else source.body)
+    """The candidates of one e-graph that all stages grow from a start, in order of estimated cost."""
     request = Request(
-        start,
+        replace(source, body=start.result),
         STAGES,
         NORMAL_FORM,
-        tiles=_tiles(start.body, device),
-        lanes=_lanes(start.body, device),
-        policy=policy,
+        tiles=_tiles(start.result, device),
+        lanes=_lanes(start.result, device),
+        policy=start.policy,
         budget=budget,
     )
     saturation = saturate(request, progress)
     explainer = Explainer(saturation)
     found: list[_Ranked] = []
-    for candidate in Extractor(saturation.snapshot, device).candidates(policy, most=32):
+    for candidate in Extractor(saturation.snapshot, device).candidates(start.policy, most=32):
 
         def derive(candidate: Candidate = candidate) -> Derivation:
-            steps = [step for step, _ in prepared]
-            steps += explainer.explain(start.body, candidate.high)
-            explained = Derivation(program, sizes, tuple(steps), candidate.high, policy)
-            return _lowered(explained, candidate)
+            steps = (*start.steps, *explainer.explain(start.result, candidate.high))
+            return _lowered(replace(start, steps=steps, result=candidate.high), candidate)
 
         low = replace(source, body=candidate.low)
         found.append(_Ranked(estimate(low, device), low, derive))
@@ -415,20 +416,20 @@ def _lowered(high: Derivation, candidate: Candidate) -> Derivation:
     return replace(high, steps=(*high.steps, *lowerings), result=t)
 
 
-def _prepare(program: Program) -> list[tuple[Step, Term]]:
-    """A copy of every element of a program that only moves data, as steps with the terms they give."""
-    steps: list[tuple[Step, Term]] = []
-    t, position = program.body, ()
-    if not is_layout(t):
-        return steps
+def _prepare(
+    program: Program, source: Program, sizes: Mapping[str, int], policy: FloatPolicy
+) -> Derivation:
+    """The program, with a copy of every element where it only moves data."""
+    steps: list[Step] = []
+    t = source.body
     inner = t.type
-    places: Position = position
-    while isinstance(inner, Array):
+    places: Position = ()
+    while is_layout(source.body) and isinstance(inner, Array):
         rule = RULES["insert_copy"]
         t, filling = apply_rule(rule, t, places)
-        steps.append((Step(rule.name, "forward", places, filling), t))
+        steps.append(Step(rule.name, "forward", places, filling))
         places, inner = (*places, "f"), inner.element
-    return steps
+    return Derivation(program, sizes, tuple(steps), t, policy)
 
 
 def _lengths(t: Term) -> list[int]:

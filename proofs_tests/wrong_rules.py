@@ -5,16 +5,20 @@ Every function below reads like a rule and is one only up to its docstring, whic
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import MONOID, A, B, C, k, left, m, n, q, right, size, step, w
 from relift.rewrites.rule import RejectedRule, Rule, associative, neutral, rule
 from relift.semantics.language import (
     as_scalar,
     as_vector,
     clamp,
+    concat,
     drop,
     join,
     map,
     map_vec,
+    mirror,
     pad,
     reduce,
     reduce_seq,
@@ -25,6 +29,7 @@ from relift.semantics.language import (
     take,
     transpose,
     vectorize,
+    wrap,
     zip,
 )
 from relift.semantics.signatures import Fun, Op
@@ -68,6 +73,13 @@ def tiling_one_window_short(xs: A[size + k * step + q * (k + 1) * step]):
         slide(size, step, xs),
         join(map(lambda t: slide(size, step, t), slide(size + k * step, k * step, xs))),
     )
+
+
+@rule()
+def regions_forgetting_the_right(xs: A[size + k]):
+    """The windows at the right border are missing."""
+    windows = slide(size, 1, pad(left, right, clamp, xs))
+    return windows, concat(take(left, windows), slide(size, 1, xs))
 
 
 @rule()
@@ -211,6 +223,45 @@ def first_window_for_last(xs: A[size + (k + 1) * step]):
     return slide(size, step, take(size + k * step, xs)), drop(1, slide(size, step, xs))
 
 
+def regions(kept: Any, inside: Any, padded: Any) -> Any:
+    """Windows of a padded array: those at the left border, inside, and of all others the last `kept`."""
+    windows = slide(size, 1, padded)
+    return concat(take(left, windows), concat(slide(size, 1, inside), drop(kept, windows)))
+
+
+@rule()
+def regions_one_window_late(xs: A[1 + size + k]):
+    """What is inside starts one element late, and ends one late."""
+    padded = pad(left, right + 1, clamp, xs)
+    inside = drop(1, xs)
+    return slide(size, 1, padded), regions(left + k + 1, inside, padded)
+
+
+@rule()
+def regions_without_right_border(xs: A[size + k]):
+    """The windows at the right border repeat those at the left."""
+    padded = pad(left, left, wrap, xs)
+    windows = slide(size, 1, padded)
+    inside = slide(size, 1, xs)
+    return windows, concat(take(left, windows), concat(inside, take(left, windows)))
+
+
+@rule()
+def regions_of_another_border(xs: A[size + k]):
+    """The borders are mirrored instead of clamped."""
+    mirrored = pad(left, right, mirror, xs)
+    return slide(size, 1, pad(left, right, clamp, xs)), regions(left + k + 1, xs, mirrored)
+
+
+@rule()
+def columns_swapped(f: Fun[A, B[m]], g: Fun[A, B[m]], xs: A[k]):
+    """The columns of the second part come first."""
+    return (
+        transpose(map(lambda x: concat(f(x), g(x)), xs)),
+        concat(transpose(map(g, xs)), transpose(map(f, xs))),
+    )
+
+
 @rule()
 def hoisted_although_it_depends(f: Fun[A, B], xs: A[n + 1]):
     """f of the first element is used for all."""
@@ -241,6 +292,7 @@ WRONG: dict[int, tuple[Rule | RejectedRule, ...]] = {
         interchange_capturing,
         split_of_join_swapped,
         tiling_one_window_short,
+        regions_forgetting_the_right,
         fusion_in_wrong_order,
         zip_of_different_lengths,
         neutral_array,
@@ -263,6 +315,10 @@ WRONG: dict[int, tuple[Rule | RejectedRule, ...]] = {
         chunks_read_down,
         lanes_read_down,
         first_window_for_last,
+        regions_one_window_late,
+        regions_without_right_border,
+        regions_of_another_border,
+        columns_swapped,
         hoisted_although_it_depends,
         another_start,
         double_for_square,

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.rules import (
+    boundaries,
     fission,
     fusion,
     gather_scatter,
@@ -28,7 +29,7 @@ from relift.rewrites.rules import (
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
     padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
-    vectorization, lowering,
+    boundaries, vectorization, lowering,
 )  # fmt: skip
 
 

@@ -197,6 +197,40 @@ def tile_stencil(windows: int) -> Tactic:
     return apply("stencil_tiling", k=windows - 1)
 
 
+def tile_stencil_2d(windows: int) -> Tactic:
+    """A stencil of an image in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_2d", k=windows - 1)
+
+
+def tile_stencil_3d(windows: int) -> Tactic:
+    """A stencil of three dimensions in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_3d", k=windows - 1)
+
+
+def split_boundary(extra: int = 0, *inner: int) -> Tactic:
+    """A stencil of a padded array in parts: borders, and an inside that needs no border.
+
+    A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
+    inside.  One number for each dimension to split, the outermost first; at most two.
+    Source: Halide's interior and boundary loops; here they follow from rules.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> found = derive(jacobi, split_boundary(0, 7), {"n": 64, "m": 64})
+    >>> [step.choices["e"] for step in found.steps if step.rule == "slide_clamp_regions"]
+    [0, 7]
+    """
+    borders = ("clamp", "mirror", "wrap", "constant")
+    split = then(
+        repeat(topdown(first(apply("map_slide", "backward"), apply("map_fusion")))),
+        topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
+        attempt(topdown(apply("drop_nothing"))),
+        attempt(topdown(apply("take_all"))),
+        repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
+    )
+    return then(split, inside("ys", "xs")(split_boundary(*inner))) if inner else split
+
+
 def vectorize_reduction(width: int) -> Tactic:
     """A reduction by `width` lanes, whose results are reduced at the end; LIFT's vectorizeReduce."""
     return apply("vectorize_reduce", w=width)

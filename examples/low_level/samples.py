@@ -130,6 +130,14 @@ def j2d5pt(picked, grid):
     return np.stack([line(i) for i in picked])
 
 
+def stencil9_border(picked, grid, centre, cardinal, diagonal):
+    return stencil9(picked, np.pad(grid, 1, mode="edge"), centre, cardinal, diagonal)
+
+
+def j2d5pt_border(picked, grid):
+    return j2d5pt(picked, np.pad(grid, 1, mode="edge"))
+
+
 def convolution(picked, image, weights):
     size = len(weights)
     return np.stack(

@@ -1,6 +1,6 @@
-"""Stencils on grids whose border is part of the input: nine points and five.
+"""Stencils: on grids whose border is part of the input, and, split in regions, on those without one.
 
-relift bench stencil9 j2d5pt convolution
+relift bench stencil9 j2d5pt convolution j2d5pt_border
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ def nine(at, centre, cardinal, diagonal):
     return centre * at(0, 0) + cardinal * sides + diagonal * corners
 
 
-def by_strips(f, size, items, down, grid, stage=lambda columns: columns):
-    """f on all windows of size*size: a work-item computes `down` rows of one column, one by one.
+def in_groups(f, size, items, columns, stage=lambda columns: columns):
+    """f on all windows of columns: a work-item has a column, a group `items` of them.
 
     `stage` says where the `size` columns that it reads lie.
     """
@@ -27,12 +27,71 @@ def by_strips(f, size, items, down, grid, stage=lambda columns: columns):
     def item(columns):
         return rl.map_seq_unroll(f, rl.slide(size, 1, stage(columns)))
 
+    done = rl.map_wrg(0)(lambda some: rl.map_lcl(0)(item, some), rl.split(items, columns))
+    return rl.join(done)
+
+
+def columns_of(size, lines, line=lambda line: line):
+    """`size` neighbouring columns of lines, everywhere; `line` may pad or cut each line."""
+    return rl.transpose(rl.map(lambda values: rl.slide(size, 1, line(values)), lines))
+
+
+def by_strips(f, size, items, down, grid, stage=lambda columns: columns):
+    """f on all windows of size*size: a work-item computes `down` rows of one column, one by one."""
+
     def strip(lines):
-        columns = rl.transpose(rl.map(rl.slide(size, 1), lines))
-        done = rl.map_wrg(0)(lambda some: rl.map_lcl(0)(item, some), rl.split(items, columns))
-        return rl.transpose(rl.join(done))
+        return rl.transpose(in_groups(f, size, items, columns_of(size, lines), stage))
 
     return rl.join(rl.map_wrg(1)(strip, rl.slide(down + size - 1, down, grid)))
+
+
+def repeated(r, values):
+    """The border of a row, or of a grid, repeated `r` times on each side."""
+    return rl.pad(r, r, rl.clamp, values)
+
+
+def inside(border, values):
+    """All but the border."""
+    length = values.type.length
+    return rl.take(length - 2 * border, rl.drop(border, values))
+
+
+def in_regions(border, compute, windows, windows_inside):
+    """`compute` on the windows at both borders, of `border` windows each, and on those inside.
+
+    Which of the three comes out where follows from the rule `slide_clamp_regions`.
+    """
+    last = windows.type.length - border
+    return rl.concat(
+        compute(rl.take(border, windows)),
+        rl.concat(compute(windows_inside), compute(rl.drop(last, windows))),
+    )
+
+
+def by_regions(f, size, items, down, grid, stage=lambda columns: columns):
+    """`by_strips` of a grid whose border is repeated: only strips and groups at the border clamp."""
+    r = size // 2
+
+    def group(columns):
+        return in_groups(f, size, items, columns, stage)
+
+    def at_border(lines):
+        return rl.transpose(group(columns_of(size, lines, lambda line: repeated(r, line))))
+
+    def inner(lines):
+        bordered = columns_of(size, lines, lambda line: repeated(r, line))
+        free = columns_of(size, lines, lambda line: inside(items - r, line))
+        return rl.transpose(in_regions(items, group, bordered, free))
+
+    strips = rl.slide(down + size - 1, down, repeated(r, grid))
+    free = rl.slide(down + size - 1, down, inside(down - r, grid))
+    top, bottom = rl.take(1, strips), rl.drop(strips.type.length - 1, strips)
+    return rl.join(
+        rl.concat(
+            rl.map_wrg(1)(at_border, top),
+            rl.concat(rl.map_wrg(1)(inner, free), rl.map_wrg(1)(at_border, bottom)),
+        )
+    )
 
 
 def in_registers(columns):
@@ -54,18 +113,75 @@ def stencil9_gpu(n, m, items=256, down=8):
     return stencil9
 
 
-def j2d5pt_cpu(n, m, items=256, down=4):
+def stencil9_border_gpu(n, m, items=256, down=8, split=1):
+    """`stencil9` of a grid whose border is repeated: everything clamps, or only the border does."""
+
+    @rl.program
+    def stencil9_border(grid: rl.f32[n, m], centre: rl.f32, cardinal: rl.f32, diagonal: rl.f32):
+        def weighted(w):
+            return nine(lambda i, j: w[1 + i][1 + j], centre, cardinal, diagonal)
+
+        if split:
+            return by_regions(weighted, 3, items, down, grid, in_registers)
+        padded = rl.pad_nd((1, 1), (1, 1), rl.clamp, grid)
+        return by_strips(weighted, 3, items, down, padded, in_registers)
+
+    return stencil9_border
+
+
+def five(w):
     """The five points of examples/j2d5pt.py."""
+    weighted = 5.1 * w[0][1] + 12.1 * w[1][0] + 15.0 * w[1][1] + 12.2 * w[1][2]
+    return (weighted + 5.2 * w[2][1]) * (1 / 118.0)
+
+
+def j2d5pt_cpu(n, m, items=256, down=4):
+    """The border is part of the input."""
 
     @rl.program
     def j2d5pt(grid: rl.f32[n + 2, m + 2]):
-        def star(w):
-            weighted = 5.1 * w[0][1] + 12.1 * w[1][0] + 15.0 * w[1][1] + 12.2 * w[1][2]
-            return (weighted + 5.2 * w[2][1]) * (1 / 118.0)
-
-        return by_strips(star, 3, items, down, grid)
+        return by_strips(five, 3, items, down, grid)
 
     return j2d5pt
+
+
+def j2d5pt_border_cpu(n, m, split=1, width=1):
+    """The border is repeated: every row clamps, or only the first, the last and the ends of the others.
+
+    A work-item has a row; inside, the driver makes vectors of `width` 1, and of any other we do.
+    """
+
+    def run(windows):
+        if width == 1:
+            return rl.map_seq(five, windows)
+        return rl.as_scalar(
+            rl.map_seq(lambda some: rl.map_vec(five, some), rl.as_vector(width, windows))
+        )
+
+    def clamped(lines):
+        return columns_of(3, lines, lambda line: repeated(1, line))
+
+    def inner(lines):
+        free = columns_of(3, lines, lambda line: inside(width - 1, line))
+        return in_regions(width, run, clamped(lines), free)
+
+    @rl.program
+    def j2d5pt_border(grid: rl.f32[n, m]):
+        rows = rl.slide(3, 1, repeated(1, grid))
+
+        def whole(some):
+            return rl.map_glb(0)(lambda lines: run(clamped(lines)), some)
+
+        if not split:
+            return whole(rows)
+        free = rl.map_glb(0)(inner, rl.slide(3, 1, grid))
+        return rl.concat(whole(rl.take(1, rows)), rl.concat(free, whole(rl.drop(n - 1, rows))))
+
+    return j2d5pt_border
+
+
+def j2d5pt_border_with_numpy(grid):
+    return j2d5pt_with_numpy(np.pad(grid, 1, mode="edge"))
 
 
 def j2d5pt_with_numpy(grid):
@@ -149,6 +265,10 @@ def stencil9_gold(grid, centre, cardinal, diagonal):
     return nine(lambda i, j: grid[1 + i : 1 + i + n, 1 + j : 1 + j + m], centre, cardinal, diagonal)
 
 
+def stencil9_border_gold(grid, centre, cardinal, diagonal):
+    return stencil9_gold(np.pad(grid, 1, mode="edge"), centre, cardinal, diagonal)
+
+
 benchmarks = [
     Benchmark(
         "j2d5pt",
@@ -160,6 +280,22 @@ benchmarks = [
         flops=lambda n, m, **_: 10 * n * m,
         moved=lambda n, m, **_: 8 * n * m,
         numpy=j2d5pt_with_numpy,
+    ),
+    Benchmark(
+        "j2d5pt_border",
+        "cpu",
+        j2d5pt_border_cpu,
+        sizes={"n": 4096, "m": 4096},
+        variants=[{}, {"split": 0}, {"width": 16}, {"split": 0, "width": 16}],
+        small=[
+            {"n": 5, "m": 9},
+            {"n": 4, "m": 16, "width": 4},
+            {"n": 4, "m": 8, "width": 4, "split": 0},
+        ],
+        gold=lambda grid: source("j2d5pt").reference(grid),
+        flops=lambda n, m, **_: 10 * n * m,
+        moved=lambda n, m, **_: 8 * n * m,
+        numpy=j2d5pt_border_with_numpy,
     ),
     Benchmark(
         "convolution",
@@ -202,5 +338,19 @@ benchmarks = [
         flops=lambda n, m, **_: 11 * n * m,
         moved=lambda n, m, **_: 8 * n * m,
         reference=Reference("SHOC", 183.1e-6),
+    ),
+    Benchmark(
+        "stencil9_border",
+        "gpu",
+        stencil9_border_gpu,
+        sizes={"n": 8192, "m": 8192},
+        variants=[{}, {"split": 0}],
+        small=[
+            {"n": 8, "m": 16, "items": 4, "down": 2},
+            {"n": 8, "m": 16, "items": 4, "down": 2, "split": 0},
+        ],
+        gold=stencil9_border_gold,
+        flops=lambda n, m, **_: 11 * n * m,
+        moved=lambda n, m, **_: 8 * n * m,
     ),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from relift.rewrites.derivation import confirm
@@ -22,14 +24,33 @@ from relift.rewrites.tactics import (
     register_block_2d,
     repeat,
     skip,
+    split_boundary,
     then,
     tile_2d,
     tile_stencil,
+    tile_stencil_2d,
+    tile_stencil_3d,
     topdown,
     vectorize_reduction,
 )
-from relift.semantics.language import Program, add, map, program, reduce, slide, zip
+from relift.semantics.binding import term_at
+from relift.semantics.language import (
+    Program,
+    add,
+    clamp,
+    map,
+    mirror,
+    pad,
+    program,
+    reduce,
+    slide,
+    wrap,
+    zip,
+)
+from relift.semantics.multidimensional import map_nd, pad_nd, slide_nd
+from relift.semantics.patterns import Concat, PadClamp, PadConstant, PadMirror, PadWrap
 from relift.semantics.printer import show
+from relift.semantics.terms import Term, subterms
 from relift.semantics.types import f32, nat
 
 n, m, k = nat("n"), nat("m"), nat("k")
@@ -48,6 +69,26 @@ def outer(xs: f32[n], ys: f32[m]):
 @program
 def blur(xs: f32[n + 2]):
     return map(lambda w: w[0] + w[1] + w[2], slide(3, 1, xs))
+
+
+def bordered(boundary: Any) -> Program:
+    @program
+    def blur(xs: f32[n]):
+        return map(lambda w: w[0] + w[1] + w[2], slide(3, 1, pad(1, 1, boundary, xs)))
+
+    return blur
+
+
+@program
+def image(xss: f32[n, m]):
+    windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), clamp, xss))
+    return map_nd(2, lambda w: w[0][1] + w[1][0] + w[1][2] + w[2][1], windows)
+
+
+@program
+def cube(xsss: f32[n, n, n]):
+    windows = slide_nd((3, 3, 3), (1, 1, 1), pad_nd((1, 1, 1), (1, 1, 1), clamp, xsss))
+    return map_nd(3, lambda w: w[0][1][1] + w[1][0][1] + w[1][1][2], windows)
 
 
 @program
@@ -128,6 +169,16 @@ def test_everywhere_visits_all_places() -> None:
     [
         (outer, tile_2d(4, 8), {"n": 64, "m": 64}, "split(8, ys)"),
         (blur, tile_stencil(8), {"n": 64}, "slide(10, 8, xs)"),
+        (image, topdown(tile_stencil_2d(4)), {"n": 8, "m": 12}, "slide(6, 4, row)"),
+        (cube, topdown(tile_stencil_3d(2)), {"n": 4}, "slide(4, 2, row_)"),
+        *(
+            (bordered(boundary), split_boundary(), {"n": 9}, "slide(3, 1, xs)")
+            for boundary in (clamp, mirror, wrap, 0.5)
+        ),
+        (bordered(clamp), split_boundary(3), {"n": 16}, "take(10, drop(3, xs))"),
+        (image, split_boundary(), {"n": 6, "m": 5}, "drop(5, slide(3, 1, pad(1, 1, clamp,"),
+        (image, split_boundary(0, 3), {"n": 6, "m": 16}, "take(10, drop(3, x_))"),
+        (cube, split_boundary(0, 0), {"n": 4}, "slide(3, 1, xsss)"),
         (dot, vectorize_reduction(4), {"n": 64}, "vectorize(4, add)"),
         (dot, reduce_with_reorder(4), {"n": 64}, "transpose(split(4,"),
         (dot, then(fuse(), finish_tiling(4)), {"n": 64}, "split(4, zip(xs, ys))"),
@@ -149,3 +200,33 @@ def test_macro_rules_are_derived(
     assert text in show(found.result)
     assert found.replay(RULES)[-1] == found.result
     assert confirm(found, RULES) is not None
+
+
+def padded(t: Term) -> bool:
+    """Whether a term has a border anywhere."""
+    borders = PadClamp | PadMirror | PadWrap | PadConstant
+    return any(isinstance(u, borders) for u, _ in subterms(t))
+
+
+@pytest.mark.parametrize("boundary", [clamp, mirror, wrap, 0.5])
+def test_inside_there_is_no_border(boundary: Any) -> None:
+    """Three parts: two with a border, and between them one without."""
+    split = derive(bordered(boundary), split_boundary(), {"n": 9}).result
+    left, inner, right = (term_at(split, place) for place in (("xs",), ("ys", "xs"), ("ys", "ys")))
+
+    assert [padded(part) for part in (left, inner, right)] == [True, False, True]
+
+
+def test_inside_an_image_there_is_no_border_in_either_dimension() -> None:
+    """Of the rows inside, the columns are split in turn."""
+    rows = term_at(derive(image, split_boundary(0, 0), {"n": 6, "m": 5}).result, ("ys", "xs"))
+    columns = term_at(rows, ("f",))
+
+    assert isinstance(columns, Concat)
+    assert padded(columns.xs)
+    assert not padded(term_at(columns, ("ys", "xs")))
+
+
+def test_a_border_wider_than_the_array_is_refused() -> None:
+    with pytest.raises(NoMatch):
+        derive(bordered(clamp), split_boundary(8), {"n": 9})

@@ -121,6 +121,10 @@ Ltac met := match goal with
       rewrite (@position_inverse q p n a (inverse_sym H) ltac:(intros; index_below) ltac:(index_below))
   | H : bijective ?n ?p, G : bijective ?n ?q |- context [position (fun v => ?q (?p v)) ?n ?a] =>
       rewrite (@position_compose p q n a H G ltac:(intros; index_below) ltac:(intros; index_below) ltac:(index_below))
+  | |- context [around ?l ?n ?i] =>
+      match goal with |- context [around l n ?j] =>
+        lazymatch j with i => fail | _ => replace j with i by lia end
+      end
   | |- context [around ?l ?n ?i] => first
       [ rewrite (@around_inside l n i) by lia | rewrite (@around_before l n i) by lia
       | rewrite (@around_after l n i) by lia ]
@@ -189,6 +193,7 @@ with by_shape :=
   | |- Rpair _ _ _ _ => first [ eassumption | named | split; reduced; relate ]
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
   | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
+  | |- _ _ ((if ?b then _ else _) _) => by_cases b; consider  (* which array, before which element *)
   | |- context [if ?b then _ else _] => condition b
   | |- _ => first [ eassumption | reflexivity | solve [ same_fold ] | solve [ same_iteration ] | spine | laws ]
   end

@@ -1,0 +1,93 @@
+"""Stencils in search: borders apart from an inside, and overlapping tiles."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from relift.compiler.program import compile_program
+from relift.compiler.verification import random_inputs
+from relift.egraph.cost import estimate
+from relift.egraph.search import Found, Optimized, optimize
+from relift.egraph.stencils import stencil_starts
+from relift.rewrites.derivation import confirm
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.semantics.device import CPU
+from relift.semantics.language import Program, concat, drop, map_glb, program, take
+from relift.semantics.types import f32
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+N = 1 << 12
+
+
+def stencil(name: str) -> Program:
+    return load_program(str(EXAMPLES / f"{name}.py"))
+
+
+def used(found: Found) -> set[str]:
+    """The rules of its derivation."""
+    return {step.rule for step in found.derivation.steps}
+
+
+@pytest.fixture(scope="module", params=["j2d5pt", "j2d9pt"])
+def searched(request: pytest.FixtureRequest) -> Optimized:
+    """The stencils of five and of nine points, on a large image."""
+    return optimize(stencil(request.param), {"n": N, "m": N}, CPU, top=32)
+
+
+def test_the_best_clamps_at_the_border_only(searched: Optimized) -> None:
+    """In both dimensions."""
+    rules = [step.rule for step in searched.derivation.steps]
+
+    assert rules.count("slide_clamp_regions") == 2
+
+
+def test_overlapping_tiles_are_a_candidate(searched: Optimized) -> None:
+    assert any("stencil_tiling_2d" in used(found) for found in searched.candidates)
+
+
+def test_the_derivation_of_regions_replays_and_is_confirmed(searched: Optimized) -> None:
+    """The tactic's steps are the first, and those of the search and of lowering follow."""
+    assert len(searched.derivation.replay(RULES)) == len(searched.derivation.steps) + 1
+    assert confirm(searched.derivation, RULES) is not None
+
+
+def test_every_candidate_in_regions_is_one_kernel() -> None:
+    """The parts of a result have the same work-items, so one kernel writes them all, and right."""
+    source = stencil("j2d5pt")
+    sizes = {"n": 32, "m": 64}
+    arrays = random_inputs(source.at(sizes), 0)
+    found = optimize(source, sizes, CPU, top=64).candidates
+    in_regions = [f for f in found if "slide_clamp_regions" in used(f)]
+
+    assert len(in_regions) >= 2
+    for candidate in in_regions:
+        compiled = compile_program(candidate.term)
+        assert len(compiled.launch["kernels"]) == 1
+        np.testing.assert_allclose(compiled(*arrays), source(*arrays), rtol=1e-5)
+
+
+def test_other_programs_start_from_themselves_only() -> None:
+    assert list(stencil_starts(stencil("dot"), {"n": 64}, CPU, "reassociate")) == []
+
+
+@pytest.mark.parametrize("cut", [1, N // 2, N - 1])
+def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
+    """The same work-items write one part after the other."""
+
+    @program
+    def whole(xs: f32[N]):
+        return map_glb(0)(lambda x: x + 1.0, xs)
+
+    @program
+    def parts(xs: f32[N]):
+        first, second = take(cut, xs), drop(cut, xs)
+        return concat(map_glb(0)(lambda x: x + 1.0, first), map_glb(0)(lambda x: x + 1.0, second))
+
+    assert estimate(parts, CPU).compute == pytest.approx(estimate(whole, CPU).compute, rel=0.3)
