@@ -226,11 +226,9 @@ def as_written(
     """
     device = preset(target) if isinstance(target, str) else target
     source = program.at(sizes)
-    prepared = _prepare(source)
-    start = replace(source, body=prepared[-1][1]) if prepared else source
-    fused = derive(start, fuse())
-    steps = (*(step for step, _ in prepared), *fused.steps)
-    high = replace(fused, origin=program, sizes=sizes, steps=steps)
+    prepared = _prepare(program, source, sizes, "reassociate")
+    fused = derive(replace(source, body=prepared.result), fuse())
+    high = replace(prepared, steps=(*prepared.steps, *fused.steps), result=fused.result)
     for ranked in _extracted(high, source, device, {}):
         return ranked.found()
     raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
