@@ -9,6 +9,9 @@ The e-graph pushes substitutions; here they are carried out.  When an equation h
 name, it is also needed where that name was substituted, so the log is closed under the substitutions that
 the e-graph did.
 
+One equality of the e-graph is no rule and leaves no row: the component of a class that holds a tuple is the
+tuple's part.  What follows only from it is `Unexplained`.
+
 Every step is replayed by `rewrites.matching` while it is laid out, so what is returned is checked.
 """
 
