@@ -23,7 +23,7 @@ from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
-from relift.egraph.planning import tile_choices
+from relift.egraph.planning import NORMAL_FORM, tile_choices
 from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
@@ -53,7 +53,6 @@ STAGES: tuple[Stage, ...] = (
         3,
     ),
 )  # fmt: skip
-NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
 
 
 class NoProgram(ReliftError):

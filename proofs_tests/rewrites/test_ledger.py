@@ -31,7 +31,6 @@ from relift.semantics.errors import ReliftError
 SEARCHED = {
     *(name for stage in STAGES for name in stage.rules),
     *(name for purpose in PURPOSES.values() for name in purpose),
-    *NORMAL,
     *NORMAL_FORM,
     "map_to_glb", "map_to_lcl", "map_to_seq", "map_to_seq_unroll", "map_to_wrg",
     "reduce_seq_to_unroll", "store_global", "store_local", "store_private", "insert_copy",
