@@ -17,6 +17,7 @@ from relift.rewrites.rules import (
     products,
     reduction,
     scans,
+    separable,
     split_join,
     stencil,
     take_drop,
@@ -27,7 +28,7 @@ from relift.rewrites.rules import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
+    padding, gather_scatter, reduction, scans, iteration, stencil, separable, tiling,
     vectorization, lowering,
 )  # fmt: skip
 
