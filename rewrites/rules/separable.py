@@ -117,7 +117,8 @@ unfold reduce. eapply (per_trans P).
 
 
 @rule(where=_SEMIRING, source="RISE separateDotHV, separate-dot-hv, with its missing guard: "
-      "the weights are an outer product", proof=f"{_START} Ti Pl Z V H X.{_RELATED}{_BY_ROWS}")  # fmt: skip
+      "the weights are an outer product",
+      proof=f"{_START} Ti Pl Z V H X.{_RELATED}{_BY_ROWS}")  # fmt: skip
 def separate_dot_hv(
     times: Op[A], plus: Op[A], z: A, vs: A[n], hs: A[m + 1], xss: A[n, m + 1]
 ):  # fmt: skip
@@ -130,7 +131,8 @@ def separate_dot_hv(
 
 
 @rule(where=[*_SEMIRING, commutative("plus"), commutative("times")], source="RISE separateDotVH, "
-      "separate-dot-vh, with its missing guard: the weights are an outer product")  # fmt: skip
+      "separate-dot-vh, with its missing guard: the weights are an outer product",
+      proof=f"{_START} Cp Ct Ti Pl Z V H X.{_RELATED}{_BY_COLUMNS}")  # fmt: skip
 def separate_dot_vh(
     times: Op[A], plus: Op[A], z: A, vs: A[n + 1], hs: A[m], xss: A[n + 1, m]
 ):  # fmt: skip
