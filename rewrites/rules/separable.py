@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.notation import MONOID, A, k, m, n, q, size
+from relift.rewrites.notation import MONOID, A, B, k, m, n, q, size
 from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
 from relift.semantics.language import join, map, reduce, slide, transpose, zip
 from relift.semantics.multidimensional import map_nd, slide_nd
-from relift.semantics.signatures import Op
+from relift.semantics.signatures import Fun, Op
 
 
 @rule(where=MONOID, source="RISE separateSumHV, in the stencil of its binomial filter")
@@ -143,4 +143,15 @@ def separate_dot_vh(
         weighted_sum(
             times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
         ),
+    )
+
+
+@rule(source="RISE mapFission, of a weighted sum")
+def map_weighted_sum_fission(
+    times: Op[A], plus: Op[A], z: A, ws: A[m], g: Fun[B, A[m]], xs: B[n]
+):  # fmt: skip
+    """The weighted sums of what is computed from each element may wait until all of it is there."""
+    return (
+        map(lambda x: weighted_sum(times, plus, z, ws, g(x)), xs),
+        map(lambda ys: weighted_sum(times, plus, z, ws, ys), map(g, xs)),
     )
