@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -76,7 +77,8 @@ class Found:
 class Optimized:
     """The result of a search; `candidates` are in order of cost, the first is the best.
 
-    `stopped` says why the search ended, in words; `complete` whether no budget cut it short.
+    `stopped` says why the search ended, in words; `complete` whether no budget cut it short.  `firings` and
+    `profile` hold the matches and the seconds of every rule that was tried.
     """
 
     source: Program
@@ -86,6 +88,7 @@ class Optimized:
     nodes: int
     seconds: float
     firings: Mapping[str, int]
+    profile: Mapping[str, float]
 
     @property
     def term(self) -> Program:
@@ -170,6 +173,7 @@ def optimize(
         grown.nodes,
         time.monotonic() - started,
         grown.firings,
+        grown.profile,
     )
 
 
@@ -185,6 +189,7 @@ class _Grown:
     complete: bool
     nodes: int
     firings: Mapping[str, int]
+    profile: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -235,7 +240,13 @@ def _saturated(
         low = replace(source, body=candidate.low)
         found.append(_Ranked(estimate(low, device), low, derive))
     found.sort(key=_rank)
-    grown = _Grown(saturation.stopped, saturation.complete, saturation.nodes, saturation.firings)
+    grown = _Grown(
+        saturation.stopped,
+        saturation.complete,
+        saturation.nodes,
+        saturation.firings,
+        saturation.profile,
+    )
     return grown, found
 
 
@@ -273,12 +284,14 @@ def _sketched(
                 continue
             found.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
     found.sort(key=_rank)
-    firings: dict[str, int] = {}
+    firings = Counter[str]()
+    profile: dict[str, float] = {}
     for stage in reached.stages:
-        for rule, number in stage.firings.items():
-            firings[rule] = firings.get(rule, 0) + number
+        firings.update(stage.firings)
+        for rule, seconds in stage.profile.items():
+            profile[rule] = profile.get(rule, 0.0) + seconds
     stopped = f"the sketch was reached in {len(reached.stages)} stages"
-    return _Grown(stopped, True, reached.nodes, firings), found
+    return _Grown(stopped, True, reached.nodes, firings, profile), found
 
 
 def _measured(
