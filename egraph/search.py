@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
-from relift.egraph.planning import tile_choices
+from relift.egraph.planning import NORMAL_FORM, tile_choices
 from relift.egraph.plans import Plan, register_blocks, teams
 from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
@@ -61,7 +62,6 @@ STAGES: tuple[Stage, ...] = (
         3,
     ),
 )  # fmt: skip
-NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
 
 
 class NoProgram(ReliftError):
@@ -85,7 +85,8 @@ class Found:
 class Optimized:
     """The result of a search; `candidates` are in order of cost, the first is the best.
 
-    `stopped` says why the search ended, in words; `complete` whether no budget cut it short.
+    `stopped` says why the search ended, in words; `complete` whether no budget cut it short.  `firings` and
+    `profile` hold the matches and the seconds of every rule that was tried.
     """
 
     source: Program
@@ -95,6 +96,7 @@ class Optimized:
     nodes: int
     seconds: float
     firings: Mapping[str, int]
+    profile: Mapping[str, float]
 
     @property
     def term(self) -> Program:
@@ -166,7 +168,7 @@ def optimize(
             try:
                 more, blocked = _sketched(guide, source, plan, device)
             except Unsatisfied as error:
-                more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
+                more, blocked = _Grown(str(error), left.seconds > 0, 0, {}, {}), []
             grown, candidates = grown.and_then(more), candidates + blocked
         for tactic in itertools.chain(teams(source, device), group_tiles(source, device)):
             if time.monotonic() - started > budget:
@@ -209,6 +211,7 @@ def optimize(
         grown.nodes,
         time.monotonic() - started,
         grown.firings,
+        grown.profile,
     )
 
 
@@ -246,15 +249,19 @@ class _Grown:
     complete: bool
     nodes: int
     firings: Mapping[str, int]
+    profile: Mapping[str, float]
 
     def and_then(self, more: _Grown) -> _Grown:
         """What one search and the next came to."""
-        rules = [*self.firings, *more.firings]
+        profile = dict(self.profile)
+        for rule, seconds in more.profile.items():
+            profile[rule] = profile.get(rule, 0.0) + seconds
         return _Grown(
             f"{self.stopped}; {more.stopped}",
             self.complete and more.complete,
             self.nodes + more.nodes,
-            {rule: self.firings.get(rule, 0) + more.firings.get(rule, 0) for rule in rules},
+            Counter(self.firings) + Counter(more.firings),
+            profile,
         )
 
 
@@ -304,7 +311,13 @@ def _saturated(
         low = replace(source, body=candidate.low)
         found.append(_Ranked(estimate(low, device), low, derive))
     found = _in_rounds(found)
-    grown = _Grown(saturation.stopped, saturation.complete, saturation.nodes, saturation.firings)
+    grown = _Grown(
+        saturation.stopped,
+        saturation.complete,
+        saturation.nodes,
+        saturation.firings,
+        saturation.profile,
+    )
     return grown, found
 
 
@@ -325,12 +338,14 @@ def _sketched(
         demanded = {want.position: Lowering(want.rule, want.choices) for want in reached.wanted}
         found += _extracted(high, source, device, demanded)
     found.sort(key=_rank)
-    firings: dict[str, int] = {}
+    firings = Counter[str]()
+    profile: dict[str, float] = {}
     for stage in reached.stages:
-        for rule, number in stage.firings.items():
-            firings[rule] = firings.get(rule, 0) + number
+        firings.update(stage.firings)
+        for rule, seconds in stage.profile.items():
+            profile[rule] = profile.get(rule, 0.0) + seconds
     stopped = f"the sketch was reached in {len(reached.stages)} stages"
-    return _Grown(stopped, True, reached.nodes, firings), found
+    return _Grown(stopped, True, reached.nodes, firings, profile), found
 
 
 def _tactical(reached: Derivation, source: Program, device: DeviceDescription) -> list[_Ranked]:
