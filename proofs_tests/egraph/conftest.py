@@ -14,9 +14,9 @@ import pytest
 import relift as rl
 from relift.egraph.encoding import NotSearchable
 from relift.egraph.planning import NORMAL_FORM
+from relift.egraph.proposals import STAGES
 from relift.egraph.rule_encoding import encode_rule
 from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.search import STAGES
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Direction
 from relift.semantics.language import Program

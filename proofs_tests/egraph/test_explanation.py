@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation import Explainer, Unexplained
+from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.saturation import Request, Saturation, Stage, saturate
 from relift.rewrites.derivation import Derivation, confirm
 from relift.rewrites.library import RULES
