@@ -135,7 +135,9 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
         groups: list[Expression] = []
         for d, (n, m) in enumerate(zip(k.total, k.local, strict=True)):
             if n.constant is None:  # a kernel that takes turns is right for any number of groups
-                name = next(g for i in itertools.count() if (g := f"groups_{d + 3 * i}") not in sizes)
+                name = next(
+                    g for i in itertools.count() if (g := f"groups_{d + 3 * i}") not in sizes
+                )
                 sizes[name] = 1
                 groups.append(Name(name))
             else:

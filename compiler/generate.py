@@ -246,16 +246,16 @@ class Generator:
         n, count = data.length.constant, self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
         simple = self.analyses.control_flow
-        taking_turns = n is None or count is None or n > count or not simple
-        inner = scope if n == count and not taking_turns else scope.block()
+        enough = n is not None and count is not None and n <= count
+        inner = scope if n == count and enough and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
         with self.work_items(t):
-            if n == count and not taking_turns:
+            if n == count and enough and simple:
                 element(variable(name, data.length))
-            elif not taking_turns:
+            elif enough and simple:
                 with self.emitter.block(f"if ({name} < {n})"):
                     element(variable(name, data.length))
             else:
@@ -263,12 +263,13 @@ class Generator:
                 int_type = "long" if self.addressing.suffix else "int"
                 end = self.addressing.text(data.length)
                 step = f"{name}_count" if count is None else count
-                once = n is not None and count is not None and n <= count
                 with (
-                    self.emitter.block(f"for ({int_type} {i} = {name}; {i} < {end}; {i} += {step})"),
-                    nullcontext() if once else self.barriers.loop_body(),
+                    self.emitter.block(
+                        f"for ({int_type} {i} = {name}; {i} < {end}; {i} += {step})"
+                    ),
+                    nullcontext() if enough else self.barriers.loop_body(),
                 ):
-                    element(variable(name if once else i, data.length))
+                    element(variable(name if enough else i, data.length))
 
     @contextmanager
     def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
@@ -277,7 +278,7 @@ class Generator:
             yield
             return
         around = self._work_items
-        if self.threads.count(t) > 1:
+        if self.threads.count(t) != 1:
             self._work_items |= {work_item(t)}
         with self.barriers.unit():
             yield

@@ -52,7 +52,9 @@ class Compiled:
         """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place."""
         return self.session(device).timed(self.rows(arrays), repeats)
 
-    def rows(self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None) -> dict[str, Row]:
+    def rows(
+        self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None
+    ) -> dict[str, Row]:
         """The arguments and open sizes by buffer; raises `IllTyped` when they are not what the program takes."""
         parameters = self.plan.parameters
         if len(arrays) != len(parameters):
@@ -62,12 +64,13 @@ class Compiled:
                 f"{len(arrays)} are given"
             )
         found = self.plan.solved(arrays, sizes or {})
+        here = self.plan.at(found)
         rows: dict[str, Row] = {
             b.name: np.array([found[b.name]], DTYPES[b.scalar.name])
             for b in self.plan.buffers
             if b.role == "size"
         }
-        for p, value in zip(self.plan.at(found).parameters, arrays, strict=True):
+        for p, value in zip(here.parameters, arrays, strict=True):
             rows.update(zip(p.buffers, flatten(value, p.type, p.name), strict=True))
         return rows
 

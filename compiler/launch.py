@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from relift.compiler.threads import number
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import Program, substituted
 from relift.semantics.parser import parse_size, parse_type
+from relift.semantics.signatures import Undetermined
 from relift.semantics.sizes import Name, Size
 from relift.semantics.terms import Input
 from relift.semantics.types import SCALARS, Scalar, Type, substitute_type
@@ -101,7 +104,15 @@ class Launch:
             tuple(Input(p.name, p.type) for p in self.parameters),
             Input(self.result.name, self.result.type),
         ).at(given, partly=True)
-        found = {**given, **types.solve_sizes(arguments)}
+        try:
+            found = {**given, **types.solve_sizes(arguments)}
+        except IllTyped as error:
+            shapes = ", ".join(
+                f"{p.name}: {p.type} has shape {_shape(argument)}"
+                for p, argument in zip(self.parameters, arguments, strict=False)
+            )
+            mend = '; call with sizes={"name": ...}' if isinstance(error, Undetermined) else ""
+            raise IllTyped(f"{error.message} ({shapes}){mend}", error.place) from None
         missing = [name for name in self.sizes if name not in found]
         if missing:
             raise IllTyped(
@@ -144,7 +155,7 @@ class Launch:
                 {
                     "name": k.name,
                     "arguments": list(k.arguments),
-                    "global": [_size_json(n) for n in (k.total if self.sizes else k.range)],
+                    "global": list(map(_size_json, k.total)) if self.sizes else list(k.range),
                     "local": list(k.local),
                     "local_bytes": k.local_bytes,
                     "spans": [_size_json(n) for n in k.spans],
@@ -183,6 +194,12 @@ def launch_from_json(data: Mapping[str, Any]) -> Launch:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise IllTyped(f"launch.json is broken: {error!r}") from None
+
+
+def _shape(argument: Any) -> str:
+    if isinstance(argument, tuple):
+        return f"({', '.join(map(_shape, argument))})"
+    return str(np.shape(argument))
 
 
 def _parameter_json(p: Parameter) -> dict[str, Any]:

@@ -89,8 +89,9 @@ def compile_program(
     names = _names(program, own)
     threads = [threads_of(s.body, local, global_) for s in stages]
     _check_counts(program.name, threads, local=local, global_=global_)
+    turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
     if program.sizes:
-        wide = wide or any(map(_needs_long, stages))
+        wide = wide or any(_needs_long(stage, turns) for stage in stages)
     kernels: list[Kernel] = []
     texts: list[str] = []
     for number_, (stage, of) in enumerate(zip(stages, threads, strict=True), start=1):
@@ -98,7 +99,7 @@ def compile_program(
         name = c_name(f"{program.name}_{number_}")
         with simplifying(analyses.indices):
             kernel, text = _kernel(
-                name, title, stage, of, names, own, functions, analyses, wide=wide
+                name, title, stage, of, names, own, functions, analyses, wide=wide, turns=turns
             )
         kernels.append(kernel)
         texts.append(text)
@@ -248,6 +249,7 @@ def _kernel(
     analyses: Analyses,
     *,
     wide: bool,
+    turns: int,
 ) -> tuple[Kernel, str]:
     """One kernel: how it is launched, and its text."""
     check_kernel(stage.body, threads.used)
@@ -270,14 +272,14 @@ def _kernel(
     for m in memories(stage.result, stage.body.type):
         arguments.append(m.name)
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
-    long = wide or _needs_long(stage)
+    long = wide or _needs_long(stage, turns)
     emitter = Emitter([*arguments, *own])
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
-    spans = [n for n in _lengths(stage) if n.constant is None]
-    mentioned = words("\n".join(lines))
-    for size in sorted(mentioned & set().union(*(n.names() for n in spans))):
+    lengths = _lengths(stage)
+    open_ = sorted(set().union(*(n.names() for n in lengths)) & words("\n".join(lines)))
+    for size in open_:
         arguments.append(size)
         declared.append(f"const {'long' if long else 'int'} {size}")
     text = "\n".join(
@@ -295,7 +297,7 @@ def _kernel(
         ]
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    counted = () if long else tuple(spans)
+    counted = tuple(lengths) if open_ and not long else ()
     return (
         Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes, counted),
         text,
@@ -311,9 +313,13 @@ def _lengths(stage: Stage) -> list[Size]:
     return list(dict.fromkeys([*cells, *lengths]))
 
 
-def _needs_long(stage: Stage) -> bool:
-    """Whether something in a kernel is longer than `int` counts, at the sizes that are fixed."""
-    return max((n.constant or 0 for n in _lengths(stage)), default=0) >= INT_LIMIT
+def _needs_long(stage: Stage, turns: int) -> bool:
+    """Whether something in a kernel is longer than `int` counts, at the sizes that are fixed.
+
+    A loop in which work-items take turns counts to `turns` beyond its end.
+    """
+    longest = max((n.constant or 0 for n in _lengths(stage)), default=0)
+    return longest + turns >= INT_LIMIT
 
 
 def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> list[str]:

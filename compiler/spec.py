@@ -57,6 +57,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.sizes import Power, Size
 from relift.semantics.terms import (
     Lambda,
     MakeTuple,
@@ -67,9 +68,8 @@ from relift.semantics.terms import (
     subterms,
 )
 from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
-from relift.semantics.sizes import Power, Size
-from relift.semantics.written import IndexFunction
 from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
+from relift.semantics.written import IndexFunction
 
 UNROLL_LIMIT = 256
 """Elements of a loop that is written out."""

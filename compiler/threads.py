@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
@@ -121,38 +120,26 @@ def threads_of(t: Term, local: Counts = None, global_: Counts = None) -> Threads
         asked = along("map_glb")
         known = [n.constant for n in asked if n.constant is not None]
         items = _split_global(known) if len(known) == len(asked) else _limited(asked, OPEN_GROUP)
-        items = _replaced(items, local, "local", used)
     else:
         items = _limited(along("map_lcl"), GROUP_LIMIT)
-        items = _replaced(items, local, "local", {key for key in used if key[0] == "map_lcl"})
+    own = counts_of(local, "local")
+    shared = {d for name, d in used if name != "map_wrg"}
+    items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
+    if not any(name == "map_glb" for name, _ in used):
         asked = [n * m for n, m in zip(along("map_wrg"), items, strict=True)]
-    total = _replaced(asked, global_, "global_", used)
-    groups: list[int | None] = []
-    for d, (n, m) in enumerate(zip(total, items, strict=True)):
-        if n is not asked[d] and number(n) % m:
-            raise IllTyped(
-                f"global_={n} in dimension {d} is no whole number of groups of {m} work-items; "
-                f"take a multiple of {m}, or give local"
-            )
-        groups.append(None if n.constant is None else -(-n.constant // m))
-    return Threads(tuple(items), tuple(groups), used, tuple(total))
-
-
-Count = TypeVar("Count", int, Size)
-
-
-def _replaced(
-    inferred: Sequence[Count], given: Counts, name: str, maps: AbstractSet[tuple[str, int]]
-) -> list[Count]:
-    """The counts of a user in the dimensions that have one of these maps, else the inferred ones."""
-    counts = counts_of(given, name)
-    dimensions = {d for _, d in maps}
-    return [
-        (counts[d] if isinstance(n, int) else Size.of(counts[d]))
-        if d < len(counts) and d in dimensions
-        else n
-        for d, n in enumerate(inferred)
-    ]
+    for d, n in enumerate(counts_of(global_, "global_")):
+        if d in {of for _, of in used}:
+            if n % items[d]:
+                raise IllTyped(
+                    f"global_ has {n} work-items in dimension {d}, no whole number of groups of {items[d]}; "
+                    f"take a multiple of {items[d]}, or give local"
+                )
+            asked[d] = Size.of(n)
+    groups = (
+        None if n.constant is None else -(-n.constant // m)
+        for n, m in zip(asked, items, strict=True)
+    )
+    return Threads(tuple(items), tuple(groups), used, tuple(asked))
 
 
 def counts_of(given: Counts, name: str) -> tuple[int, ...]:
