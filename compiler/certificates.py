@@ -11,7 +11,7 @@ A statement is *proved*, *refuted* by numbers of work-items and turns for which 
 gave up in its time, or the index depends on data.  Unknown is never a pass.
 
 Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
-is part of its bounds; for all sizes it is assumed.
+is part of its bounds; for all sizes it is assumed, and each launch refuses sizes that are too large (`spans`).
 """
 
 from __future__ import annotations

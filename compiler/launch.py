@@ -27,6 +27,9 @@ VERSION = 2
 INT_LIMIT = 2**31
 """Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
 
+MOST_ITEMS = 1 << 24
+"""Work-items of a dimension whose number the launch infers: beyond, they take turns."""
+
 Role: TypeAlias = Literal["input", "scalar", "size", "temporary", "output"]
 
 
@@ -54,7 +57,7 @@ class Kernel:
     """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
 
     `total` work-items are asked for in each dimension, `range` is that in whole groups.  `spans` are the
-    lengths that the kernel counts to with `int`, where they are open.
+    largest numbers that the kernel computes with `int`, where sizes are open (see the module `spans`).
     """
 
     name: str
@@ -71,14 +74,17 @@ class Kernel:
 
     def at(self, values: Mapping[str, int], program: str) -> Kernel:
         """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""
-        total = tuple(Size.of(n.evaluate(values)) for n in self.total)
+        total = tuple(
+            n if n.constant is not None else Size.of(min(n.evaluate(values), MOST_ITEMS // m * m))
+            for n, m in zip(self.total, self.local, strict=True)
+        )
         here = replace(self, total=total, spans=())
         for span in self.spans:
             n = span.evaluate(values)
             if n + max(here.range) >= INT_LIMIT:
                 raise IllTyped(
-                    f"{program}: {span} is {n}, and {self.name} counts to 2**31 = {INT_LIMIT} at most, with "
-                    f"{max(here.range)} work-items in a turn; compile with wide=True"
+                    f"{program}: {span} is {n}; with {max(here.range)} work-items in a turn, {self.name} computes "
+                    f"with numbers below 2**31 = {INT_LIMIT} only; compile with wide=True"
                 )
         return here
 

@@ -14,6 +14,7 @@ from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
 from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
+from relift.compiler.spans import spans_of
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.steps import written_out
@@ -297,7 +298,7 @@ def _kernel(
         ]
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    counted = tuple(lengths) if open_ and not long else ()
+    counted = spans_of(lengths, generator.addressing.written) if open_ and not long else ()
     return (
         Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes, counted),
         text,

@@ -404,11 +404,12 @@ def atoms_within(e: Index) -> Iterator[Atom]:
     """Every atom of e and of the indices inside its atoms."""
     for atom in e.atoms():
         yield atom
-        for inner in _inner(atom):
+        for inner in parts_of(atom):
             yield from atoms_within(inner)
 
 
-def _inner(atom: Atom) -> tuple[Index, ...]:
+def parts_of(atom: Atom) -> tuple[Index, ...]:
+    """The indices directly inside an atom."""
     match atom:
         case Quotient(e, d) | Remainder(e, d):
             return (e, d)
@@ -449,7 +450,7 @@ def linear_in(e: Index, v: Index) -> tuple[Index, Index] | None:
     for monomial, c in e.terms.items():
         powers = dict(monomial)
         power = powers.pop(atom, 0)
-        if power > 1 or any(depends_on(i, v) for other in powers for i in _inner(other)):
+        if power > 1 or any(depends_on(i, v) for other in powers for i in parts_of(other)):
             return None
         (a if power else b)[tuple(powers.items())] = c
     return Size(a), Size(b)
