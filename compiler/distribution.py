@@ -43,7 +43,7 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
                     f"to_private of {here} over {n} elements in a group with {count} work-items there: "
                     f"each must hold one; write {here} over {count} chunks of split, or use to_local"
                 )
-            owner = variable(work_item(t), count) if count > 1 else None
+            owner = variable(work_item(t), n) if n > 1 else None
             return (owner, *owners(f.body, threads))
         case MapSeq(f) | MapSeqUnroll(f):
             return (None, *owners(f.body, threads))

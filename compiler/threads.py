@@ -116,16 +116,17 @@ def threads_of(t: Term, local: Counts = None, global_: Counts = None) -> Threads
     def along(name: str) -> list[Size]:
         return [lengths.get((name, d), Size.of(1)) for d in dimensions]
 
-    if any(name == "map_glb" for name, _ in used):
-        asked = along("map_glb")
+    asked = along("map_glb")
+    in_groups = not any(name == "map_glb" for name, _ in used)
+    if in_groups:
+        items = _limited(along("map_lcl"), GROUP_LIMIT)
+    else:
         known = [n.constant for n in asked if n.constant is not None]
         items = _split_global(known) if len(known) == len(asked) else _limited(asked, OPEN_GROUP)
-    else:
-        items = _limited(along("map_lcl"), GROUP_LIMIT)
     own = counts_of(local, "local")
     shared = {d for name, d in used if name != "map_wrg"}
     items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
-    if not any(name == "map_glb" for name, _ in used):
+    if in_groups:
         asked = [n * m for n, m in zip(along("map_wrg"), items, strict=True)]
     for d, n in enumerate(counts_of(global_, "global_")):
         if d in {of for _, of in used}:
