@@ -39,7 +39,9 @@ from relift.compiler.kernel_text import (
 
 Kind: TypeAlias = Literal["read", "write"]
 
-NUMBERS_OF_ITEMS = ("get_global_id", "get_group_id", "get_local_id")
+NUMBERS_OF_ITEMS = (
+    "get_global_id", "get_group_id", "get_local_id", "get_global_size", "get_num_groups"
+)  # fmt: skip
 """The functions that tell work-items apart; their numbers have no sign until a variable holds them."""
 
 
@@ -172,6 +174,9 @@ def accesses_of(
     """
     return _Walker(kernel, cells, sizes).run()
 
+
+UNIFORM = ("get_group_id", "get_global_size", "get_num_groups", "min", "max")
+"""The functions with one value for all work-items of a group, if their arguments have one."""
 
 _SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
 
@@ -482,7 +487,7 @@ class _Walker:
         return all(
             isinstance(u, Whole | Binary | Prefix | Conditional)
             or (isinstance(u, Name) and u.name in self.uniform)
-            or (isinstance(u, Invocation) and u.function in ("get_group_id", "min", "max"))
+            or (isinstance(u, Invocation) and u.function in UNIFORM)
             for u in within(e)
         )
 

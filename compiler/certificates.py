@@ -11,7 +11,7 @@ A statement is *proved*, *refuted* by numbers of work-items and turns for which 
 gave up in its time, or the index depends on data.  Unknown is never a pass.
 
 Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
-is part of its bounds; for all sizes it is assumed.
+is part of its bounds; for all sizes it is assumed, and each launch refuses sizes that are too large (`spans`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from relift.compiler.kernel_text import (
     Expression,
     Invocation,
     KernelText,
+    Name,
     NotUnderstood,
     Whole,
+    read_expression,
     read_kernels,
 )
 from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
+from relift.semantics.indices import as_c
 
 if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
@@ -121,17 +124,27 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
     >>> print(certificates(compile_program(double))[0].summary())
     bounds: 2 of 2 proved, races: 1 of 1 proved; at these sizes
     """
-    cells = {b.name: Whole(b.cells) for b in compiled.plan.buffers}
+    cells = {b.name: read_expression(as_c(b.cells)) for b in compiled.plan.buffers}
     found = []
     try:
         texts = {k.name: k for k in read_kernels(compiled.source)}
     except NotUnderstood as error:
         return tuple(_not_understood(k.name, error) for k in compiled.plan.kernels)
     for k in compiled.plan.kernels:
-        groups = tuple(Whole(n // m) for n, m in zip(k.total, k.local, strict=True))
-        grid = Grid(groups, tuple(map(Whole, k.local)))
+        sizes = dict(compiled.plan.sizes)
+        groups: list[Expression] = []
+        for d, (n, m) in enumerate(zip(k.total, k.local, strict=True)):
+            if n.constant is None:  # a kernel that takes turns is right for any number of groups
+                name = next(
+                    g for i in itertools.count() if (g := f"groups_{d + 3 * i}") not in sizes
+                )
+                sizes[name] = 1
+                groups.append(Name(name))
+            else:
+                groups.append(Whole(-(-n.constant // m)))
+        grid = Grid(tuple(groups), tuple(map(Whole, k.local)))
         try:
-            found.append(certify(texts[k.name], cells, grid, limit_ms=limit_ms))
+            found.append(certify(texts[k.name], cells, grid, sizes, limit_ms=limit_ms))
         except KeyError:
             found.append(_not_understood(k.name, NotUnderstood("a source without this kernel")))
     return tuple(found)

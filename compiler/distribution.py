@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from relift.compiler.threads import Threads, number
+from relift.compiler.threads import Threads, fixed, number
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import Index, variable
 from relift.semantics.patterns import MapLcl, MapSeq, MapSeqUnroll, ToLocal, ToPrivate
@@ -36,13 +36,14 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
     """
     match t:
         case MapLcl(_, f):
-            n, count, here = number(t.solved["n"]), threads.count(t), f"map_lcl({number(t.dim)})"
+            count, here = threads.count(t), f"map_lcl({number(t.dim)})"
+            n = fixed(t.solved["n"], f"to_private of {here} over {t.xs.type}")
             if n != count:
                 raise Unsupported(
                     f"to_private of {here} over {n} elements in a group with {count} work-items there: "
                     f"each must hold one; write {here} over {count} chunks of split, or use to_local"
                 )
-            owner = variable(work_item(t), count) if count > 1 else None
+            owner = variable(work_item(t), n) if n > 1 else None
             return (owner, *owners(f.body, threads))
         case MapSeq(f) | MapSeqUnroll(f):
             return (None, *owners(f.body, threads))
@@ -74,7 +75,7 @@ def _first_lcl(t: Term) -> MapLcl | None:
 
 def check_size(memories: Sequence[Memory], t: Type) -> None:
     """Raise `Unsupported` when what a work-item has of an array of type t does not fit."""
-    used = sum(number(m.cells) * m.scalar.bytes for m in memories)
+    used = sum(fixed(m.cells, f"to_private of {t}") * m.scalar.bytes for m in memories)
     if used > PRIVATE_LIMIT:
         raise Unsupported(
             f"to_private of {t}: {used} bytes for each work-item, at most "

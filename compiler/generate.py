@@ -30,7 +30,7 @@ from relift.compiler.expressions import (
     spread,
 )
 from relift.compiler.functions import Functions, function_name, header, scalar_of
-from relift.compiler.threads import Threads, number
+from relift.compiler.threads import Threads, fixed, number
 from relift.compiler.trees import (
     Tree,
     as_view,
@@ -244,27 +244,33 @@ class Generator:
     def parallel(self, t: MapGlb | MapWrg | MapLcl, target: View, scope: Scope) -> None:
         """Emit one element of a parallel map, for the work-item or work-group that has it."""
         data, places = array(self.view(t.xs, scope)), array(target)
-        n, count = number(data.length), self.threads.count(t)
+        n, count = data.length.constant, self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
         simple = self.analyses.control_flow
-        inner = scope if n == count and simple else scope.block()
+        enough = n is not None and count is not None and n <= count
+        inner = scope if n == count and enough and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
         with self.work_items(t):
-            if n == count and simple:
-                element(variable(name, n))
-            elif n < count and simple:
+            if n == count and enough and simple:
+                element(variable(name, data.length))
+            elif enough and simple:
                 with self.emitter.block(f"if ({name} < {n})"):
-                    element(variable(name, n))
+                    element(variable(name, data.length))
             else:
                 i = self.emitter.fresh("i")
                 int_type = "long" if self.addressing.suffix else "int"
-                with self.emitter.block(
-                    f"for ({int_type} {i} = {name}; {i} < {n}; {i} += {count})"
+                end = self.addressing.text(data.length)
+                step = f"{name}_count" if count is None else count
+                with (
+                    self.emitter.block(
+                        f"for ({int_type} {i} = {name}; {i} < {end}; {i} += {step})"
+                    ),
+                    nullcontext() if enough else self.barriers.loop_body(),
                 ):
-                    element(variable(i if n > count else name, n))
+                    element(variable(name if enough else i, data.length))
 
     @contextmanager
     def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:
@@ -273,7 +279,7 @@ class Generator:
             yield
             return
         around = self._work_items
-        if self.threads.count(t) > 1:
+        if self.threads.count(t) != 1:
             self._work_items |= {work_item(t)}
         with self.barriers.unit():
             yield
@@ -300,14 +306,14 @@ class Generator:
         unroll: Unrolling = "no",
     ) -> None:
         """Emit `body` for each element; no loop for one element, and none over lanes in registers."""
-        n = number(data.length)
+        n = data.length.constant
         if n == 1 and self.analyses.control_flow:
             body(Size.of(0), scope.block())
         elif unroll == "here" or _over_lanes(data):
-            for k in range(n):
+            for k in range(number(data.length)):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
-        elif n > 0:
+        elif n != 0:
             i = self.emitter.fresh("i")
             int_type = "long" if self.addressing.suffix else "int"
             self.barriers.before_statement()
@@ -316,11 +322,12 @@ class Generator:
                 self._unrolled |= {i}
                 self.emitter.line(UNROLL)
             mark = self.emitter.mark()
+            end = self.addressing.text(data.length)
             with (
-                self.emitter.block(f"for ({int_type} {i} = 0; {i} < {n}; ++{i})"),
+                self.emitter.block(f"for ({int_type} {i} = 0; {i} < {end}; ++{i})"),
                 self.barriers.loop_body(),
             ):
-                body(variable(i, n), scope.block())
+                body(variable(i, data.length), scope.block())
             self._loops = around
             if unroll == "no" and self.emitter.contains(UNROLL, since=mark):
                 self.emitter.insert(mark, KEEP)
@@ -413,6 +420,8 @@ class Generator:
     def into_local(self, t: Term, scope: Scope) -> View:
         """Emit t into new local memory, in the order of its type."""
         where = stored(self.emitter.fresh("tile"), t.type, "local")
+        for m in memories_of(where):
+            fixed(m.cells, f"to_local of {t.type}")
         self.local_arrays += memories_of(where)
         self.write(t, where, scope)
         return where

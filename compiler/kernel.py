@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from relift.compiler.buffers import Row, flatten, unflatten
 from relift.compiler.launch import Launch, launch_from_json
 from relift.semantics.errors import IllTyped
+from relift.semantics.interpreter import DTYPES
 from relift.semantics.storage import write_text
 
 if TYPE_CHECKING:
@@ -31,10 +35,16 @@ class Compiled:
         """Buffers, kernels and sizes, as JSON can hold them."""
         return self.plan.as_json()
 
-    def __call__(self, *arrays: Any, device: str | None = None) -> Any:
-        """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's."""
-        rows = self.session(device).run(self.rows(arrays))
-        return unflatten(rows, self.plan.result.type)
+    def __call__(
+        self, *arrays: Any, device: str | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Any:
+        """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's.
+
+        Open sizes are found from the shapes of the arguments; `sizes` gives those that no shape shows.
+        """
+        rows = self.rows(arrays, sizes or {})
+        plan = self.plan.at({name: int(rows[name][0]) for name in self.plan.sizes})
+        return unflatten(self.session(device).run(rows), plan.result.type)
 
     def timed(
         self, arrays: tuple[Any, ...], device: str | None = None, repeats: int = 10
@@ -42,8 +52,10 @@ class Compiled:
         """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place."""
         return self.session(device).timed(self.rows(arrays), repeats)
 
-    def rows(self, arrays: tuple[Any, ...]) -> dict[str, Row]:
-        """The arguments by buffer; raises `IllTyped` when they are not what the program takes."""
+    def rows(
+        self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None
+    ) -> dict[str, Row]:
+        """The arguments and open sizes by buffer; raises `IllTyped` when they are not what the program takes."""
         parameters = self.plan.parameters
         if len(arrays) != len(parameters):
             wanted = ", ".join(f"{p.name}: {p.type}" for p in parameters)
@@ -51,8 +63,14 @@ class Compiled:
                 f"{self.plan.program} takes {len(parameters)} arguments ({wanted}), "
                 f"{len(arrays)} are given"
             )
-        rows: dict[str, Row] = {}
-        for p, value in zip(parameters, arrays, strict=True):
+        found = self.plan.solved(arrays, sizes or {})
+        here = self.plan.at(found)
+        rows: dict[str, Row] = {
+            b.name: np.array([found[b.name]], DTYPES[b.scalar.name])
+            for b in self.plan.buffers
+            if b.role == "size"
+        }
+        for p, value in zip(here.parameters, arrays, strict=True):
             rows.update(zip(p.buffers, flatten(value, p.type, p.name), strict=True))
         return rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from relift.compiler.analyses import ALL, Analyses
@@ -12,41 +12,56 @@ from relift.compiler.expressions import c_type, memory_type
 from relift.compiler.functions import Functions
 from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
-from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
+from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
+from relift.compiler.spans import spans_of
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.steps import written_out
-from relift.compiler.threads import Threads, number, threads_of
+from relift.compiler.threads import Counts, Threads, counts_of, number, threads_of
 from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
 from relift.semantics.printer import show
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Call, Input, Term, subterms
-from relift.semantics.types import Scalar, Tuple, Type, f64, type_sizes
+from relift.semantics.sizes import Name, Size
+from relift.semantics.terms import Call, Input, subterms
+from relift.semantics.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
 
-WORK_ITEMS = tuple(f"{kind}_{d}" for kind in ("glb", "wrg", "lcl") for d in range(3))
-"""The numbers of a work-item, called after the maps that it serves."""
-
-INT_LIMIT = 2**31
-"""Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
-
+WORK_ITEMS = {
+    f"{kind}_{d}{end}": f"{function}({d})"
+    for end, functions in (
+        ("", {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}),
+        ("_count", {"glb": "get_global_size", "wrg": "get_num_groups"}),
+    )
+    for kind, function in functions.items()
+    for d in range(3)
+}
+"""The numbers of a work-item, called after the maps that it serves, and how many share the elements of one."""
 
 LONGEST_COMMENT = 60
 """Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
 
 
 def compile_program(
-    program: Program, *, contract: bool = True, analyses: Analyses = ALL
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    local: Counts = None,
+    global_: Counts = None,
+    wide: bool = False,
+    contract: bool = True,
+    analyses: Analyses = ALL,
 ) -> Compiled:
-    """The kernels of a program at concrete sizes whose body is a low-level term (see `spec`).
+    """The kernels of a program whose body is a low-level term (see `spec`).
 
-    With `contract`, the device may round `a*b + c` once instead of twice.  `analyses` switches analyses
-    off.  Raises `Unsupported` for
-    terms that are not low-level, `IllTyped` when a size is missing.
+    `sizes` fixes sizes of the program; those left open become arguments of the kernels, found from the
+    shapes of a call.  They are `int`; with `wide`, or where a fixed size needs it, all indices are `long`.
+    `local` and `global_` replace the numbers of work-items that are inferred, in the dimensions where a
+    kernel has parallel maps.  With `contract`, the device may round `a*b + c` once instead of twice.
+    `analyses` switches analyses off.  Raises `Unsupported` for terms that are not low-level, and where a
+    size must be a number but is open.
 
     >>> @program
     ... def double(x: f32[1024]):
@@ -65,19 +80,28 @@ def compile_program(
     }
     <BLANKLINE>
     """
+    program = program.at(sizes or {}, partly=True)
     program = replace(program, body=written_out(program.body))
     check_sizes(program)
+    program = _with_c_sizes(program)
     stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
     functions = Functions()
-    own = _own_names(stages)
+    own = _own_names(stages) | set(program.sizes)
     names = _names(program, own)
+    threads = [threads_of(s.body, local, global_) for s in stages]
+    _check_counts(program.name, threads, local=local, global_=global_)
+    turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
+    if program.sizes:
+        wide = wide or any(_needs_long(stage, turns) for stage in stages)
     kernels: list[Kernel] = []
     texts: list[str] = []
-    for number_, stage in enumerate(stages, start=1):
+    for number_, (stage, of) in enumerate(zip(stages, threads, strict=True), start=1):
         title = f"{program.name}, kernel {number_} of {len(stages)}"
         name = c_name(f"{program.name}_{number_}")
         with simplifying(analyses.indices):
-            kernel, text = _kernel(name, title, stage, names, own, functions, analyses)
+            kernel, text = _kernel(
+                name, title, stage, of, names, own, functions, analyses, wide=wide, turns=turns
+            )
         kernels.append(kernel)
         texts.append(text)
     buffers: list[Buffer] = []
@@ -86,12 +110,16 @@ def compile_program(
     for stage in stages[:-1]:
         buffers += _buffers(stage.result, stage.body.type, "temporary")
     buffers += _buffers("out", program.body.type, "output")
+    sizes_of = _open_sizes(program)
+    index_type = i64 if wide else i32
+    buffers += [Buffer(name, index_type, Size.of(1), "size") for name in sizes_of]
     launch = Launch(
         program.name,
         tuple(_parameter(p.name, names[p.name], p.type) for p in program.parameters),
         _parameter("out", "out", program.body.type),
         tuple(buffers),
         tuple(kernels),
+        sizes_of,
     )
     parts = _pragmas(program, functions, contract=contract)
     return Compiled("\n\n".join([*parts, *functions.definitions.values(), *texts]) + "\n", launch)
@@ -104,6 +132,40 @@ def runs(program: Program) -> bool:
     except (IllTyped, Unsupported):
         return False
     return True
+
+
+def _open_sizes(program: Program) -> dict[str, int]:
+    """The sizes that are no numbers, and the least value of each."""
+    types = [*(p.type for p in program.parameters), program.body.type]
+    atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
+    return {name: max(a.least for a in atoms if a == name) for name in program.sizes}
+
+
+def _with_c_sizes(program: Program) -> Program:
+    """The program with sizes that are called as the kernels can call them."""
+    functions = {u.function.name for u, _ in subterms(program.body) if isinstance(u, Call)}
+    taken = {*WORK_ITEMS, *functions}
+    renamed: dict[str, Size] = {}
+    for name, least in _open_sizes(program).items():
+        c = c_name(name, taken)
+        taken.add(c)
+        if c != name:
+            renamed[name] = Size.atom(Name(c, least))
+    return program.with_sizes(renamed) if renamed else program
+
+
+def _check_counts(
+    program: str, threads: Sequence[Threads], *, local: Counts, global_: Counts
+) -> None:
+    """Raise `IllTyped` for counts in a dimension where no kernel has a parallel map."""
+    used = {d for t in threads for _, d in t.used}
+    for name, given in (("local", local), ("global_", global_)):
+        for d, n in enumerate(counts_of(given, name)):
+            if n > 1 and d not in used:
+                raise IllTyped(
+                    f"{program}: {name} has {n} work-items in dimension {d}, where no kernel has a parallel "
+                    f"map: all would do the same; give 1, or write map_glb({d})"
+                )
 
 
 def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[str]:
@@ -150,7 +212,7 @@ def _parameter(name: str, stored_as: str, t: Type) -> Parameter:
 def _buffers(name: str, t: Type, role: Role) -> list[Buffer]:
     by_value = {m.name for m in _scalars(name, t)} if role == "input" else set()
     return [
-        Buffer(m.name, m.scalar, number(m.cells), "scalar" if m.name in by_value else role)
+        Buffer(m.name, m.scalar, m.cells, "scalar" if m.name in by_value else role)
         for m in memories(name, t)
     ]
 
@@ -181,27 +243,28 @@ def _kernel(
     name: str,
     title: str,
     stage: Stage,
+    threads: Threads,
     names: dict[str, str],
     own: frozenset[str],
     functions: Functions,
     analyses: Analyses,
+    *,
+    wide: bool,
+    turns: int,
 ) -> tuple[Kernel, str]:
     """One kernel: how it is launched, and its text."""
-    threads = threads_of(stage.body)
     check_kernel(stage.body, threads.used)
     read = {u.name: u for u, _ in subterms(stage.body) if isinstance(u, Input)}
     order = [p for p in names if p in read] + [p for p in read if p not in names]
     views: dict[str, View] = {}
     arguments: list[str] = []
     declared: list[str] = []
-    sizes: list[int] = []
     for p in order:
         c, t = names.get(p, p), read[p].type
         views[p] = _parameter_view(c, t) if p in names else stored(c, t)
         scalars = {m.name for m in _scalars(c, t)} if p in names else set()
         for m in memories(c, t):
             arguments.append(m.name)
-            sizes.append(number(m.cells))
             declared.append(
                 f"{c_type(m.scalar)} {m.name}"
                 if m.name in scalars
@@ -209,13 +272,17 @@ def _kernel(
             )
     for m in memories(stage.result, stage.body.type):
         arguments.append(m.name)
-        sizes.append(number(m.cells))
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
-    long = max([*sizes, *_lengths(stage.body)], default=0) >= INT_LIMIT
+    long = wide or _needs_long(stage, turns)
     emitter = Emitter([*arguments, *own])
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
+    lengths = _lengths(stage)
+    open_ = sorted(set().union(*(n.names() for n in lengths)) & words("\n".join(lines)))
+    for size in open_:
+        arguments.append(size)
+        declared.append(f"const {'long' if long else 'int'} {size}")
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),
@@ -231,17 +298,33 @@ def _kernel(
         ]
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    return Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes), text
+    counted = spans_of(lengths, generator.addressing.written) if open_ and not long else ()
+    return (
+        Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes, counted),
+        text,
+    )
 
 
-def _lengths(t: Term) -> list[int]:
-    """The lengths of all arrays in a kernel, also of those that are only views."""
-    return [number(n) for u, _ in subterms(t) for n in type_sizes(u.type)]
+def _lengths(stage: Stage) -> list[Size]:
+    """The cells of all buffers of a kernel, and the lengths of all arrays, also of those that are only views."""
+    inputs = {u for u, _ in subterms(stage.body) if isinstance(u, Input)}
+    stored_ = [(stage.result, stage.body.type), *((p.name, p.type) for p in inputs)]
+    cells = [m.cells for name, t in stored_ for m in memories(name, t)]
+    lengths = [n for u, _ in subterms(stage.body) for n in type_sizes(u.type)]
+    return list(dict.fromkeys([*cells, *lengths]))
+
+
+def _needs_long(stage: Stage, turns: int) -> bool:
+    """Whether something in a kernel is longer than `int` counts, at the sizes that are fixed.
+
+    A loop in which work-items take turns counts to `turns` beyond its end.
+    """
+    longest = max((n.constant or 0 for n in _lengths(stage)), default=0)
+    return longest + turns >= INT_LIMIT
 
 
 def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> list[str]:
     """Local arrays, and the numbers of the work-item that the body mentions."""
-    functions = {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}
     mentioned = words("\n".join(body))
     t = "long" if long else "int"
     lines = [
@@ -249,8 +332,8 @@ def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> lis
         for m in local_arrays
     ]
     lines += [
-        f"  const {t} {name} = {functions[name[:3]]}({name[-1]});"
-        for name in WORK_ITEMS
+        f"  const {t} {name} = {function};"
+        for name, function in WORK_ITEMS.items()
         if name in mentioned
     ]
     return [*lines, ""] if lines else []

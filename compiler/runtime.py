@@ -15,6 +15,7 @@ import numpy as np
 from relift.compiler.buffers import Row
 from relift.compiler.devices import find_device, is_simulator, label
 from relift.compiler.launch import Launch
+from relift.compiler.threads import number
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import DTYPES
 
@@ -42,20 +43,21 @@ class Session:
         )
         _check_limits(plan, self.device)
         program = _build(self._context, source, options)
-        self._kernels = [(k, cl.Kernel(program, k.name)) for k in plan.kernels]
+        self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]
 
     def run(self, rows: Mapping[str, Row]) -> list[Row]:
         """Copy the arguments, run all kernels, copy the result."""
         import pyopencl as cl
 
         with self._explained():
-            arguments = self._arguments(rows)
-            self._launch(arguments)
+            plan = self._plan_of(rows)
+            arguments = self._arguments(plan, rows)
+            self._launch(plan, arguments)
             results: list[Row] = []
-            for buffer in self._plan.buffers:
+            for buffer in plan.buffers:
                 if buffer.role == "output":
-                    row = np.empty(buffer.cells, DTYPES[buffer.scalar.name])
-                    if buffer.cells:
+                    row = np.empty(number(buffer.cells), DTYPES[buffer.scalar.name])
+                    if len(row):
                         cl.enqueue_copy(self._queue, row, arguments[buffer.name])
                     results.append(row)
             self._queue.finish()
@@ -64,12 +66,13 @@ class Session:
     def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
         """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
         with self._explained():
-            arguments = self._arguments(rows)
-            self._launch(arguments)
+            plan = self._plan_of(rows)
+            arguments = self._arguments(plan, rows)
+            self._launch(plan, arguments)
             self._queue.finish()
             times: list[float] = []
             for _ in range(repeats):
-                events = self._launch(arguments)
+                events = self._launch(plan, arguments)
                 self._queue.finish()
                 times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
             return times
@@ -86,18 +89,22 @@ class Session:
                 f"{label(self.device)} cannot run {self._plan.program}: {error}"
             ) from None
 
-    def _arguments(self, rows: Mapping[str, Row]) -> dict[str, Any]:
+    def _plan_of(self, rows: Mapping[str, Row]) -> Launch:
+        """The launch at the sizes that are among the arguments."""
+        return self._plan.at({name: int(rows[name][0]) for name in self._plan.sizes})
+
+    def _arguments(self, plan: Launch, rows: Mapping[str, Row]) -> dict[str, Any]:
         import pyopencl as cl
 
         found: dict[str, Any] = {}
-        for buffer in self._plan.buffers:
+        for buffer in plan.buffers:
             dtype = DTYPES[buffer.scalar.name]
-            if buffer.role == "scalar":
+            if buffer.role in ("scalar", "size"):
                 row = rows[buffer.name]
                 found[buffer.name] = np.int32(row[0]) if dtype == np.bool_ else row[0]
                 continue
-            cells = max(1, buffer.cells)  # OpenCL has no empty buffers
-            content = rows[buffer.name] if buffer.role == "input" and buffer.cells else None
+            cells = max(1, number(buffer.cells))  # OpenCL has no empty buffers
+            content = rows[buffer.name] if buffer.role == "input" and buffer.cells != 0 else None
             if self.device.type & cl.device_type.CPU and not is_simulator(self.device):
                 found[buffer.name] = self._shared(cells, dtype, content)
             elif content is not None:
@@ -124,15 +131,17 @@ class Session:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         return cl.Buffer(self._context, flags, hostbuf=aligned)
 
-    def _launch(self, arguments: Mapping[str, Any]) -> list[cl.Event]:
+    def _launch(self, plan: Launch, arguments: Mapping[str, Any]) -> list[cl.Event]:
         import pyopencl as cl
 
         events: list[cl.Event] = []
-        for plan, kernel in self._kernels:
-            if math.prod(plan.total) == 0:
+        for launch, kernel in zip(plan.kernels, self._kernels, strict=True):
+            if math.prod(launch.range) == 0:
                 continue
-            kernel.set_args(*(arguments[name] for name in plan.arguments))
-            events.append(cl.enqueue_nd_range_kernel(self._queue, kernel, plan.total, plan.local))
+            kernel.set_args(*(arguments[name] for name in launch.arguments))
+            events.append(
+                cl.enqueue_nd_range_kernel(self._queue, kernel, launch.range, launch.local)
+            )
         return events
 
 

@@ -16,8 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 from relift.compiler.expressions import WIDTHS
-from relift.compiler.threads import describe, number
+from relift.compiler.threads import describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices import surely_within, variable
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
     BinarySearch,
@@ -56,6 +57,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.sizes import Power, Size
 from relift.semantics.terms import (
     Lambda,
     MakeTuple,
@@ -67,6 +69,7 @@ from relift.semantics.terms import (
 )
 from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
 from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
+from relift.semantics.written import IndexFunction
 
 UNROLL_LIMIT = 256
 """Elements of a loop that is written out."""
@@ -114,15 +117,12 @@ class Place:
 
 
 def check_sizes(program: Program) -> None:
-    """Raise `IllTyped` when a size of the program is not a number."""
+    """Raise `Unsupported` when a size of the program is neither a number nor a sum of products."""
     types = [*(p.type for p in program.parameters), *(u.type for u, _ in subterms(program.body))]
     for t in types:
         for size in type_sizes(t):
-            if size.constant is None:
-                names = ", ".join(f"{name}=..." for name in sorted(size.names()))
-                raise IllTyped(
-                    f"{program.name}: size {size} has no value; compile {program.name}.at({{{names}}})"
-                )
+            if any(isinstance(atom, Power) for atom in size.atoms()):
+                fixed(size, f"{program.name}: a power in the type {t}")
 
 
 def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
@@ -143,7 +143,7 @@ def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
 def _check_type(t: Type, name: str) -> None:
     match t:
         case Vector(element, width):
-            if number(width) not in WIDTHS:
+            if fixed(width, f"{name}: the vector {t}") not in WIDTHS:
                 raise Unsupported(f"{name}: vectors of {width} lanes; OpenCL has 2, 3, 4, 8 and 16")
             if any(isinstance(inner, Vector) for inner in _types_in(element)):
                 raise Unsupported(f"{name}: {t} is a vector of vectors")
@@ -346,17 +346,20 @@ def _check_pattern(t: Pattern) -> None:
     if type(t) in NOT_COMPILED:
         raise Unsupported(f"{t.name} is not compiled yet; {NOT_COMPILED[type(t)]}")
     match t:
-        case MapSeqUnroll() | ReduceSeqUnroll() if number(t.solved["n"]) > UNROLL_LIMIT:
-            raise Unsupported(
-                f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
-            )
+        case MapSeqUnroll() | ReduceSeqUnroll():
+            if fixed(t.solved["n"], f"{t.name} of {t.xs.type}") > UNROLL_LIMIT:
+                raise Unsupported(
+                    f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
+                )
         case Generate(_, f) if not is_layout(f.body):
             raise Unsupported(
                 "generate computes, and says not where; write map_seq(f, generate(n, lambda i: i)), or "
                 "another map that is not map"
             )
+        case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
+            pass
         case Gather(idx) | Scatter(idx):
-            length = number(t.solved["n"])
+            length = fixed(t.solved["n"], f"{t.name} with the index function {idx} of {t.xs.type}")
             if length > INDEX_LIMIT:
                 raise Unsupported(
                     f"{t.name} of {length} elements; index functions are checked up to {INDEX_LIMIT}"
@@ -368,6 +371,11 @@ def _check_pattern(t: Pattern) -> None:
                 raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
         case _:
             pass
+
+
+def _stays_within(idx: IndexFunction, n: Size) -> bool:
+    """Whether ranges show for all sizes that an index function stays in an array of n elements."""
+    return surely_within(idx.of(variable("?each", n)), n)
 
 
 def _check_local(place: Place) -> None:

@@ -1,15 +1,18 @@
 """How many work-items a kernel needs: read off the lengths of its parallel maps.
 
 `map_glb(d)` has one work-item per element, `map_wrg(d)` one work-group, `map_lcl(d)` one work-item of the
-group, up to a limit beyond which each takes several elements in turn.
+group, up to a limit beyond which each takes several elements in turn.  Where a length is a symbol, a group
+has a fixed number of work-items, and the number of groups is known when the kernel is launched.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Term, subterms
@@ -20,22 +23,33 @@ GROUP_LIMIT = 256
 FEWEST_GROUPS = 16
 """Below this many groups, smaller groups: each compute unit should get one."""
 
+OPEN_GROUP = 64
+"""The work-items of a group of `map_glb` where a length is a symbol."""
+
+Counts: TypeAlias = int | Sequence[int] | None
+"""Work-items by dimension as a user gives them; None where they are inferred."""
+
 
 @dataclass(frozen=True)
 class Threads:
     """`local` and `groups` by dimension; `used` names the maps and dimensions that the kernel has.
 
-    The global size is their product.
+    The number of groups is None where it is known at the launch only.  The global size is `total`, rounded up
+    to whole groups.
     """
 
     local: tuple[int, ...]
-    groups: tuple[int, ...]
+    groups: tuple[int | None, ...]
     used: frozenset[tuple[str, int]]
+    asked: tuple[Size, ...] = field(default=(), repr=False)
 
     @property
-    def total(self) -> tuple[int, ...]:
-        """The global size."""
-        return tuple(a * b for a, b in zip(self.local, self.groups, strict=True))
+    def total(self) -> tuple[Size, ...]:
+        """The work-items that are asked for, by dimension: of a `map_glb` its length."""
+        return tuple(
+            self.asked[d] if groups is None else Size.of(local * groups)
+            for d, (local, groups) in enumerate(zip(self.local, self.groups, strict=True))
+        )
 
     @property
     def has_groups(self) -> bool:
@@ -47,12 +61,13 @@ class Threads:
         """The number of work-items in a group."""
         return math.prod(self.local)
 
-    def count(self, t: MapGlb | MapWrg | MapLcl) -> int:
-        """How many work-items or groups share the elements of a parallel map."""
+    def count(self, t: MapGlb | MapWrg | MapLcl) -> int | None:
+        """How many work-items or groups share the elements of a parallel map; None if the launch says it."""
         d = number(t.dim)
         match t:
             case MapGlb():
-                return self.total[d]
+                groups = self.groups[d]
+                return None if groups is None else self.local[d] * groups
             case MapWrg():
                 return self.groups[d]
             case MapLcl():
@@ -60,53 +75,108 @@ class Threads:
 
 
 def number(n: Size) -> int:
-    """A size of a program at concrete sizes."""
+    """A size that was checked to be a number."""
     assert n.constant is not None, f"cannot happen: size {n} is symbolic"
     return n.constant
 
 
-def threads_of(t: Term) -> Threads:
-    """The work-items of the kernel that computes t.
+def fixed(n: Size, what: str) -> int:
+    """A size that a kernel needs as a number; raises `Unsupported` when it is a symbol.
+
+    >>> fixed(nat("m"), "to_local of f32[m]")
+    Traceback (most recent call last):
+        ...
+    relift.semantics.errors.Unsupported: to_local of f32[m] needs a number where it has the size m; compile with sizes={"m": ...}
+    """
+    if n.constant is None:
+        mend = ", ".join(f'"{name}": ...' for name in sorted(n.names()))
+        raise Unsupported(
+            f"{what} needs a number where it has the size {n}; compile with sizes={{{mend}}}"
+        )
+    return n.constant
+
+
+def threads_of(t: Term, local: Counts = None, global_: Counts = None) -> Threads:
+    """The work-items of the kernel that computes t; of those given, what its parallel maps can use.
+
+    Raises `IllTyped` for numbers that are no counts, or no whole groups.
 
     >>> xs = Input("xs", f32[1000, 12])
     >>> threads_of(parse("map_glb(0)(lambda row: row, xs)", xs=xs))
     Threads(local=(50,), groups=(20,), used=frozenset({('map_glb', 0)}))
     """
-    lengths: dict[tuple[str, int], int] = {}
+    lengths: dict[tuple[str, int], Size] = {}
     for u, _ in subterms(t):
         if isinstance(u, MapGlb | MapWrg | MapLcl):
-            key = u.name, number(u.dim)
-            lengths[key] = max(lengths.get(key, 0), number(u.solved["n"]))
-    dimensions = 1 + max((d for _, d in lengths), default=0)
-    if any(name == "map_glb" for name, _ in lengths):
-        local, groups = _split_global([lengths.get(("map_glb", d), 1) for d in range(dimensions)])
+            key = u.name, fixed(u.dim, f"the dimension of {u.name}")
+            lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
+    dimensions = range(1 + max((d for _, d in lengths), default=0))
+    used = frozenset(lengths)
+
+    def along(name: str) -> list[Size]:
+        return [lengths.get((name, d), Size.of(1)) for d in dimensions]
+
+    asked = along("map_glb")
+    in_groups = not any(name == "map_glb" for name, _ in used)
+    if in_groups:
+        items = _limited(along("map_lcl"), GROUP_LIMIT)
     else:
-        local = _limited([lengths.get(("map_lcl", d), 1) for d in range(dimensions)])
-        groups = tuple(lengths.get(("map_wrg", d), 1) for d in range(dimensions))
-    return Threads(local, groups, frozenset(lengths))
+        known = [n.constant for n in asked if n.constant is not None]
+        items = _split_global(known) if len(known) == len(asked) else _limited(asked, OPEN_GROUP)
+    own = counts_of(local, "local")
+    shared = {d for name, d in used if name != "map_wrg"}
+    items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
+    if in_groups:
+        asked = [n * m for n, m in zip(along("map_wrg"), items, strict=True)]
+    for d, n in enumerate(counts_of(global_, "global_")):
+        if d in {of for _, of in used}:
+            if n % items[d]:
+                raise IllTyped(
+                    f"global_ has {n} work-items in dimension {d}, no whole number of groups of {items[d]}; "
+                    f"take a multiple of {items[d]}, or give local"
+                )
+            asked[d] = Size.of(n)
+    groups = (
+        None if n.constant is None else -(-n.constant // m)
+        for n, m in zip(asked, items, strict=True)
+    )
+    return Threads(tuple(items), tuple(groups), used, tuple(asked))
 
 
-def _limited(lengths: list[int]) -> tuple[int, ...]:
-    room, local = GROUP_LIMIT, []
+def counts_of(given: Counts, name: str) -> tuple[int, ...]:
+    """The work-items by dimension; raises `IllTyped` when they are no one to three positive numbers."""
+    counts = () if given is None else (given,) if isinstance(given, int) else tuple(given)
+    if len(counts) > 3 or not all(type(n) is int and n > 0 for n in counts):
+        raise IllTyped(f"{name} is one to three positive whole numbers, not {given!r}")
+    return counts
+
+
+def _limited(lengths: Sequence[Size], room: int) -> list[int]:
+    """Work-items of a group: as many as there are elements, while there is room; all of it for a symbol."""
+    local = []
     for n in lengths:
-        local.append(max(1, min(n, room)))
+        local.append(max(1, room if n.constant is None else min(n.constant, room)))
         room //= local[-1]
-    return tuple(local)
+    return local
 
 
-def _split_global(lengths: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _longer(a: Size, b: Size) -> Size:
+    """The greater of two lengths where that is known: work-items are too many or take turns, both are right."""
+    return a if (a - b).surely_at_least(0) else b
+
+
+def _split_global(lengths: list[int]) -> list[int]:
     """Group sizes that divide the lengths, or nearly: a length without divisors is rounded up."""
     total = math.prod(lengths)
     room = max(1, min(GROUP_LIMIT, total // FEWEST_GROUPS))
-    local, groups = [], []
+    local = []
     for n in lengths:
         size = max((d for d in range(1, min(n, room) + 1) if n % d == 0), default=1)
         if size * 4 < min(n, room):
             size = min(n, room)
         local.append(size)
-        groups.append(-(-n // size))
         room //= size
-    return tuple(local), tuple(groups)
+    return local
 
 
 def describe(used: Mapping[tuple[str, int], object] | frozenset[tuple[str, int]]) -> str:

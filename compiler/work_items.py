@@ -149,6 +149,8 @@ class WorkItem:
                 return z3.Function(array, z3.IntSort(), z3.IntSort())(self._number(index))
             case Invocation("get_local_id" | "get_group_id" | "get_global_id", (Whole(d),)):
                 return self._identity(e.function, d)
+            case Invocation("get_num_groups" | "get_global_size", (Whole(d),)):
+                return self._count(e.function, d)
             case Invocation("min" | "max", (left, right)):
                 a, b = self._number(left), self._number(right)
                 return z3.If((a <= b) if e.function == "min" else (a >= b), a, b)
@@ -187,6 +189,14 @@ class WorkItem:
             case _:
                 local = self.number(self.grid.local[d])
                 return self._product(self.ids[f"wrg_{d}"], local) + self.ids[f"lcl_{d}"]
+
+    def _count(self, function: str, d: int) -> Formula:
+        import z3
+
+        if d >= len(self.grid.groups):
+            return z3.IntVal(1)
+        groups, local = self.grid.groups[d], self.grid.local[d]
+        return self.number(groups if function == "get_num_groups" else Binary("*", groups, local))
 
     def _result(self, e: Formula) -> Formula:
         self.terms.append(e)

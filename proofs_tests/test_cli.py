@@ -129,6 +129,37 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
     assert re.search(r"bounds +write out\[.*refuted: ", damaged.stdout), damaged.stdout
 
 
+def test_compile_prints_one_kernel_for_all_sizes() -> None:
+    """A low-level program without --size: its sizes are arguments, and what is proved is so for all."""
+    done = relift("compile", "examples/matmul_low_level.py", "--certify")
+    assert done.returncode == 0, done.stderr
+    assert "const int n" in done.stdout
+    assert done.stdout.rstrip().endswith("races: 1 of 1 proved; all sizes")
+
+
+def test_compile_takes_sizes_and_numbers_of_work_items(tmp_path: Path) -> None:
+    """Some sizes are fixed; the launch and the certificate are written."""
+    words = ["--size", "n=128", "--local", "8,4", "--global", "64,32", "--json", "--out"]
+    done = relift("compile", "examples/matmul_low_level.py", *words, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    launch = json.loads(done.stdout)["launch"]
+    assert launch == json.loads((tmp_path / "launch.json").read_text(encoding="utf-8"))
+    assert launch["kernels"][0]["local"] == [8, 4]
+    assert launch["kernels"][0]["global"] == [64, 32]
+    assert "n" not in launch["sizes"]
+
+
+def test_compile_refuses_what_is_not_low_level() -> None:
+    """One message, with the mend."""
+    done = relift("compile", "examples/saxpy.py")
+    assert done.returncode == 2
+    assert "says not where; lower it to map_seq, map_glb(d)" in done.stderr
+    assert (
+        "--local x,4: say numbers"
+        in relift("compile", "examples/matmul_low_level.py", "--local", "x,4").stderr
+    )
+
+
 def test_devices_lists_the_embedded_one() -> None:
     """`devices` shows the embedded CPU device with the numbers of the cost model."""
     data = json.loads(relift("devices", "--json").stdout)

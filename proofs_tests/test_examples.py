@@ -55,6 +55,7 @@ def test_every_example_is_tested() -> None:
     """No program lies in examples/ without sizes here or in test_table_one."""
     programs = {path.stem for path in EXAMPLES.glob("*.py")} - {
         "benchmark_dot",
+        "matmul_low_level",  # low-level already: test_cli
         "my_rules",
         "partial_dot",  # low-level already: test_iterate_sizes
         "popl24_goals",

@@ -246,8 +246,10 @@ def _term_gcd(left: tuple[Monomial, int], right: tuple[Monomial, int]) -> Size:
 def shift(r: Index, d: Size) -> int:
     """The least k with `r + k*d >= 0`, 0 when r is never negative or nothing is known."""
     low = bounds(r).low
-    if low is None or low.constant is None or d.constant is None or low.constant >= 0:
+    if low is None or low.surely_at_least(0):
         return 0
+    if low.constant is None or d.constant is None:
+        return 1 if (low + d).surely_at_least(0) else 0
     return -(low.constant // d.constant)
 
 
@@ -402,11 +404,12 @@ def atoms_within(e: Index) -> Iterator[Atom]:
     """Every atom of e and of the indices inside its atoms."""
     for atom in e.atoms():
         yield atom
-        for inner in _inner(atom):
+        for inner in parts_of(atom):
             yield from atoms_within(inner)
 
 
-def _inner(atom: Atom) -> tuple[Index, ...]:
+def parts_of(atom: Atom) -> tuple[Index, ...]:
+    """The indices directly inside an atom."""
     match atom:
         case Quotient(e, d) | Remainder(e, d):
             return (e, d)
@@ -447,7 +450,7 @@ def linear_in(e: Index, v: Index) -> tuple[Index, Index] | None:
     for monomial, c in e.terms.items():
         powers = dict(monomial)
         power = powers.pop(atom, 0)
-        if power > 1 or any(depends_on(i, v) for other in powers for i in _inner(other)):
+        if power > 1 or any(depends_on(i, v) for other in powers for i in parts_of(other)):
             return None
         (a if power else b)[tuple(powers.items())] = c
     return Size(a), Size(b)
@@ -554,7 +557,9 @@ def _atom_c(atom: Atom, suffix: str) -> str:
     match atom:
         case Quotient(e, d) | Remainder(e, d):
             if not surely_at_most(Size.of(0), e):
-                raise Unsupported(f"the index {atom} divides {e}, which may be negative")
+                names = ", ".join(sorted(e.names() | d.names()))
+                mend = f"; fix {names}, or state larger least values" if names else ""
+                raise Unsupported(f"the index {atom} divides {e}, which may be negative{mend}")
             sign = "/" if isinstance(atom, Quotient) else "%"
             return f"({_operand_c(e, suffix)} {sign} {_operand_c(d, suffix)})"
         case Smaller(left, right) | Larger(left, right):

@@ -385,20 +385,23 @@ class Program:
                         f'rl.nat("{atom}", least={sizes[atom]}) allows {sizes[atom]}'
                     )
 
-    def at(self, sizes: Mapping[str, int]) -> Program:
-        """The program at concrete sizes."""
+    def at(self, sizes: Mapping[str, int], *, partly: bool = False) -> Program:
+        """The program at concrete sizes; at some of them, if `partly`."""
         missing = [name for name in self.sizes if name not in sizes]
-        if missing:
+        if missing and not partly:
             wanted = ",".join(f"{name}=..." for name in missing)
             raise IllTyped(f"{self.name}: size {missing[0]} is not given; say --size {wanted}")
         extra = sorted(set(sizes) - set(self.sizes))
         if extra:
             known = ", ".join(self.sizes) or "none"
             raise IllTyped(f"{self.name} has no size {extra[0]}; its sizes are: {known}")
+        self._require_least(sizes)
+        return self.with_sizes({name: Size.of(value) for name, value in sizes.items()})
+
+    def with_sizes(self, values: Mapping[str, Size]) -> Program:
+        """The program with sizes in the place of named ones."""
         from relift.semantics.instantiation import at_sizes
 
-        self._require_least(sizes)
-        values = {name: Size.of(value) for name, value in sizes.items()}
         parameters = tuple(Input(p.name, substituted(p.type, values)) for p in self.parameters)
         body = at_sizes(self.body, values)
         return Program(self.name, parameters, body, self.doc, self.file, self.reference)

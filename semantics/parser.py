@@ -60,6 +60,18 @@ def parse_type(text: str) -> Type:
         raise IllTyped(f"not a type: {text!r}") from None
 
 
+def parse_size(text: str) -> Size:
+    """The size that `text` denotes.
+
+    >>> parse_size("2*n + 1")
+    2*n + 1
+    """
+    try:
+        return _size(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError:
+        raise IllTyped(f"not a size: {text!r}") from None
+
+
 def _type(node: ast.expr) -> Type:
     match node:
         case ast.Name(name) if name in SCALARS:

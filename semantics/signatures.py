@@ -165,6 +165,10 @@ class Unproved(IllTyped):
         self.left, self.right = left, right
 
 
+class Undetermined(IllTyped):
+    """Sizes that arguments leave open."""
+
+
 class Matching:
     """One-way matching of schemas against actual types, for the pattern called `pattern`.
 
@@ -230,8 +234,9 @@ class Matching:
             if not progress:
                 break
         if final and self._equations:
-            self._fail(
-                "its sizes are not determined: " + ", ".join(f"{a}" for _, a in self._equations)
+            raise Undetermined(
+                f"{self.pattern}: its sizes are not determined: "
+                + ", ".join(f"{a}" for _, a in self._equations)
             )
 
     def _solve_one(self, name: str, factor: Size, offset: Size, actual: Size) -> None:

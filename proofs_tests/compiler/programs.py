@@ -13,6 +13,7 @@ import numpy as np
 
 from relift.semantics import language as rl
 from relift.semantics.language import Program, program, userfun
+from relift.semantics.sizes import SizeLike
 from relift.semantics.terms import UserFunction
 from relift.semantics.types import Type, f32, f64, i32, i64, tup
 
@@ -34,8 +35,8 @@ class Case:
 CASES: list[Case] = []
 
 
-def made(name: str, *sizes: int) -> Program:
-    """The program of the family with this name, at these sizes."""
+def made(name: str, *sizes: SizeLike) -> Program:
+    """The program of the family with this name, at these sizes; they may be open."""
     (found,) = [c for c in CASES if c.name == name]
     return found.make(*sizes)
 

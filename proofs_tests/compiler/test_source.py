@@ -11,24 +11,28 @@ from typing import Any
 
 import pytest
 
-from proofs_tests.compiler.programs import CASES, typed
+from proofs_tests.compiler.programs import made, typed
 from relift.compiler import compile_program
 from relift.semantics import language as rl
+from relift.semantics.sizes import SizeLike, nat
 from relift.semantics.types import f32
 
 GOLDEN = Path(__file__).parent / "golden"
-KEPT = {
-    "dot": (4, 64, 4096),
-    "matmul_vectors": (64, 96, 80),
-    "tree": (64,),
-    "iterated_in_local_memory": (32, 64),
-    "tiles_in_registers": (8, 8, 8),
+KEPT: dict[str, tuple[str, tuple[SizeLike, ...]]] = {
+    "dot": ("dot", (4, 64, 4096)),
+    "matmul_vectors": ("matmul_vectors", (64, 96, 80)),
+    "tree": ("tree", (64,)),
+    "iterated_in_local_memory": ("iterated_in_local_memory", (32, 64)),
+    "tiles_in_registers": ("tiles_in_registers", (8, 8, 8)),
+    "open_matmul": ("matmul", (nat("m"), nat("k"), nat("n"))),
+    "open_transposed_by_tiles": ("transposed_by_tiles", (4 * nat("m"), 4 * nat("n"))),
 }
+"""By file: a family of programs, and the sizes."""
 
 
-def source(name: str) -> str:
-    (case,) = [c for c in CASES if c.name == name]
-    return compile_program(case.make(*KEPT[name])).source
+def source(file: str) -> str:
+    name, sizes = KEPT[file]
+    return compile_program(made(name, *sizes)).source
 
 
 @pytest.mark.parametrize("name", KEPT)

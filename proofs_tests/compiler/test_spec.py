@@ -10,8 +10,8 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from relift.compiler import compile_program
 from relift.semantics import language as rl
-from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.types import f32, nat
+from relift.semantics.errors import Unsupported
+from relift.semantics.types import f32
 
 
 def inc(v: Any) -> Any:
@@ -285,15 +285,3 @@ def test_refused_with_the_mend(name: str) -> None:
 
     with pytest.raises(Unsupported, match=message):
         compile_program(refused)
-
-
-def test_symbolic_sizes_are_refused() -> None:
-    """A program is compiled at given sizes."""
-
-    @typed(x=f32[nat("n")])
-    def symbolic(x: Any) -> Any:
-        return rl.map_glb(0)(inc, x)
-
-    with pytest.raises(IllTyped, match=r"size n has no value; compile symbolic.at\(\{n=...\}\)"):
-        compile_program(symbolic)
-    assert compile_program(symbolic.at({"n": 8})).plan.kernels[0].total == (8,)

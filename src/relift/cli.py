@@ -257,6 +257,60 @@ def optimize(
         print(f"\nwritten to {out}")
 
 
+# ---- compile
+
+
+@app.command(name="compile")
+def compile_(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    local: Annotated[
+        str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
+    ] = None,
+    global_: Annotated[
+        str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
+    ] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Index with long.")] = False,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove bounds and the absence of races.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the kernels.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the kernels of a low-level program; sizes that are not given become their arguments."""
+    from relift.compiler.certificates import certificates
+    from relift.compiler.program import compile_program
+    from relift.rewrites.loading import load_program
+
+    compiled = compile_program(
+        load_program(program),
+        _sizes(size),
+        local=_counts("local", local),
+        global_=_counts("global", global_),
+        wide=wide,
+    )
+    found = certificates(compiled) if certify else ()
+    if out is not None:
+        compiled.save(out)
+    if as_json:
+        certified = {"certificates": [c.to_json() for c in found]} if certify else {}
+        _print_json({"source": compiled.source, "launch": compiled.launch, **certified})
+    else:
+        print(compiled.source)
+        for c in found:
+            print(c.text())
+        if out is not None:
+            print(f"written to {out}")
+    raise typer.Exit(0 if all(c.ok for c in found) else 1)
+
+
+def _counts(option: str, text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(map(int, text.split(",")))
+    except ValueError:
+        raise Refusal(f"--{option} {text}: say numbers with commas, such as 16,4") from None
+
+
 # ---- run
 
 

@@ -1,0 +1,411 @@
+"""Kernels whose sizes are arguments: right at all sizes, certified for all, refused where a number is needed.
+
+The numbers of work-items that a user gives are here as well: the same kernels take turns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofs_tests.compiler.programs import made, typed
+from proofs_tests.compiler.test_kernels import arguments, assert_same
+from relift.compiler import compile_program
+from relift.compiler.certificates import certificates
+from relift.compiler.kernel import load
+from relift.compiler.race import NotAvailable, race_check
+from relift.compiler.threads import Counts
+from relift.semantics import language as rl
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.language import Program
+from relift.semantics.sizes import SizeLike, nat
+from relift.semantics.types import f32, vec
+from relift.semantics.written import reverse
+
+k, m, n = nat("k"), nat("m"), nat("n")
+
+OPEN: dict[str, tuple[SizeLike, ...]] = {
+    "saxpy": (n,),
+    "dot": (4, 8, 32 * n),
+    "squares": (4 * n,),
+    "stencil_clamp": (n,),
+    "stencil_in_two_dimensions": (m, n),
+    "tuples_out": (n,),
+    "matmul": (m, k, n),
+    "matmul_vectors": (4 * m, 4 * k, 4 * n),
+    "transposed": (m, n),
+    "transposed_by_tiles": (4 * m, 4 * n),
+    "tree": (16 * n,),
+    "loop_over_tiles": (32 * n,),
+    "long_group": (600 * n,),
+    "sums_twice": (32 * n,),
+}
+"""Families of programs with open sizes; products where a tile or a vector must divide them."""
+
+SIZES = (
+    {"k": 1, "m": 1, "n": 1},
+    {"k": 2, "m": 5, "n": 3},
+    {"k": 7, "m": 2, "n": 65},
+    {"k": 3, "m": 67, "n": 4},
+)
+"""Ones, primes, and one more than a group has work-items."""
+
+
+def at(program: Program, sizes: dict[str, int]) -> Program:
+    return program.at({name: sizes[name] for name in program.sizes})
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_one_kernel_computes_at_all_sizes(name: str) -> None:
+    """Compiled once, run at each of the sizes, bit for bit what the interpreter says."""
+    program = made(name, *OPEN[name])
+    compiled = compile_program(program)
+    assert set(compiled.plan.sizes) == set(program.sizes)
+    for sizes in SIZES:
+        values = arguments(at(program, sizes))
+        assert_same(compiled(*values), program(*values))
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_one_certificate_is_for_all_sizes(name: str) -> None:
+    """No access leaves its buffer and no two work-items race, for all sizes and any number of groups."""
+    for found in certificates(compile_program(made(name, *OPEN[name]))):
+        assert found.sizes == "all sizes"
+        assert {c.verdict for c in found.claims} == {"proved"}, found.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "kind"),
+    [
+        ("saxpy", "i < n", "i < n + 1", "bounds"),
+        ("saxpy", "int i = glb_0", "int i = 0", "races"),
+        ("saxpy", "i += glb_0_count", "i += 1", "races"),
+        ("matmul", "i*n + i_2", "i*k + i_2", "races"),
+        ("transposed_by_tiles", "barrier(CLK_LOCAL_MEM_FENCE);\n    }", "}", "races"),
+        (
+            "loop_over_tiles",
+            "wrg_0_count = get_num_groups(0)",
+            "wrg_0_count = get_local_id(0)",
+            "barriers",
+        ),
+    ],
+)
+def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind: str) -> None:
+    """A loop that goes on too long, work-items that take each other's turns, a barrier that is missing."""
+    compiled = compile_program(made(name, *OPEN[name]))
+    assert old in compiled.source
+    broken = dataclasses.replace(compiled, source=compiled.source.replace(old, new))
+    verdicts = {c.verdict for found in certificates(broken) for c in found.claims if c.kind == kind}
+    assert verdicts - {"proved"}
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("saxpy", None),
+        ("saxpy", 2),
+        ("transposed_by_tiles", None),
+        ("transposed_by_tiles", (4, 4)),
+        ("loop_over_tiles", 8),
+        ("sums_twice", None),
+    ],
+)
+def test_the_simulator_finds_no_race_at_open_sizes(name: str, counts: Counts) -> None:
+    """On Oclgrind, also with one group that takes all turns: local memory is used again and again."""
+    program = made(name, *OPEN[name])
+    values = tuple(arguments(at(program, {"m": 2, "n": 3})))
+    local = 2 if name == "saxpy" else None
+    found = race_check(compile_program(program, local=local, global_=counts), values)
+    if isinstance(found, NotAvailable):
+        pytest.skip(found.reason)
+    assert found == []
+
+
+def test_the_simulator_sees_a_barrier_that_is_missing() -> None:
+    """Between the turns of a group: without it the next turn overwrites what is still read."""
+    program = made("transposed_by_tiles", *OPEN["transposed_by_tiles"])
+    compiled = compile_program(program, global_=(4, 4))
+    end = "barrier(CLK_LOCAL_MEM_FENCE);\n    }"
+    assert end in compiled.source
+    broken = dataclasses.replace(compiled, source=compiled.source.replace(end, "}"))
+    found = race_check(broken, tuple(arguments(at(program, {"m": 2, "n": 3}))))
+    if isinstance(found, NotAvailable):
+        pytest.skip(found.reason)
+    assert any("race" in message for message in found)
+
+
+# ---- sizes
+
+
+def test_some_sizes_may_be_fixed() -> None:
+    """Those that are fixed are numbers in the kernel, the others arguments."""
+    program = made("matmul", m, k, n)
+    compiled = compile_program(program, {"k": 6})
+    assert compiled.plan.kernels[0].arguments == ("a", "b", "out", "m", "n")
+    assert "i_3 < 6" in compiled.source
+    values = arguments(program.at({"m": 3, "k": 6, "n": 70}))
+    assert_same(compiled(*values), program(*values))
+    with pytest.raises(IllTyped, match="shape"):
+        compiled(*arguments(program.at({"m": 3, "k": 5, "n": 70})))
+
+
+def test_all_sizes_fixed_is_the_program_at_these_sizes() -> None:
+    """Not a letter of a kernel differs."""
+    program = made("matmul", m, k, n)
+    sizes = {"m": 3, "k": 5, "n": 7}
+    assert compile_program(program, sizes) == compile_program(program.at(sizes))
+
+
+def test_an_empty_array_is_a_size_like_others() -> None:
+    """No work-item is launched."""
+    size = nat("n", least=0)
+
+    @typed(x=f32[size])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    assert compile_program(doubled)(np.zeros(0, np.float32)).shape == (0,)
+
+
+def test_a_size_that_no_shape_shows_is_given() -> None:
+    """Of a product, the shape shows one factor when the other is known."""
+
+    @typed(x=f32[m * n])
+    def rows(x: Any) -> Any:
+        return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), rl.split(n, x))
+
+    compiled, x = compile_program(rows), np.arange(12, dtype=np.float32)
+    np.testing.assert_array_equal(compiled(x, sizes={"n": 4}), x.reshape(3, 4).sum(1))
+    with pytest.raises(
+        IllTyped, match=r"rows: its sizes are not determined: 12 .* call with sizes="
+    ):
+        compiled(x)
+    with pytest.raises(IllTyped, match="rows: 5 does not divide 12"):
+        compiled(x, sizes={"n": 5})
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    """With both sizes, and the shapes of all arguments."""
+    a, b = np.zeros((3, 4), np.float32), np.zeros((5, 6), np.float32)
+    with pytest.raises(
+        IllTyped,
+        match=r"matmul: length 4 is needed, but .* length 5; .*a: f32\[m, k\] has shape \(3, 4\), "
+        r"b: f32\[k, n\] has shape \(5, 6\)",
+    ):
+        compile_program(made("matmul", m, k, n))(a, b)
+    with pytest.raises(IllTyped, match="squares: 4 does not divide 6"):
+        compile_program(made("squares", 4 * n))(np.zeros(6, np.float32))
+
+
+def test_a_size_that_c_cannot_call_so_has_another_name() -> None:
+    """A word of C, a number of a work-item, and a user's function."""
+
+    @typed(x=f32[nat("long"), nat("glb_0"), nat("out")])
+    def words(x: Any) -> Any:
+        return rl.map_glb(0)(rl.map_seq(rl.map_seq(lambda v: v)), x)
+
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(compile_program(words)(x), x)
+
+
+def test_indices_that_int_cannot_hold_are_refused() -> None:
+    """Before anything is copied: the array takes no memory. With `wide`, indices are long."""
+    program = made("transposed", m, n)
+    large = np.broadcast_to(np.float32(0), (1 << 16, 1 << 15))
+    with pytest.raises(
+        IllTyped, match=r"transposed: m\*n is 2147483648; .* 2\*\*31 .*; compile with wide=True"
+    ):
+        compile_program(program)(large)
+    wide = compile_program(program, wide=True)
+    assert "const long m" in wide.source
+    assert "int " not in wide.source
+    wide.plan.at({"m": 1 << 16, "n": 1 << 15})
+    values = arguments(at(program, {"m": 3, "n": 70}))
+    assert_same(wide(*values), program(*values))
+
+
+def test_indices_inside_indices_fit_int_as_well() -> None:
+    """What is divided may be larger than the array: in `pad` with `wrap` it is up to twice as long."""
+
+    @typed(x=f32[n])
+    def around(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v, rl.pad(1, 1, rl.wrap, x))
+
+    large = {"n": 2**30 + 1}
+    (kernel,) = compile_program(made("saxpy", n)).plan.at(large).kernels
+    assert kernel.range == (1 << 24,)
+    with pytest.raises(
+        IllTyped, match=r"around: 2\*n \+ 1 is 2147483651; .* compile with wide=True"
+    ):
+        compile_program(around).plan.at(large)
+
+
+def test_a_saved_kernel_keeps_its_open_sizes(tmp_path: Path) -> None:
+    """Read back, it is the same and runs the same."""
+    size = nat("n", least=2)
+
+    @typed(x=f32[2 * size + 1])
+    def kept(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    compiled = compile_program(kept)
+    compiled.save(tmp_path)
+    again, x = load(tmp_path), np.arange(7, dtype=np.float32)
+    assert again.plan == compiled.plan
+    assert json.loads(json.dumps(compiled.launch)) == compiled.launch
+    np.testing.assert_array_equal(again(x), x + x)
+    with pytest.raises(IllTyped, match="size n is 1, but it is at least 2"):
+        again(x[:3])
+
+
+# ---- what needs a number
+
+
+def _rows(each: Any) -> Any:
+    return lambda x: rl.map_glb(0)(each, x)
+
+
+def _groups(each: Any) -> Any:
+    return lambda x: rl.map_wrg(0)(each, x)
+
+
+NEEDS_A_NUMBER: dict[str, tuple[Any, str]] = {
+    "local array": (
+        _groups(lambda r: rl.map_lcl(0)(lambda v: v, rl.to_local(rl.map_lcl(0)(lambda v: v, r)))),
+        r"to_local of f32\[n\]",
+    ),
+    "private array": (
+        _rows(lambda r: rl.map_seq(lambda v: v, rl.to_private(rl.map_seq(lambda v: v, r)))),
+        r"to_private of f32\[n\]",
+    ),
+    "private array spread over work-items": (
+        _groups(lambda r: rl.map_lcl(0)(lambda v: v, rl.to_private(rl.map_lcl(0)(lambda v: v, r)))),
+        r"to_private of map_lcl\(0\) over f32\[n\]",
+    ),
+    "unrolled sum": (
+        _rows(lambda r: rl.reduce_seq_unroll(rl.add, 0.0, r)),
+        r"reduce_seq_unroll of f32\[n\]",
+    ),
+    "unrolled map": (
+        _rows(lambda r: rl.map_seq_unroll(lambda v: v, r)),
+        r"map_seq_unroll of f32\[n\]",
+    ),
+    "permutation": (
+        _rows(lambda r: rl.scatter(reverse, rl.map_seq(lambda v: v, r))),
+        r"scatter with the index function .* of f32\[n\]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_A_NUMBER)
+def test_a_number_that_is_open_is_refused(name: str) -> None:
+    """With the pattern, the size and the mend; and the mend mends it."""
+    body, what = NEEDS_A_NUMBER[name]
+
+    @typed(x=f32[m, n])
+    def refused(x: Any) -> Any:
+        return body(x)
+
+    with pytest.raises(
+        Unsupported, match=what + r' needs a number where it has the size n; .*sizes=\{"n": ...\}'
+    ):
+        compile_program(refused)
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    assert_same(compile_program(refused, {"n": 8})(x), refused(x))
+
+
+def test_vectors_of_an_open_width_and_powers_are_refused() -> None:
+    """OpenCL has neither."""
+
+    @typed(x=vec(f32, n)[m])
+    def lanes(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v, x)
+
+    @typed(x=f32[2**n])
+    def powers(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v, x)
+
+    with pytest.raises(Unsupported, match="needs a number where it has the size n"):
+        compile_program(lanes)
+    with pytest.raises(Unsupported, match=r'size 2\*\*n; compile with sizes=\{"n": ...\}'):
+        compile_program(powers)
+    x = np.arange(8, dtype=np.float32)
+    assert_same(compile_program(powers, {"n": 3})(x), x)
+
+
+def test_an_index_that_may_be_negative_is_refused() -> None:
+    """C rounds towards zero; that n is at least 2 is enough."""
+
+    def around(size: SizeLike) -> Program:
+        @typed(x=f32[size])
+        def around(x: Any) -> Any:
+            return rl.map_glb(0)(lambda v: v, rl.pad(2, 2, rl.wrap, x))
+
+        return around
+
+    with pytest.raises(Unsupported, match="may be negative; fix n, or state larger least values"):
+        compile_program(around(n))
+    program, x = around(nat("n", least=2)), np.arange(5, dtype=np.float32)
+    assert_same(compile_program(program)(x), program(x))
+
+
+# ---- numbers of work-items
+
+
+@pytest.mark.parametrize("sizes", [None, {"n": 100}])
+def test_work_items_take_turns_where_too_few_are_given(sizes: dict[str, int] | None) -> None:
+    """64 work-items for 100 elements, of an open number or of a fixed one."""
+    program = made("saxpy", n)
+    compiled = compile_program(program, sizes, local=32, global_=64)
+    (kernel,) = compiled.plan.kernels
+    assert kernel.local == (32,)
+    assert kernel.range == (64,)
+    assert "i += 64" in compiled.source
+    values = arguments(program.at({"n": 100}))
+    assert_same(compiled(*values), program(*values))
+    assert all(found.ok for found in certificates(compiled))
+
+
+def test_work_items_that_are_too_many_are_guarded() -> None:
+    """128 work-items for 100 elements: no loop."""
+    program = made("saxpy", n)
+    compiled = compile_program(program, {"n": 100}, local=64, global_=128)
+    assert "if (glb_0 < 100)" in compiled.source
+    assert "for (" not in compiled.source
+    values = arguments(program.at({"n": 100}))
+    assert_same(compiled(*values), program(*values))
+
+
+def test_a_group_that_takes_turns_waits_between_them() -> None:
+    """One group for all tiles: it reads the last tile before it fills the next."""
+    program = made("transposed_by_tiles", 12, 8)
+    compiled = compile_program(program, local=(2, 4), global_=(2, 4))
+    values = arguments(program)
+    assert_same(compiled(*values), program(*values))
+    assert all(found.ok for found in certificates(compiled))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"local": 0}, "local is one to three positive whole numbers, not 0"),
+        ({"local": (1, 1, 1, 1)}, "local is one to three positive whole numbers"),
+        (
+            {"local": (8, 2)},
+            "local has 2 work-items in dimension 1, where no kernel has a parallel map",
+        ),
+        (
+            {"local": 48, "global_": 64},
+            "global_ has 64 work-items .* no whole number of groups of 48",
+        ),
+    ],
+)
+def test_numbers_of_work_items_that_do_not_fit_are_refused(options: Any, message: str) -> None:
+    """Each with what would fit."""
+    with pytest.raises(IllTyped, match=message):
+        compile_program(made("saxpy", n), **options)
