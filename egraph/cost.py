@@ -1,9 +1,13 @@
 """The cost model: a roofline over the device description, read off the low-level term itself.
 
 A kernel takes its launch, and then the longer of two times: moving every memory that it touches once
-through the device's bandwidth, and issuing its instructions on the units that its work-items occupy.  What
-an access costs depends on its stride, which the views give: contiguous lanes are one vector access, one
-cell for all lanes is a broadcast, anything else is an access per lane.
+through the device's bandwidth, and issuing its instructions on the units that its work-items occupy.  The
+instructions of all work-items are added up, and so are those of the busiest one: no device is faster than
+either.  What an access costs depends on its stride, which the views give: contiguous lanes are one vector
+access, one cell for all lanes is a broadcast, anything else is an access per lane.
+
+On a GPU registers are free, a product and the sum that takes it are one instruction, and a vector is an
+access but no operation: each lane of it is an instruction.
 """
 
 from __future__ import annotations
@@ -14,20 +18,39 @@ from dataclasses import dataclass, field, replace
 
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, linear_in, variable
+from relift.semantics.indices import Index, Loaded, linear_in, variable, variables_of
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
+    Concat,
+    Iterate,
+    Let,
     MapGlb,
     MapLcl,
     MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
     MapVec,
     MapWrg,
     ReduceSeq,
+    ReduceSeqUnroll,
+    ScanSeq,
+    Splat,
     ToGlobal,
     ToLocal,
     ToPrivate,
+    Zip,
 )
-from relift.semantics.terms import Apply, Call, Combine, Lambda, Literal, Term
+from relift.semantics.sizes import Size
+from relift.semantics.terms import (
+    Apply,
+    Call,
+    Combine,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Term,
+    free_variables,
+)
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 from relift.semantics.views import (
     ArrayView,
@@ -41,10 +64,14 @@ from relift.semantics.views import (
     VectorView,
     View,
     array,
+    component_view,
     inputs,
+    is_layout,
+    memories_of,
     name_of,
     peel,
     stored,
+    tuple_view,
     vector,
     view,
 )
@@ -55,6 +82,7 @@ _FAR_ACCESS = 8.0
 _LOOP_STEP = 1.0
 _WORK_ITEM = 4.0
 _EXPENSIVE = {"exp": 20.0, "log": 20.0, "sin": 20.0, "cos": 20.0, "sqrt": 6.0, "div": 6.0}
+_SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 
 
 @dataclass(frozen=True)
@@ -86,8 +114,8 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
     Raises `Unsupported` for a term that computes where only a layout can stand.
     """
-    walk = _Walk(device)
     environment = inputs(*program.parameters)
+    walk = _Walk(device, environment)
     with walk.kernel():
         walk.result("out", program.body, environment)
     launch = device.launch_seconds * len(walk.finished)
@@ -102,10 +130,11 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
 @dataclass
 class _Kernel:
-    """One kernel: its work-items, what one of them issues, and the memories it touches."""
+    """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches."""
 
     items: float = 1.0
-    cycles: float = 0.0
+    issued: float = 0.0
+    longest: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
     has_loop: bool = False
     has_lanes: bool = False
@@ -129,30 +158,42 @@ class _Kernel:
         else:
             packed = device.vector_width * 0.5 if not (self.has_loop or self.has_lanes) else 1.0
             slots = device.compute_units * packed
-        per_item = self.cycles + _WORK_ITEM
-        waves = max(self.items / slots, 1.0)
-        return per_item * waves / (device.clock_ghz * 1e9)
+        busy = (self.issued + _WORK_ITEM * self.items) / slots
+        return max(busy, self.longest + _WORK_ITEM) / (device.clock_ghz * 1e9)
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """A term, what its free variables showed, and where its value lies: it is computed once in a block."""
+
+    term: Term
+    bindings: tuple[View, ...]
+    result: View
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """The loop variables around a place: of the innermost loop, of the fastest thread, of the lanes."""
+    """How often a place is reached by how many work-items, what is computed there already, and the loop variables around a place: of the innermost loop, of the fastest thread, of the lanes."""
 
     loop: Index | None = None
     thread: Index | None = None
     lane: Index | None = None
     width: float = 1.0
+    trips: float = 1.0
+    items: float = 1.0
     host: bool = True
+    computed: tuple[list[_Computed], ...] = ()
 
 
 class _Walk:
     """Follows a low-level term as its kernels would, counting instead of computing."""
 
-    def __init__(self, device: DeviceDescription) -> None:
+    def __init__(self, device: DeviceDescription, environment: Environment) -> None:
         self.device = device
         self.finished: list[_Kernel] = []
+        self._on_gpu = device.kind == "gpu"
+        self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._kernel = _Kernel()
-        self._trips = 1.0
         self._scope = _Scope()
         self._count = 0
 
@@ -160,121 +201,222 @@ class _Walk:
 
     @contextmanager
     def kernel(self) -> Generator[None]:
-        saved = (self._kernel, self._trips, self._scope)
-        self._kernel, self._trips, self._scope = _Kernel(), 1.0, _Scope()
+        saved = (self._kernel, self._scope)
+        self._kernel, self._scope = _Kernel(), _Scope(computed=([],))
         try:
             yield
         finally:
             self.finished.append(self._kernel)
-            self._kernel, self._trips, self._scope = saved
+            self._kernel, self._scope = saved
 
     @contextmanager
-    def _inside(self, scope: _Scope, trips: float = 1.0) -> Generator[None]:
-        saved = (self._trips, self._scope)
-        self._trips, self._scope = self._trips * trips, scope
+    def _inside(self, scope: _Scope) -> Generator[None]:
+        saved, self._scope = self._scope, scope
         try:
             yield
         finally:
-            self._trips, self._scope = saved
+            self._scope = saved
 
-    def _variable(self, t: ArrayView | VectorView) -> Index:
+    def _fresh(self, kind: str) -> str:
         self._count += 1
-        length = t.length if isinstance(t, ArrayView) else t.width
-        return variable(f"i{self._count}", length)
+        return f"{kind}{self._count}"
+
+    def _stored(self, name: str, t: Type, space: Space = "global") -> View:
+        target = stored(name, t, space)
+        self._memories |= {m.name: m for m in memories_of(target)}
+        return target
 
     def _charge(self, cycles: float) -> None:
-        self._kernel.cycles += cycles * self._trips
+        self._kernel.issued += cycles * self._scope.trips * self._scope.items
+        self._kernel.longest += cycles * self._scope.trips
 
     # ---- results
 
     def result(self, name: str, t: Term, environment: Environment) -> View:
         """A value computed into a memory of its own."""
-        target = stored(name, t.type)
+        target = self._stored(name, t.type)
         self._write(t, target, environment)
         return target
 
     def _write(self, t: Term, target: View, environment: Environment) -> None:
+        if is_layout(t):
+            self._copy(self._view(t, environment), target)
+            return
         match t:
             case MapGlb(_, f, xs) | MapWrg(_, f, xs) | MapLcl(_, f, xs):
-                self._map_threads(t, f, xs, target, environment)
-            case MapSeq(f, xs):
                 data = array(self._view(xs, environment))
-                i = self._variable(data)
-                self._kernel.has_loop = True
-                n = float(data.length.constant or 0)
-                self._charge(_LOOP_STEP * n)
-                with self._inside(replace(self._scope, loop=i, host=False), n):
+                with self._work_items(t, data.length) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
-            case _ if isinstance(t.type, Array):
-                peeled = peel(t, target)
-                if peeled is None:
-                    raise Unsupported(f"{name_of(t)} has no place to write to")
-                self._write(peeled[0], peeled[1], environment)
+            case MapSeq(f, xs) | MapSeqUnroll(f, xs):
+                data = array(self._view(xs, environment))
+                with self._loop(data.length, unrolled=isinstance(t, MapSeqUnroll)) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case MapSeqSlide(size, step, f, xs):
+                data = array(self._view(xs, environment))
+                with self._loop(t.solved["k"] + 1) as i:
+                    window = ArrayView(size, lambda j: data.at(step * i + j))
+                    self._write(f.body, array(target).at(i), environment.bind(f, window))
+            case ScanSeq(f, init, xs):
+                self._touch(self._view(init, environment))
+                data = array(self._view(xs, environment))
+                with self._loop(data.length) as i:
+                    inner = environment.bind(f, _registers(init.type), data.at(i))
+                    self._touch(self._view(f.body, inner))
+                    self._copy(_registers(init.type), array(target).at(i))
+            case Let(f, x):
+                self._write(f.body, target, environment.bind(f, self._view(x, environment)))
+            case Concat(xs, ys):
+                cells, n = array(target), t.solved["n"]
+                self._write(xs, ArrayView(n, cells.at), environment)
+                self._write(ys, ArrayView(t.solved["m"], lambda i: cells.at(i + n)), environment)
+            case Zip(left, right):
+                self._write(left, component_view(target, 0), environment)
+                self._write(right, component_view(target, 1), environment)
+            case MakeTuple(parts):
+                for part, place in zip(parts, tuple_view(target).parts, strict=True):
+                    self._write(part, place, environment)
+            case ToGlobal(xs):
+                self._write(xs, target, environment)
+            case _ if (peeled := peel(t, target)) is not None:
+                self._write(*peeled, environment)
             case _:
-                self._touch(self._view(t, environment))
+                self._copy(self._view(t, environment), target)
+
+    def _copy(self, source: View, target: View) -> None:
+        match source, target:
+            case ArrayView(n), ArrayView(_, place):
+                with self._loop(n) as i:
+                    self._copy(source.at(i), place(i))
+            case TupleView(parts), TupleView(places):
+                for part, at in zip(parts, places, strict=True):
+                    self._copy(part, at)
+            case _:
+                self._touch(source)
                 self._touch(target)
 
-    def _map_threads(
-        self, t: Term, f: Lambda, xs: Term, target: View, environment: Environment
-    ) -> None:
-        data = array(self._view(xs, environment))
-        i = self._variable(data)
-        self._kernel.items *= float(data.length.constant or 0)
-        fastest = getattr(t, "dim") == 0 and not isinstance(t, MapWrg)  # noqa: B009
-        scope = replace(self._scope, thread=i if fastest else self._scope.thread, host=False)
-        with self._inside(scope):
-            self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+    @contextmanager
+    def _work_items(self, t: MapGlb | MapWrg | MapLcl, length: Index) -> Generator[Index]:
+        i = variable(self._fresh("i"), length)
+        scope = self._scope
+        items = scope.items * float(length.constant or 0)
+        self._kernel.items = max(self._kernel.items, items)
+        fastest = t.dim == 0 and not isinstance(t, MapWrg)
+        thread = i if fastest else scope.thread
+        block = (*scope.computed, [])
+        with self._inside(replace(scope, thread=thread, items=items, host=False, computed=block)):
+            yield i
+
+    @contextmanager
+    def _loop(self, length: Index, *, unrolled: bool = False) -> Generator[Index]:
+        i = variable(self._fresh("i"), length)
+        scope = self._scope
+        n = float(length.constant or 0)
+        if not unrolled:
+            self._kernel.has_loop = True
+            self._charge(_LOOP_STEP * n)
+        block = (*scope.computed, [])
+        inner = replace(scope, loop=i, trips=scope.trips * n, host=False, computed=block)
+        with self._inside(inner):
+            yield i
+
+    @contextmanager
+    def _lanes(self, width: Index) -> Generator[Index]:
+        i = variable(self._fresh("i"), width)
+        with self._inside(replace(self._scope, lane=i, width=float(width.constant or 1))):
+            yield i
 
     def _view(self, t: Term, environment: Environment) -> View:
-        return view(t, environment, self._produce)
+        return view(t, environment, self._produce_once)
+
+    def _produce_once(self, t: Term, environment: Environment) -> View:
+        if self._scope.lane is not None:
+            return self._produce(t, environment)
+        bindings = tuple(environment.variables[name] for name in sorted(free_variables(t)))
+        for known in (c for block in self._scope.computed for c in block):
+            same = (a is b for a, b in zip(known.bindings, bindings, strict=True))
+            if known.term == t and all(same):
+                return known.result
+        result = self._produce(t, environment)
+        self._scope.computed[-1].append(_Computed(t, bindings, result))
+        return result
 
     def _produce(self, t: Term, environment: Environment) -> View:
+        def touch(*terms: Term) -> None:
+            for u in terms:
+                self._touch(self._view(u, environment))
+
         match t:
             case Literal():
                 pass
             case Apply(function, arguments):
-                for u in arguments:
-                    self._touch(self._view(u, environment))
-                self._charge(_EXPENSIVE.get(function, 1.0) * self._issue())
+                touch(*arguments)
+                self._charge(self._cycles(function, arguments) * self._issue())
             case Call(_, arguments):
-                for u in arguments:
-                    self._touch(self._view(u, environment))
-                self._charge(2.0 * self._issue())
+                touch(*arguments)
+                self._charge((_SPECIAL_UNIT if self._on_gpu else 2.0) * self._issue())
             case Combine(_, left, right):
-                self._touch(self._view(left, environment))
-                self._touch(self._view(right, environment))
+                touch(left, right)
                 self._charge(self._issue(t.type))
-            case ReduceSeq(f, init, xs):
-                self._touch(self._view(init, environment))
+            case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+                unrolled = isinstance(t, ReduceSeqUnroll)
+                if isinstance(t.type, Array):
+                    return self._fold(f, init, xs, environment, unrolled=unrolled)
+                touch(init)
                 data = array(self._view(xs, environment))
-                i = self._variable(data)
-                n = float(data.length.constant or 0)
-                self._kernel.has_loop = True
-                self._charge(_LOOP_STEP * n)
-                accumulator = _registers(t.type)
-                with self._inside(replace(self._scope, loop=i, host=False), n):
-                    inner = environment.bind(f, accumulator, data.at(i))
+                with self._loop(data.length, unrolled=unrolled) as i:
+                    inner = environment.bind(f, _registers(t.type), data.at(i))
                     self._touch(self._view(f.body, inner))
+            case Iterate(m, f, x):
+                if isinstance(t.type, Array):
+                    return self._fold(f, x, m, environment)
+                touch(x)
+                with self._loop(m):
+                    self._touch(self._view(f.body, environment.bind(f, _registers(t.type))))
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
-                i = self._variable(lanes)
                 self._kernel.has_lanes = True
-                width = float(lanes.width.constant or 1)
-                with self._inside(replace(self._scope, lane=i, width=width)):
+                with self._lanes(lanes.width) as i:
                     self._touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
             case ToGlobal(xs) if self._scope.host:
-                self._count += 1
-                name = f"buffer{self._count}"
                 with self.kernel():
-                    return self.result(name, xs, environment)
-            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs):
-                self._count += 1
-                target = stored(f"m{self._count}", t.type, _SPACES[type(t)])
+                    return self.result(self._fresh("buffer"), xs, environment)
+            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
+                target = self._stored(self._fresh("m"), t.type, _SPACES[type(t)])
                 self._write(xs, target, environment)
                 return target
+            case ToPrivate(x) | Splat(_, x):
+                touch(x)
             case _:
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
+
+    def _fold(
+        self,
+        f: Lambda,
+        init: Term,
+        xs: Term | Index,
+        environment: Environment,
+        *,
+        unrolled: bool = False,
+    ) -> View:
+        """A loop whose every run writes an array anew; it has the elements of xs, or that many runs."""
+        accumulator = self._view(init, environment)
+        data = None if isinstance(xs, Size) else array(self._view(xs, environment))
+        length = xs if data is None else data.length
+        with self._loop(length, unrolled=unrolled) as i:
+            arguments = (accumulator,) if data is None else (accumulator, data.at(i))
+            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            self._write(body, accumulator, environment.bind(f, *arguments))
+        return accumulator
+
+    def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:
+        """Instructions of an operation on scalars."""
+        if not self._on_gpu:
+            return _EXPENSIVE.get(function, 1.0)
+        fused = function in ("add", "sub") and any(
+            isinstance(u, Apply) and u.function == "mul" for u in arguments
+        )
+        return _SPECIAL_UNIT if function in _EXPENSIVE else 0.0 if fused else 1.0
 
     # ---- accesses
 
@@ -283,7 +425,7 @@ class _Walk:
         width = self._scope.width
         if isinstance(t, Vector):
             width = float(t.width.constant or 1)
-        return max(1.0, width / self.device.vector_width)
+        return width if self._on_gpu else max(1.0, width / self.device.vector_width)
 
     def _touch(self, v: View) -> None:
         match v:
@@ -291,9 +433,7 @@ class _Walk:
                 for part in parts:
                     self._touch(part)
             case VectorView():
-                i = self._variable(v)
-                width = float(v.width.constant or 1)
-                with self._inside(replace(self._scope, lane=i, width=width)):
+                with self._lanes(v.width) as i:
                     self._touch(v.lane(i))
             case Guarded(_, inside, outside):
                 self._charge(2.0 * self._issue())
@@ -302,20 +442,23 @@ class _Walk:
             case Cell(memory, offset):
                 self._kernel.touched[memory.name] = memory
                 self._charge(self._access(memory, offset))
+                for atom in variables_of(offset):
+                    if isinstance(atom, Loaded) and atom.offset is not None:
+                        self._touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
 
     def _access(self, memory: Memory, offset: Index) -> float:
         scope = self._scope
         if memory.space == "private":
-            return 0.5 * self._issue()
+            return 0.0 if self._on_gpu else 0.5 * self._issue()
         index_arithmetic = 0.5 * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
         if scope.lane is not None:
             stride = _stride(offset, scope.lane)
             if stride == 0:
                 return 0.5 + index_arithmetic
             if stride == 1:
-                return self._issue() + index_arithmetic
+                return max(1.0, scope.width / self.device.vector_width) + index_arithmetic
             return (2.0 if stride is not None else 4.0) * scope.width + index_arithmetic
         if self.device.kind == "gpu" and scope.thread is not None:
             stride = _stride(offset, scope.thread)
