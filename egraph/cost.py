@@ -40,7 +40,6 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
-from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
     Call,
@@ -283,6 +282,8 @@ class _Walk:
                 self._copy(self._view(t, environment), target)
 
     def _copy(self, source: View, target: View) -> None:
+        if source is target:  # a fold in place
+            return
         match source, target:
             case ArrayView(n), ArrayView(_, place):
                 with self._loop(n) as i:
@@ -358,17 +359,16 @@ class _Walk:
                 touch(left, right)
                 self._charge(self._issue(t.type))
             case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
-                unrolled = isinstance(t, ReduceSeqUnroll)
                 if isinstance(t.type, Array):
-                    return self._fold(f, init, xs, environment, unrolled=unrolled)
+                    return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
-                with self._loop(data.length, unrolled=unrolled) as i:
+                with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
                     inner = environment.bind(f, _registers(t.type), data.at(i))
                     self._touch(self._view(f.body, inner))
             case Iterate(m, f, x):
                 if isinstance(t.type, Array):
-                    return self._fold(f, x, m, environment)
+                    return self._fold(t, environment)
                 touch(x)
                 with self._loop(m):
                     self._touch(self._view(f.body, environment.bind(f, _registers(t.type))))
@@ -390,21 +390,16 @@ class _Walk:
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
 
-    def _fold(
-        self,
-        f: Lambda,
-        init: Term,
-        xs: Term | Index,
-        environment: Environment,
-        *,
-        unrolled: bool = False,
-    ) -> View:
-        """A loop whose every run writes an array anew; it has the elements of xs, or that many runs."""
-        accumulator = self._view(init, environment)
-        data = None if isinstance(xs, Size) else array(self._view(xs, environment))
-        length = xs if data is None else data.length
-        with self._loop(length, unrolled=unrolled) as i:
-            arguments = (accumulator,) if data is None else (accumulator, data.at(i))
+    def _fold(self, t: ReduceSeq | ReduceSeqUnroll | Iterate, environment: Environment) -> View:
+        """A loop whose every run writes an array anew, in place."""
+        f, iterates = t.f, isinstance(t, Iterate)
+        accumulator = self._view(t.x if isinstance(t, Iterate) else t.init, environment)
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: accumulator)
+        else:
+            data = array(self._view(t.xs, environment))
+        with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
+            arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self._write(body, accumulator, environment.bind(f, *arguments))
         return accumulator
