@@ -14,6 +14,7 @@ from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
 from relift.compiler.launch import Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
+from relift.compiler.shared_indices import share_indices
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.steps import written_out
@@ -216,6 +217,9 @@ def _kernel(
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
+    if analyses.indices:
+        known = [*WORK_ITEMS, *arguments]
+        lines = share_indices(lines, known, "long" if long else "int", emitter.fresh)
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),

@@ -44,7 +44,6 @@ from relift.semantics.terms import (
     Apply,
     Call,
     Combine,
-    Lambda,
     Literal,
     MakeTuple,
     Term,
