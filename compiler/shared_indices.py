@@ -16,7 +16,8 @@ from typing import TypeAlias
 from relift.compiler.emitter import words
 
 _ARRAY = re.compile(r"(\w+)\[")
-_MOVED = re.compile(r"(?:\*\)\(|\bvload\d+\(0, )\w+ \+ |^ *vstore\d+\(.*, 0, \w+ \+ ")
+_READ = re.compile(r"(?:\*\)\(|\bvload\d+\(0, )\w+ \+ ")
+_WRITTEN = re.compile(r" *vstore\d+\(.*, 0, \w+ \+ ")
 """What an index follows: an array and its bracket, or a pointer that it moves."""
 
 _COUNTER = re.compile(r"\s*for \((?:int|long) (\w+) = ")
@@ -120,7 +121,8 @@ def _indices(text: str, line: int, private: Collection[str]) -> Iterator[_Index]
     if text.endswith("{"):
         return
     starts = [m.end() for m in _ARRAY.finditer(text) if m[1] not in private]
-    for start in (*starts, *(m.end() for m in _MOVED.finditer(text))):
+    starts += [m.end() for pattern in (_READ, _WRITTEN) for m in pattern.finditer(text)]
+    for start in starts:
         yield from _sums(text, start, line)
 
 

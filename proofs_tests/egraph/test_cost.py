@@ -1,0 +1,145 @@
+"""The cost model: more work is never cheaper, and its order is the order of measured times."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofs_tests.compiler.programs import typed
+from relift.compiler.benchmark_times import predicted_anew, predictions, rank_correlation
+from relift.compiler.benchmarks import Benchmark, load_benchmarks
+from relift.compiler.bundle import read_results
+from relift.egraph.cost import Cost, estimate
+from relift.semantics import language as rl
+from relift.semantics.device import CPU, GPU, DeviceDescription
+from relift.semantics.language import Program
+from relift.semantics.types import f32
+
+FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
+BENCHMARKS = load_benchmarks(FOLDER, [], "gpu")
+
+devices = pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+
+
+def cost(device: DeviceDescription, body: Any, **inputs: Any) -> Cost:
+    """What a program of one expression is estimated to cost."""
+    return estimate(typed(**inputs)(body), device)
+
+
+def test_predicted_order_is_the_measured_one() -> None:
+    """Every program that was timed on an H200 has an estimate, in the order of the times but for some."""
+    rows = read_results(FOLDER / "results_h200.json")["entries"]
+
+    def predict(program: Program) -> float:
+        return estimate(program, GPU).seconds
+
+    pairs = predictions(predicted_anew(rows, BENCHMARKS, predict))
+    assert len(pairs) == len(rows)
+    correlation = rank_correlation(pairs)
+    assert correlation is not None
+    assert correlation >= 0.95
+    for predicted, measured in pairs:
+        assert measured / 8 < predicted < measured * 4
+
+
+@devices
+@pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: b.name)
+def test_twice_the_data_is_not_cheaper(b: Benchmark, device: DeviceDescription) -> None:
+    """For each size by itself."""
+    sizes = {**b.sizes, **b.variants[0]}
+    once = estimate(b.make(**sizes), device).seconds
+    for name in b.sizes.keys() - {"k", "d", "items", "width"}:
+        twice = dataclasses.replace(b, sizes={**sizes, name: 2 * sizes[name]}).at({})
+        assert estimate(twice, device).seconds >= once
+
+
+@devices
+def test_neighbours_are_not_dearer_than_columns(device: DeviceDescription) -> None:
+    """Work-items that read side by side, and work-items that read `n` apart."""
+    n = 1024
+
+    def rows(x: Any) -> Any:
+        return rl.map_glb(1)(lambda r: rl.map_glb(0)(lambda v: v + 1.0, r), x)
+
+    def columns(x: Any) -> Any:
+        return rows(rl.transpose(x))
+
+    assert cost(device, rows, x=f32[n, n]).compute < cost(device, columns, x=f32[n, n]).compute
+
+
+@devices
+def test_a_loop_costs_more_than_its_body_written_out(device: DeviceDescription) -> None:
+    """The steps of the loop itself."""
+
+    def by(reduce: Any) -> Any:
+        return lambda x: rl.map_glb(0)(lambda r: reduce(rl.add, 0.0, r), x)
+
+    loop, out = (
+        cost(device, by(reduce), x=f32[1 << 16, 32]).compute
+        for reduce in (rl.reduce_seq, rl.reduce_seq_unroll)
+    )
+    assert out < loop
+
+
+@devices
+def test_levels_of_a_tree_add_up(device: DeviceDescription) -> None:
+    """Work-items of one level are not multiplied with those of the level below it."""
+
+    def levels(count: int) -> Any:
+        def group(xs: Any) -> Any:
+            for _ in range(count):
+                xs = rl.to_local(rl.map_lcl(0)(lambda v: v + 1.0, xs))
+            return rl.map_lcl(0)(lambda v: v + 1.0, xs)
+
+        return lambda x: rl.map_wrg(0)(group, x)
+
+    one, two, three = (
+        cost(device, levels(count), x=f32[1 << 12, 64]).compute for count in (1, 2, 3)
+    )
+    assert two - one == pytest.approx(three - two)
+    assert one < two < 2 * one
+
+
+@devices
+def test_what_is_iterated_is_paid_for_each_time(device: DeviceDescription) -> None:
+    """An iterate in local memory, and one copy of it at the end."""
+
+    def iterated(count: int) -> Any:
+        def group(xs: Any) -> Any:
+            step = rl.iterate(
+                count,
+                lambda v: rl.to_local(rl.map_lcl(0)(lambda e: e + 1.0, v)),
+                rl.to_local(rl.map_lcl(0)(lambda e: e, xs)),
+            )
+            return rl.map_lcl(0)(lambda e: e, step)
+
+        return lambda x: rl.map_wrg(0)(group, x)
+
+    one, three, five = (
+        cost(device, iterated(count), x=f32[1 << 12, 64]).compute for count in (1, 3, 5)
+    )
+    assert one < three
+    assert three - one == pytest.approx(five - three)
+
+
+def test_a_fold_in_place_is_no_copy() -> None:
+    """The product of matrices keeps its tile in registers: at most four times what its operations need."""
+    b = next(b for b in BENCHMARKS if b.name == "matmul_1024")
+    for variant in b.variants:
+        needed = b.flops(**b.sizes) / (GPU.fma_gflops * 1e9)
+        assert needed / 2 < estimate(b.at(variant), GPU).compute < 4 * needed
+
+
+def test_equal_terms_are_paid_once() -> None:
+    """As the compiler computes them once."""
+
+    def once(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: rl.let(lambda e: (e, e), rl.exp(v)), x)
+
+    def twice(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: (rl.exp(v), rl.exp(v)), x)
+
+    assert cost(GPU, once, x=f32[1024]) == cost(GPU, twice, x=f32[1024])
