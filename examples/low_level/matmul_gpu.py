@@ -193,4 +193,4 @@ benchmarks = [
         (64, 32, 16, 4, 4),
     ),
 ]
-benchmarks.append(on_cpu(benchmarks[0], size=512))
+benchmarks.append(on_cpu(benchmarks[0], size=512, BM=32, BN=32, BK=8, TM=4, TN=4))
