@@ -12,7 +12,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Analyses:
     """`barriers`: where no work-item reads what another wrote, there is none.  `control_flow`: no loop where
-    every work-item, or one run, has the one element.  `indices`: quotients and remainders are simplified.
+    every work-item, or one run, has the one element.  `indices`: quotients and remainders are
+    simplified, and sums that indices share are computed once.
     """
 
     barriers: bool = True

@@ -79,6 +79,14 @@ class Benchmark:
         }
 
 
+def on_cpu(b: Benchmark, **sizes: int) -> Benchmark:
+    """The program of a GPU's benchmark on a CPU, at sizes that it can do: there, each loses its reference.
+
+    Its small sizes are tested already.
+    """
+    return replace(b, target="cpu", sizes=sizes, variants=({},), small=(), reference=None)
+
+
 def load_benchmarks(
     folder: Path, names: Sequence[str], target: str, *, defaults: bool = False
 ) -> list[Benchmark]:

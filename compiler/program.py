@@ -14,6 +14,7 @@ from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
 from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
+from relift.compiler.shared_indices import share_indices
 from relift.compiler.spans import spans_of
 from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
@@ -283,6 +284,9 @@ def _kernel(
     for size in open_:
         arguments.append(size)
         declared.append(f"const {'long' if long else 'int'} {size}")
+    if analyses.indices:
+        known = [*WORK_ITEMS, *arguments]
+        lines = share_indices(lines, known, "long" if long else "int", emitter.fresh)
     text = "\n".join(
         [
             *_comment(title, stage, [read[p] for p in order], threads),

@@ -1,23 +1,25 @@
 """The cost model: a roofline over the device description, read off the low-level term itself.
 
 A kernel takes its launch, and then the longer of two times: moving every memory that it touches once
-through the device's bandwidth, and issuing its instructions on the units that its work-items occupy; on a
-GPU also waiting for memory, unless enough other work-items run meanwhile.  What an access costs depends on
-its stride, which the views give: contiguous lanes, or neighbouring work-items, are one access, one cell for
-all is a broadcast, anything else is an access for each.
+through the device's bandwidth, and issuing its instructions on the units that its work-items occupy.  The
+instructions of all work-items are added up, and so are those of the busiest one: no device is faster than
+either.  What an access costs depends on its stride, which the views give: contiguous lanes, or neighbouring
+work-items, are one access, one cell for all is a broadcast, anything else is an access for each.
+
+On a GPU the busiest work-item also waits for memory, registers are free, a product and the sum that takes it are one instruction, and a vector is an
+access but no operation: each lane of it is an instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TypeAlias
 
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, depends_on, linear_in, variable
+from relift.semantics.indices import Index, Loaded, depends_on, linear_in, variable, variables_of
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
     Concat,
@@ -26,16 +28,28 @@ from relift.semantics.patterns import (
     MapGlb,
     MapLcl,
     MapSeq,
+    MapSeqSlide,
     MapSeqUnroll,
     MapVec,
     MapWrg,
     ReduceSeq,
     ReduceSeqUnroll,
+    ScanSeq,
+    Splat,
     ToGlobal,
     ToLocal,
     ToPrivate,
+    Zip,
 )
-from relift.semantics.terms import Apply, Call, Combine, Lambda, Literal, Term, children
+from relift.semantics.terms import (
+    Apply,
+    Call,
+    Combine,
+    Literal,
+    MakeTuple,
+    Term,
+    free_variables,
+)
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, cells
 from relift.semantics.views import (
     ArrayView,
@@ -49,23 +63,27 @@ from relift.semantics.views import (
     VectorView,
     View,
     array,
+    component_view,
     inputs,
+    is_layout,
+    memories_of,
     name_of,
     peel,
     stored,
+    tuple_view,
     vector,
     view,
 )
 
-# Cycles of one work-item on a CPU, measured in order of magnitude on the embedded device.
+# Cycles of one work-item, measured in order of magnitude on the embedded CPU device.
 _FAR_STRIDE = 16  # cells: every access is a cache line of its own
 _FAR_ACCESS = 8.0
 _LOOP_STEP = 1.0
 _WORK_ITEM = 4.0
 _EXPENSIVE = {"exp": 20.0, "log": 20.0, "sin": 20.0, "cos": 20.0, "sqrt": 6.0, "div": 6.0}
-_SPECIAL = 8.0  # cycles of each of these on a GPU, which has a unit for them on every eighth lane
+_SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 
-# Cycles that a work-item of a GPU waits, with about four accesses on their way at a time; an H200's memory
+# Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
 _WAIT_MEMORY, _WAIT_CACHE, _WAIT_LOCAL, _WAIT_RESULT = 150.0, 30.0, 8.0, 2.0
 _CACHED_BYTES = 1 << 20  # a memory of so many bytes stays close to the work-items
@@ -103,9 +121,9 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
     Raises `Unsupported` for a term that computes where only a layout can stand.
     """
-    walk = _Walk(device)
     environment = inputs(*program.parameters)
-    with walk.kernel(program.body):
+    walk = _Walk(device, environment)
+    with walk.kernel():
         walk.result("out", program.body, environment)
     launch = device.launch_seconds * len(walk.finished)
     compute = sum(k.seconds(device) for k in walk.finished)
@@ -119,22 +137,19 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 
 @dataclass
 class _Kernel:
-    """One kernel: its work-items, what one of them issues and waits for, and the memories it touches.
+    """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
-    `counts` are the work-items or groups of each dimension.  What fewer of them do counts for all in part.
+    `waits` are the cycles that a work-item waits for memory, `registers` those of its private arrays.
     """
 
-    counts: Mapping[Dimension, float]
-    cycles: float = 0.0
+    items: float = 1.0
+    issued: float = 0.0
+    longest: float = 0.0
     waits: float = 0.0
     registers: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
     has_loop: bool = False
     has_lanes: bool = False
-
-    @property
-    def items(self) -> float:
-        return prod(self.counts.values())
 
     @property
     def bytes(self) -> float:
@@ -146,278 +161,306 @@ class _Kernel:
         A CPU's compiler packs the work-items of a kernel without loops into vectors; a GPU runs one
         work-item per lane always, and each waits for its own accesses while others run.
         """
-        per_item = self.cycles + _WORK_ITEM
-        if device.kind == "cpu":
+        longest = self.longest + _WORK_ITEM
+        if device.kind == "gpu":
+            slots = float(device.compute_units * 128)
+            resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
+            waves = max(self.items / (device.compute_units * resident), 1.0)
+            longest = (longest * _WAIT_RESULT + self.waits) * waves
+        else:
             packed = device.vector_width * 0.5 if not (self.has_loop or self.has_lanes) else 1.0
-            waves = max(self.items / (device.compute_units * packed), 1.0)
-            return per_item * waves / (device.clock_ghz * 1e9)
-        issued = per_item * self.items / (device.compute_units * 128)
-        resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
-        waves = max(self.items / (device.compute_units * resident), 1.0)
-        waited = (per_item * _WAIT_RESULT + self.waits) * waves
-        return max(issued, waited) / (device.clock_ghz * 1e9)
+            slots = device.compute_units * packed
+        busy = (self.issued + _WORK_ITEM * self.items) / slots
+        return max(busy, longest) / (device.clock_ghz * 1e9)
 
 
 def _bytes(m: Memory) -> float:
     return float(m.cells.constant or 0) * m.scalar.bytes
 
 
-Dimension: TypeAlias = tuple[type[Term], int]
-"""A dimension of work-items or groups, by the map that it serves."""
+@dataclass(frozen=True)
+class _Computed:
+    """A term, what its free variables showed, and where its value lies: it is computed once in a block."""
 
-
-_GROUP_LIMIT = 256.0
-"""Work-items of a group at most; where a map is longer, each takes several elements in turn."""
-
-
-def _counts(t: Term) -> dict[Dimension, float]:
-    """The longest map of each dimension in a kernel; what `to_global` stores on the host has its own."""
-    found: dict[Dimension, float] = {}
-
-    def visit(u: Term, *, host: bool) -> None:
-        if host and isinstance(u, ToGlobal):
-            return
-        inside = host
-        if isinstance(u, MapGlb | MapWrg | MapLcl):
-            key = (type(u), u.dim.constant or 0)
-            found[key] = max(found.get(key, 1.0), float(u.solved["n"].constant or 0))
-            inside = False
-        for _, child in children(u):
-            if isinstance(child, Lambda):
-                visit(child.body, host=inside)
-            else:
-                visit(child, host=host)
-
-    visit(t, host=True)
-    room = _GROUP_LIMIT
-    for key in sorted((key for key in found if key[0] is MapLcl), key=lambda key: key[1]):
-        found[key] = max(1.0, min(found[key], room))
-        room //= found[key]
-    return found
+    term: Term
+    bindings: tuple[View, ...]
+    result: View
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """The loop variables around a place: of the innermost loop, of the fastest thread, of the lanes.
+    """How often a place is reached by how many work-items, and what is computed there already.
 
-    `unrolled` are the loops inside it that are written out, with their lengths.
+    The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
+    `unrolled` are the loops inside the innermost one that are written out, with their lengths.
     """
 
     loop: Index | None = None
     thread: Index | None = None
     lane: Index | None = None
     width: float = 1.0
+    trips: float = 1.0
+    items: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
+    computed: tuple[list[_Computed], ...] = ()
 
 
 class _Walk:
     """Follows a low-level term as its kernels would, counting instead of computing."""
 
-    def __init__(self, device: DeviceDescription) -> None:
+    def __init__(self, device: DeviceDescription, environment: Environment) -> None:
         self.device = device
         self.finished: list[_Kernel] = []
-        self._kernel = _Kernel({})
-        self._trips = 1.0
-        self._turns = 1.0
+        self._on_gpu = device.kind == "gpu"
+        self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
+        self._kernel = _Kernel()
         self._scope = _Scope()
         self._count = 0
 
     # ---- structure
 
     @contextmanager
-    def kernel(self, t: Term) -> Generator[None]:
-        saved = (self._kernel, self._trips, self._turns, self._scope)
-        self._kernel, self._trips, self._turns, self._scope = (
-            _Kernel(_counts(t)),
-            1.0,
-            1.0,
-            _Scope(),
-        )
+    def kernel(self) -> Generator[None]:
+        saved = (self._kernel, self._scope)
+        self._kernel, self._scope = _Kernel(), _Scope(computed=([],))
         try:
             yield
         finally:
             self.finished.append(self._kernel)
-            self._kernel, self._trips, self._turns, self._scope = saved
+            self._kernel, self._scope = saved
 
     @contextmanager
-    def _inside(self, scope: _Scope, trips: float = 1.0) -> Generator[None]:
-        """A part that every work-item runs so often; a share of them, where that is less than once."""
-        saved = (self._trips, self._turns, self._scope)
-        self._trips, self._turns = self._trips * trips, self._turns * max(1.0, trips)
-        self._scope = scope
+    def _inside(self, scope: _Scope) -> Generator[None]:
+        saved, self._scope = self._scope, scope
         try:
             yield
         finally:
-            self._trips, self._turns, self._scope = saved
+            self._scope = saved
 
-    def _variable(self, t: ArrayView | VectorView) -> Index:
+    def _fresh(self, kind: str) -> str:
         self._count += 1
-        length = t.length if isinstance(t, ArrayView) else t.width
-        return variable(f"i{self._count}", length)
+        return f"{kind}{self._count}"
+
+    def _stored(self, name: str, t: Type, space: Space = "global") -> View:
+        target = stored(name, t, space)
+        self._memories |= {m.name: m for m in memories_of(target)}
+        return target
 
     def _charge(self, cycles: float) -> None:
-        self._kernel.cycles += cycles * self._trips
+        self._kernel.issued += cycles * self._scope.trips * self._scope.items
+        self._kernel.longest += cycles * self._scope.trips
 
     def _wait(self, cycles: float) -> None:
-        self._kernel.waits += cycles * self._turns
+        self._kernel.waits += cycles * self._scope.trips
 
     # ---- results
 
     def result(self, name: str, t: Term, environment: Environment) -> View:
         """A value computed into a memory of its own."""
-        target = stored(name, t.type)
+        target = self._stored(name, t.type)
         self._write(t, target, environment)
         return target
 
     def _write(self, t: Term, target: View, environment: Environment) -> None:
+        if is_layout(t):
+            self._copy(self._view(t, environment), target)
+            return
         match t:
             case MapGlb(_, f, xs) | MapWrg(_, f, xs) | MapLcl(_, f, xs):
-                self._map_threads(t, f, xs, target, environment)
+                data = array(self._view(xs, environment))
+                with self._work_items(t, data.length) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
             case MapSeq(f, xs) | MapSeqUnroll(f, xs):
                 data = array(self._view(xs, environment))
-                with self._loop(data, unrolled=isinstance(t, MapSeqUnroll)) as i:
+                with self._loop(data.length, unrolled=isinstance(t, MapSeqUnroll)) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case MapSeqSlide(size, step, f, xs):
+                data = array(self._view(xs, environment))
+                with self._loop(t.solved["k"] + 1) as i:
+                    window = ArrayView(size, lambda j: data.at(step * i + j))
+                    self._write(f.body, array(target).at(i), environment.bind(f, window))
+            case ScanSeq(f, init, xs):
+                self._touch(self._view(init, environment))
+                data = array(self._view(xs, environment))
+                with self._loop(data.length) as i:
+                    inner = environment.bind(f, _registers(init.type), data.at(i))
+                    self._touch(self._view(f.body, inner))
+                    self._copy(_registers(init.type), array(target).at(i))
             case Let(f, x):
                 self._write(f.body, target, environment.bind(f, self._view(x, environment)))
             case Concat(xs, ys):
-                place, n = array(target), t.solved["n"]
-                self._write(xs, ArrayView(n, place.at), environment)
-                self._write(ys, ArrayView(t.solved["m"], lambda i: place.at(i + n)), environment)
-            case ReduceSeq() | ReduceSeqUnroll():
-                self._touch(self._view(t, environment))
-                self._store(target)
-            case _ if isinstance(t.type, Array):
-                peeled = peel(t, target)
-                if peeled is None:
-                    raise Unsupported(f"{name_of(t)} has no place to write to")
-                self._write(peeled[0], peeled[1], environment)
+                result, n = array(target), t.solved["n"]
+                self._write(xs, ArrayView(n, result.at), environment)
+                self._write(ys, ArrayView(t.solved["m"], lambda i: result.at(i + n)), environment)
+            case Zip(left, right):
+                self._write(left, component_view(target, 0), environment)
+                self._write(right, component_view(target, 1), environment)
+            case MakeTuple(parts):
+                for part, place in zip(parts, tuple_view(target).parts, strict=True):
+                    self._write(part, place, environment)
+            case ToGlobal(xs):
+                self._write(xs, target, environment)
+            case _ if (peeled := peel(t, target)) is not None:
+                self._write(*peeled, environment)
             case _:
-                self._touch(self._view(t, environment))
-                self._store(target)
+                self._copy(self._view(t, environment), target)
+
+    def _copy(self, source: View, target: View) -> None:
+        if source is target:  # a fold in place
+            return
+        match source, target:
+            case ArrayView(n), ArrayView(_, place):
+                with self._loop(n) as i:
+                    self._copy(source.at(i), place(i))
+            case TupleView(parts), TupleView(places):
+                for part, at in zip(parts, places, strict=True):
+                    self._copy(part, at)
+            case _:
+                self._touch(source)
+                waits = self._kernel.waits
+                self._touch(target)
+                self._kernel.waits = waits  # nobody waits for what is written
 
     @contextmanager
-    def _loop(self, data: ArrayView, *, unrolled: bool) -> Generator[Index]:
-        """The body of a loop over an array, which may be written out."""
-        i = self._variable(data)
-        n = float(data.length.constant or 0)
-        scope = replace(self._scope, host=False)
+    def _work_items(self, t: MapGlb | MapWrg | MapLcl, length: Index) -> Generator[Index]:
+        i = variable(self._fresh("i"), length)
+        scope = self._scope
+        items = scope.items * float(length.constant or 0)
+        self._kernel.items = max(self._kernel.items, items)
+        fastest = t.dim == 0 and not isinstance(t, MapWrg)
+        thread = i if fastest else scope.thread
+        block = (*scope.computed, [])
+        with self._inside(replace(scope, thread=thread, items=items, host=False, computed=block)):
+            yield i
+
+    @contextmanager
+    def _loop(self, length: Index, *, unrolled: bool = False) -> Generator[Index]:
+        i = variable(self._fresh("i"), length)
+        scope = self._scope
+        n = float(length.constant or 0)
         if unrolled:
-            scope = replace(scope, unrolled=(*scope.unrolled, (i, n)))
+            around = (*scope.unrolled, (i, n))
         else:
             self._kernel.has_loop = True
             self._charge(_LOOP_STEP * n)
-            scope = replace(scope, loop=i, unrolled=())
-        with self._inside(scope, n):
+            around = ()
+        inner = replace(
+            scope,
+            loop=scope.loop if unrolled else i,
+            trips=scope.trips * n,
+            host=False,
+            unrolled=around,
+            computed=(*scope.computed, []),
+        )
+        with self._inside(inner):
             yield i
 
-    def _map_threads(
-        self,
-        t: MapGlb | MapWrg | MapLcl,
-        f: Lambda,
-        xs: Term,
-        target: View,
-        environment: Environment,
-    ) -> None:
-        data = array(self._view(xs, environment))
-        i = self._variable(data)
-        dimension = (type(t), t.dim.constant or 0)
-        share = float(data.length.constant or 0) / self._kernel.counts[dimension]
-        fastest = dimension[1] == 0 and not isinstance(t, MapWrg)
-        scope = replace(self._scope, thread=i if fastest else self._scope.thread, host=False)
-        with self._inside(scope, share):
-            self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+    @contextmanager
+    def _lanes(self, width: Index) -> Generator[Index]:
+        i = variable(self._fresh("i"), width)
+        with self._inside(replace(self._scope, lane=i, width=float(width.constant or 1))):
+            yield i
 
     def _view(self, t: Term, environment: Environment) -> View:
-        return view(t, environment, self._produce)
+        return view(t, environment, self._produce_once)
+
+    def _produce_once(self, t: Term, environment: Environment) -> View:
+        if self._scope.lane is not None:
+            return self._produce(t, environment)
+        bindings = tuple(environment.variables[name] for name in sorted(free_variables(t)))
+        for known in (c for block in self._scope.computed for c in block):
+            same = (a is b for a, b in zip(known.bindings, bindings, strict=True))
+            if known.term == t and all(same):
+                return known.result
+        result = self._produce(t, environment)
+        self._scope.computed[-1].append(_Computed(t, bindings, result))
+        return result
 
     def _produce(self, t: Term, environment: Environment) -> View:
+        def touch(*terms: Term) -> None:
+            for u in terms:
+                self._touch(self._view(u, environment))
+
         match t:
             case Literal():
                 pass
             case Apply(function, arguments):
-                for u in arguments:
-                    self._touch(self._view(u, environment))
-                if not (function in ("add", "sub") and any(map(_is_product, arguments))):
-                    self._charge(self._operation(function) * self._issue())
+                touch(*arguments)
+                self._charge(self._cycles(function, arguments) * self._issue())
             case Call(_, arguments):
-                for u in arguments:
-                    self._touch(self._view(u, environment))
-                self._charge(2.0 * self._issue())
+                touch(*arguments)
+                self._charge((_SPECIAL_UNIT if self._on_gpu else 2.0) * self._issue())
             case Combine(_, left, right):
-                self._touch(self._view(left, environment))
-                self._touch(self._view(right, environment))
+                touch(left, right)
                 self._charge(self._issue(t.type))
             case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
-                self._touch(self._view(init, environment))
+                if isinstance(t.type, Array):
+                    return self._fold(t, environment)
+                touch(init)
                 data = array(self._view(xs, environment))
-                accumulator = _registers(t.type)
-                with self._loop(data, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
-                    inner = environment.bind(f, accumulator, data.at(i))
-                    self._write(f.body, accumulator, inner)
+                with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
+                    inner = environment.bind(f, _registers(t.type), data.at(i))
+                    self._touch(self._view(f.body, inner))
             case Iterate(m, f, x):
-                first = self._view(x, environment)
-                with self._inside(self._scope, float(m.constant or 0)):
-                    return self._view(f.body, environment.bind(f, first))
+                if isinstance(t.type, Array):
+                    return self._fold(t, environment)
+                touch(x)
+                with self._loop(m):
+                    self._touch(self._view(f.body, environment.bind(f, _registers(t.type))))
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
-                i = self._variable(lanes)
                 self._kernel.has_lanes = True
-                width = float(lanes.width.constant or 1)
-                with self._inside(replace(self._scope, lane=i, width=width)):
+                with self._lanes(lanes.width) as i:
                     self._touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
             case ToGlobal(xs) if self._scope.host:
-                self._count += 1
-                name = f"buffer{self._count}"
-                with self.kernel(xs):
-                    return self.result(name, xs, environment)
-            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs):
-                self._count += 1
-                target = stored(f"m{self._count}", t.type, _SPACES[type(t)])
+                with self.kernel():
+                    return self.result(self._fresh("buffer"), xs, environment)
+            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
+                target = self._stored(self._fresh("m"), t.type, _SPACES[type(t)])
                 self._write(xs, target, environment)
                 if isinstance(t, ToLocal):
                     self._wait(_BARRIER)
                 elif isinstance(t, ToPrivate):
-                    self._kernel.registers += self._held(xs)
+                    self._kernel.registers += _held(xs)
                 return target
+            case ToPrivate(x) | Splat(_, x):
+                touch(x)
             case _:
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
 
+    def _fold(self, t: ReduceSeq | ReduceSeqUnroll | Iterate, environment: Environment) -> View:
+        """A loop whose every run writes an array anew, in place."""
+        f, iterates = t.f, isinstance(t, Iterate)
+        accumulator = self._view(t.x if isinstance(t, Iterate) else t.init, environment)
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: accumulator)
+        else:
+            data = array(self._view(t.xs, environment))
+        with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
+            arguments = (accumulator,) if iterates else (accumulator, data.at(i))
+            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            self._write(body, accumulator, environment.bind(f, *arguments))
+        return accumulator
+
+    def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:
+        """Instructions of an operation on scalars."""
+        if not self._on_gpu:
+            return _EXPENSIVE.get(function, 1.0)
+        fused = function in ("add", "sub") and any(
+            isinstance(u, Apply) and u.function == "mul" for u in arguments
+        )
+        return _SPECIAL_UNIT if function in _EXPENSIVE else 0.0 if fused else 1.0
+
     # ---- accesses
 
     def _issue(self, t: Type | None = None) -> float:
-        """Instructions for one scalar operation at this place, or for one on a vector of type t.
-
-        A GPU has vectors in its accesses only.
-        """
+        """Instructions for one scalar operation at this place, or for one on a vector of type t."""
         width = self._scope.width
         if isinstance(t, Vector):
             width = float(t.width.constant or 1)
-        return width if self.device.kind == "gpu" else max(1.0, width / self.device.vector_width)
-
-    def _operation(self, function: str) -> float:
-        """Cycles of a scalar function."""
-        cycles = _EXPENSIVE.get(function, 1.0)
-        return min(cycles, _SPECIAL) if self.device.kind == "gpu" else cycles
-
-    def _held(self, t: Term) -> float:
-        """Registers that a work-item has of a private array: a dimension over work-items takes none."""
-        match t:
-            case MapLcl(_, f):
-                return self._held(f.body)
-            case _:
-                match t.type:
-                    case Array(_, n) if isinstance(t, MapSeq | MapSeqUnroll):
-                        return float(n.constant or 0) * self._held(t.f.body)
-                    case other:
-                        return float(cells(other).constant or 0)
-
-    def _store(self, v: View) -> None:
-        """What is written is not waited for."""
-        waits = self._kernel.waits
-        self._touch(v)
-        self._kernel.waits = waits
+        return width if self._on_gpu else max(1.0, width / self.device.vector_width)
 
     def _touch(self, v: View) -> None:
         match v:
@@ -425,9 +468,7 @@ class _Walk:
                 for part in parts:
                     self._touch(part)
             case VectorView():
-                i = self._variable(v)
-                width = float(v.width.constant or 1)
-                with self._inside(replace(self._scope, lane=i, width=width)):
+                with self._lanes(v.width) as i:
                     self._touch(v.lane(i))
             case Guarded(_, inside, outside):
                 self._charge(2.0 * self._issue())
@@ -435,61 +476,73 @@ class _Walk:
                 self._touch(outside)
             case Cell(memory, offset):
                 self._kernel.touched[memory.name] = memory
-                # what is read at one address by all turns of a loop that is written out is read once
+                # what all turns of a loop that is written out read at one address is read once
                 again = prod(n for i, n in self._scope.unrolled if not depends_on(offset, i))
-                self._charge(self._access(memory, offset) / again)
+                cycles, waits = self._access(memory, offset)
+                self._charge(cycles / again)
+                self._wait(waits / again)
+                for atom in variables_of(offset):
+                    if isinstance(atom, Loaded) and atom.offset is not None:
+                        self._touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
 
-    def _access(self, memory: Memory, offset: Index) -> float:
-        if self.device.kind == "gpu":
+    def _access(self, memory: Memory, offset: Index) -> tuple[float, float]:
+        """Cycles that an access takes, and that a work-item waits for it."""
+        if self._on_gpu:
             return self._access_together(memory, offset)
-        if memory.space == "private":
-            return 0.5 * self._issue()
         scope = self._scope
-        index_arithmetic = 0.5 * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
+        if memory.space == "private":
+            return 0.5 * self._issue(), 0.0
+        arithmetic = 0.5 * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
         if scope.lane is not None:
-            stride = _stride(offset, scope.lane)
-            if stride == 0:
-                return 0.5 + index_arithmetic
-            if stride == 1:
-                return self._issue() + index_arithmetic
-            return (2.0 if stride is not None else 4.0) * scope.width + index_arithmetic
+            match _stride(offset, scope.lane):
+                case 0:
+                    return 0.5 + arithmetic, 0.0
+                case 1:
+                    return max(1.0, scope.width / self.device.vector_width) + arithmetic, 0.0
+                case stride:
+                    return (2.0 if stride is not None else 4.0) * scope.width + arithmetic, 0.0
         inner = scope.loop if scope.loop is not None else scope.thread
         stride = 0 if inner is None else _stride(offset, inner)
         far = stride is None or abs(stride) >= _FAR_STRIDE
-        return (_FAR_ACCESS if far else 1.0) + index_arithmetic
+        return (_FAR_ACCESS if far else 1.0) + arithmetic, 0.0
 
-    def _access_together(self, memory: Memory, offset: Index) -> float:
+    def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
         if memory.space == "private":
-            return 0.0
-        scope, accesses, row = self._scope, 1.0, 1
+            return 0.0, 0.0
+        scope, accesses, row = self._scope, 1.0, 1.0
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
                     pass
                 case 1:
-                    row = round(scope.width)
+                    row = scope.width
                     accesses = max(1.0, scope.width / self.device.vector_width)
                 case _:
                     accesses = scope.width
         if memory.space == "local":
-            self._wait(_WAIT_LOCAL * accesses)
-            return accesses
+            return accesses, _WAIT_LOCAL * accesses
         stride = 0 if scope.thread is None else _stride(offset, scope.thread)
         near = stride == 0 or _bytes(memory) <= _CACHED_BYTES
-        self._wait((_WAIT_CACHE if near else _WAIT_MEMORY) * accesses)
         apart = _SECTOR if stride is None else min(abs(stride) / row, _SECTOR)
-        return accesses * max(1.0, apart)
+        waits = (_WAIT_CACHE if near else _WAIT_MEMORY) * accesses
+        return accesses * max(1.0, apart), waits
+
+
+def _held(t: Term) -> float:
+    """Registers that a work-item has of a private array: a dimension over work-items takes none."""
+    match t, t.type:
+        case MapLcl(_, f), _:
+            return _held(f.body)
+        case ((MapSeq(f) | MapSeqUnroll(f)), Array(_, n)):
+            return float(n.constant or 0) * _held(f.body)
+        case _, other:
+            return float(cells(other).constant or 0)
 
 
 _SPACES: dict[type[Term], Space] = {ToGlobal: "global", ToLocal: "local", ToPrivate: "private"}
-
-
-def _is_product(t: Term) -> bool:
-    """Whether adding t takes no instruction of its own."""
-    return isinstance(t, Apply) and t.function == "mul"
 
 
 def _stride(offset: Index, v: Index) -> int | None:

@@ -8,7 +8,7 @@ The points come feature by feature, as Rodinia's kernel reads them.
 from source import source
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference
+from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
 
 
 def kmeans_gpu(n, k=5, d=34, width=4):
@@ -57,3 +57,4 @@ benchmarks = [
         reference=Reference("Rodinia", 80.5e-6),
     )
 ]
+benchmarks += [on_cpu(b, n=81920, k=5, d=34) for b in benchmarks]

@@ -9,7 +9,7 @@ from source import source
 from tree import across
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference
+from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
 
 
 def mriq_gpu(n, k):
@@ -125,3 +125,4 @@ benchmarks = [
         reference=Reference("NVIDIA SDK", 603.1e-6),
     ),
 ]
+benchmarks.append(on_cpu(benchmarks[0], n=8192, k=512))

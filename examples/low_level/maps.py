@@ -6,7 +6,7 @@ relift bench saxpy nearest_neighbour
 from source import source
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference
+from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
 
 
 def by_groups(f, items, vectors, xs):
@@ -100,3 +100,4 @@ benchmarks = [
         reference=Reference("Rodinia", 118.0e-6),
     ),
 ]
+benchmarks.append(on_cpu(benchmarks[-1], n=1 << 22))

@@ -14,7 +14,7 @@ Lower-case names are arrays; the comments give their shapes, where `<4>` is a ve
 import numpy as np
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference
+from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 
@@ -49,6 +49,11 @@ def zeros(*shape):
 def same(x):
     """What copies."""
     return x
+
+
+def product(A, B):
+    """The gold."""
+    return A.astype(np.float64) @ B
 
 
 WORK_ITEMS = [rl.map_lcl(1), rl.map_lcl(0)]
@@ -133,24 +138,18 @@ def tiled(BM=128, BN=128, BK=16, TM=8, TN=8, PAD=4):
         )  # [n][m][BM][BN]
         return rl.join(each(1, lambda row: each(1, rl.join, rl.transpose(row)), tiles))
 
-    @matmul_gpu.gold
-    def with_numpy(A, B):
-        return A.astype(np.float64) @ B
-
+    matmul_gpu.gold(product)
     return matmul_gpu
 
 
 matmul_gpu = tiled()
 
 
-def squares(size, **tiles):
+def squares(size, BM=128, BN=128, BK=16, **tiles):
     """The product of two square matrices."""
-    made = tiled(**tiles)
-    sides = {**DEFAULTS, **tiles}
-    return made.at({"n": size // sides["BM"], "m": size // sides["BN"], "k": size // sides["BK"]})
+    return tiled(BM, BN, BK, **tiles).at({"n": size // BM, "m": size // BN, "k": size // BK})
 
 
-DEFAULTS = {"BM": 128, "BN": 128, "BK": 16}
 TILES = ("BM", "BN", "BK", "TM", "TN")
 small = [
     {"size": 32, **dict(zip(TILES, (16, 16, 8, 4, 4), strict=True))},
@@ -166,7 +165,7 @@ def benchmark(name, size, reference, *tiles):
         sizes={"size": size},
         variants=[dict(zip(TILES, each, strict=True)) for each in tiles],
         small=small,
-        gold=lambda A, B: A.astype(np.float64) @ B,
+        gold=product,
         flops=lambda size, **_: 2 * size**3,
         moved=lambda size, **_: 12 * size**2,
         options=("-cl-fast-relaxed-math",),
@@ -194,3 +193,4 @@ benchmarks = [
         (64, 32, 16, 4, 4),
     ),
 ]
+benchmarks.append(on_cpu(benchmarks[0], size=512, BM=32, BN=32, BK=8, TM=4, TN=4))

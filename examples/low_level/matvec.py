@@ -12,7 +12,7 @@ from sums import four, lanes, plus
 from tree import across, groups_of_rows, trees
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference
+from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
 
 
 def folded(team, row, x):
@@ -185,3 +185,4 @@ benchmarks = [
         reference=Reference("CLBlast", 430.1e-6),
     ),
 ]
+benchmarks += [on_cpu(b, n=2048, m=2048) for b in benchmarks]

@@ -11,7 +11,7 @@ from source import source
 from tree import across
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference
+from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
 
 body = rl.tup(rl.f32, rl.f32, rl.f32, rl.f32)
 vector = rl.tup(rl.f32, rl.f32, rl.f32)
@@ -306,3 +306,4 @@ benchmarks = [
         reference=Reference("SHOC", 66.8e-6),
     ),
 ]
+benchmarks += [on_cpu(benchmarks[2], n=4096), on_cpu(benchmarks[3], n=8192, k=128)]

@@ -29,7 +29,9 @@ from relift.rewrites.loading import load_file
 from relift.semantics.device import CPU
 
 FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
-BENCHMARKS = [b for target in ("cpu", "gpu") for b in load_benchmarks(FOLDER, [], target)]
+BENCHMARKS = [
+    b for target in ("cpu", "gpu") for b in load_benchmarks(FOLDER, [], target) if b.small
+]
 SAMPLES = load_file(FOLDER / "samples.py")
 
 benchmarks = pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: f"{b.name}-{b.target}")

@@ -529,7 +529,7 @@ def bench(
     OpenCL that was measured on an H200.
     """
     from relift.compiler.analyses import ABLATION, EVERYTHING
-    from relift.compiler.benchmark_times import times_of
+    from relift.compiler.benchmark_times import predicted_anew, times_of
     from relift.compiler.benchmarks import load_benchmarks
     from relift.compiler.bundle import read_results, write_bundle
     from relift.compiler.devices import describe, find_device, label
@@ -538,7 +538,11 @@ def bench(
     if results is not None:
         found = read_results(results)
         description = GPU if found["entries"][0]["target"] == "gpu" else describe(find_device())
-        _show_times(found["device"], found["entries"], description, as_json, plot)
+        rows = found["entries"]
+        if folder.is_dir():
+            listed = load_benchmarks(folder, [], description.kind)
+            rows = predicted_anew(rows, listed, _predictor(description))
+        _show_times(found["device"], rows, description, as_json, plot)
         return
     settings = ABLATION if ablation else EVERYTHING
     samples = folder / "samples.py"

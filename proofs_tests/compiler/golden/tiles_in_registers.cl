@@ -61,19 +61,22 @@ kernel void tiles_in_registers_1(global const float* restrict a, global const fl
   const int lcl_0 = get_local_id(0);
   const int lcl_1 = get_local_id(1);
 
+  const int at_3 = 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0;
   float4 own[2];
   own[0] = (float4)(0.0f);
   own[1] = (float4)(0.0f);
   for (int i = 0; i < 8; ++i) {
-    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0));
-    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 32] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0));
-    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 1] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 64));
-    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 33] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 64));
-    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 2] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 128));
-    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 34] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 128));
-    own[0] = own[0] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 3] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 192));
-    own[1] = own[1] + (a[192*wrg_1 + 64*lcl_1 + 4*i + 35] * *(global const float4*)(b + 256*i + 8*wrg_0 + 4*lcl_0 + 192));
+    const int at = 192*wrg_1 + 64*lcl_1 + 4*i;
+    const int at_2 = 256*i + 8*wrg_0 + 4*lcl_0;
+    own[0] = own[0] + (a[at] * *(global const float4*)(b + at_2));
+    own[1] = own[1] + (a[at + 32] * *(global const float4*)(b + at_2));
+    own[0] = own[0] + (a[at + 1] * *(global const float4*)(b + at_2 + 64));
+    own[1] = own[1] + (a[at + 33] * *(global const float4*)(b + at_2 + 64));
+    own[0] = own[0] + (a[at + 2] * *(global const float4*)(b + at_2 + 128));
+    own[1] = own[1] + (a[at + 34] * *(global const float4*)(b + at_2 + 128));
+    own[0] = own[0] + (a[at + 3] * *(global const float4*)(b + at_2 + 192));
+    own[1] = own[1] + (a[at + 35] * *(global const float4*)(b + at_2 + 192));
   }
-  *(global float4*)(out + 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0) = own[0];
-  *(global float4*)(out + 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0 + 64) = own[1];
+  *(global float4*)(out + at_3) = own[0];
+  *(global float4*)(out + at_3 + 64) = own[1];
 }
