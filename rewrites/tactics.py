@@ -196,11 +196,11 @@ def tile_stencil_3d(windows: int) -> Tactic:
     return apply("stencil_tiling_3d", k=windows - 1)
 
 
-def split_boundary(extra: int = 0, *inner: int) -> Tactic:
+def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
     """A stencil of a padded array in parts: borders, and an inside that needs no border.
 
     A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
-    inside.  One number for each dimension to split, the outermost first; at most two.
+    inside.  With `columns`, which is the same for the second dimension, the rows inside are split as well.
     Source: Halide's interior and boundary loops; here they follow from rules.
 
     >>> from relift.rewrites.loading import load_program
@@ -217,7 +217,9 @@ def split_boundary(extra: int = 0, *inner: int) -> Tactic:
         attempt(topdown(apply("take_all"))),
         repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
     )
-    return then(split, inside("ys", "xs")(split_boundary(*inner))) if inner else split
+    if columns is None:
+        return split
+    return then(split, inside("ys", "xs")(split_boundary(columns)))
 
 
 def vectorize_reduction(width: int) -> Tactic:

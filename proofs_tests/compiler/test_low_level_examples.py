@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from relift.compiler.barriers import BARRIER
 from relift.compiler.kernel import Compiled
 from relift.compiler.race import NotAvailable, race_check
 from relift.compiler.unrolling import KEEP, UNROLL
+from relift.rewrites.loading import load_file
 from relift.semantics.language import Program
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "low_level"
@@ -22,12 +23,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "low_level"
 
 def tiled(example: str) -> Callable[..., Program]:
     """The family of programs of an example, by tile sizes."""
-    spec = importlib.util.spec_from_file_location(example, EXAMPLES / f"{example}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Callable[..., Program] = module.tiled
+    return family(example, "tiled")
+
+
+def family(example: str, name: str) -> Callable[..., Program]:
+    """A family of programs of an example."""
+    found: Callable[..., Program] = getattr(load_file(EXAMPLES / f"{example}.py"), name)
     return found
 
 
@@ -131,3 +132,15 @@ def test_the_product_in_blocks_is_free_of_races() -> None:
     if isinstance(found, NotAvailable):
         pytest.skip(found.reason)
     assert found == []
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_inside_a_stencil_in_regions_no_index_is_clamped(width: int) -> None:
+    """One kernel writes all regions; only the loop over what is inside has no `min` and no `max`."""
+    program = family("stencils", "j2d5pt_border_cpu")(5, 8 * width, width=width)
+    done = compile_program(program)
+    loops = dict(re.findall(r"< ([68]); .*\{\n(.*)\n", done.source))
+    clamps = {turns: bool(re.search(r"\b(min|max)\(", body)) for turns, body in loops.items()}
+
+    assert len(done.launch["kernels"]) == 1
+    assert clamps == {"8": True, "6": False}
