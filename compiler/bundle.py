@@ -75,7 +75,7 @@ def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> di
             _parameter(p, stored[p.name], b.inputs.get(p.name, Draw()).at(b.sizes))
             for p in program.parameters
         ],
-        "outputs": _components(plan.result.buffers, program.body.type),
+        "outputs": _rows(_components(plan.result.buffers, program.body.type)),
     }
 
 
@@ -85,6 +85,11 @@ def _components(buffers: Sequence[str], t: Type) -> list[dict[str, Any]]:
         {"buffer": name, "dtype": DTYPES[scalar.name].name, "shape": list(shape)}
         for name, (scalar, shape) in found
     ]
+
+
+def _rows(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, a single scalar as one row: rows are what is compared."""
+    return [{**output, "shape": output["shape"] or [1]} for output in outputs]
 
 
 def _parameter(p: Input, buffers: Sequence[str], draw: dict[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,7 @@ from relift.semantics.views import (
     memories_of,
     name_of,
     peel,
+    same_cells,
     stored,
     tuple_view,
     turned,
@@ -476,7 +477,7 @@ class Generator:
         first = first_value(t)
         if isinstance(first, ToPrivate):
             return array(self.into_private(first.xs, scope))
-        if target is not None and is_layout(first) and self.view(first, scope) is target:
+        if target is not None and is_layout(first) and same_cells(self.view(first, scope), target):
             return target
         raise Unsupported(
             f"{t.name} with an accumulator of type {first.type} that has no memory; write to_private "

@@ -51,8 +51,8 @@ class Want(Enum):
 class Place(Enum):
     """Where a term is evaluated: on the host, between thread dimensions, in a work-item, in a lane.
 
-    What a work-item writes into registers is a place of its own: registers have no addresses, so loops over
-    them are written out.
+    An accumulator is a place of its own, which a fold changes step by step: in registers, which have no
+    addresses, so loops over them are written out, or in private memory.
     """
 
     HOST = "host"
@@ -62,6 +62,7 @@ class Place(Enum):
     BELOW_WRG0 = "below map_wrg(0)"
     ITEM = "work-item"
     REGISTERS = "registers of a work-item"
+    PRIVATE = "private memory of a work-item"
     LANE = "lane"
 
 
@@ -160,10 +161,9 @@ A vector has no such reads: each lane would look up an index of its own.
 _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
-_PRIVATE_CELLS = 64
-REGISTER_CELLS = 128
-"""Cells of an array that is loaded into registers, and of an accumulator that stays there."""
-
+_PRIVATE_CELLS, _LOCAL_CELLS = 64, 4096
+REGISTER_CELLS, _ACCUMULATOR_CELLS = 128, 4096
+"""Cells of an accumulator in registers, and of one in private memory."""
 
 
 def _holds_vectors(t: Type) -> bool:
@@ -183,7 +183,9 @@ _UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
 def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
     """The option when it is lowered as demanded; a loop may be written out."""
-    if any((low.rule, low.choices) == (demanded.rule, demanded.choices) for low in option.lowerings):
+    if any(
+        (low.rule, low.choices) == (demanded.rule, demanded.choices) for low in option.lowerings
+    ):
         return option
     if demanded.rule not in _UNROLLED:
         return None
@@ -302,10 +304,12 @@ class Extractor:
                 yield self._option(node, value, _LAYOUT)
 
     def _stored(self, state: State) -> Iterator[_Option]:
-        """An array that is computed before it is read: another kernel's buffer, or registers."""
+        """An array that is computed before it is read: another kernel's buffer, local memory, or registers."""
         size = float(cells(self._type(state.eclass)).constant or 0)
         if state.place is Place.HOST:
             inner, rule, cost = Place.HOST, "store_global", _BUFFER_CELL * size / self._parallel
+        elif state.place is Place.BELOW_WRG0 and size <= _LOCAL_CELLS:
+            inner, rule, cost = Place.BELOW_WRG0, "store_local", size
         elif state.place is Place.ITEM and size <= _PRIVATE_CELLS:
             inner, rule, cost = Place.ITEM, "store_private", size
         else:
@@ -317,7 +321,7 @@ class Extractor:
     def _start(self, node: ENode, state: State) -> Iterator[_Option]:
         """The first value of an accumulator, in registers of its own."""
         size = float(cells(self._type(state.eclass)).constant or 0)
-        for option in self._write(node, State(state.eclass, Want.WRITE, Place.REGISTERS)):
+        for option in self._write(node, State(state.eclass, Want.WRITE, state.place)):
             yield option.inside("store_private", size)
 
     def _value(self, node: ENode, state: State) -> Iterator[_Option]:
@@ -400,29 +404,34 @@ class Extractor:
                 yield replace(option, minor=(lengths.index(min(lengths)),))
 
     def _write_fold(self, node: ENode, state: State) -> Iterator[_Option]:
-        """A fold of arrays: the accumulator is in registers, and copied out after the last step."""
+        """A fold of arrays: the accumulator is private, and copied out after the last step.
+
+        A fold that is part of the step of another one goes on with its accumulator.
+        """
         function, init, xs = node.children
         t, place = self._type(state.eclass), state.place
         size = float(cells(t).constant or 0)
-        if not isinstance(t, Array) or size > REGISTER_CELLS:
+        if not isinstance(t, Array) or size > _ACCUMULATOR_CELLS:
             return
         n = self._length(xs)
-        step = State(function, Want.WRITE, Place.REGISTERS)
-        if place is Place.REGISTERS:
-            below = (step, State(init, Want.VIEW, place), State(xs, Want.VIEW, place))
+        if place in (Place.REGISTERS, Place.PRIVATE):
+            own, start = place, State(init, Want.VIEW, place)
             lowerings: tuple[Lowering, ...] = ()
             copied: Position = ()
         elif place is Place.ITEM:
-            below = (step, State(init, Want.START, place), State(xs, Want.VIEW, place))
+            own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
+            start = State(init, Want.START, own)
+            loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
             dimensions = [("f",) * d for d in range(_dimensions(t))]
             lowerings = tuple(
                 Lowering(rule, inside=inside)
-                for rule in ("insert_copy", "map_to_seq_unroll")
+                for rule in ("insert_copy", loop)
                 for inside in dimensions
             )
             copied = ("xs",)
         else:
             return
+        below = (State(function, Want.WRITE, own), start, State(xs, Want.VIEW, place))
         option = self._option(
             node,
             below,
@@ -472,6 +481,8 @@ class Extractor:
                 yield from lowered("map_to_lcl", Place.ITEM, n / self._parallel, 0.0, d=0)
             case Place.ITEM:
                 yield from lowered("map_to_seq", Place.ITEM, n, 0.5 * n)
+            case Place.PRIVATE:
+                yield from lowered("map_to_seq", Place.PRIVATE, n, 0.5 * n)
             case Place.REGISTERS:
                 yield from lowered("map_to_seq_unroll", Place.REGISTERS, n, 0.0)
             case Place.LANE:
@@ -562,7 +573,10 @@ class Extractor:
                     plan = below[0] if len(below) == 1 else next(p for p in below if p)
                 if plan not in found or cost < found[plan][0]:
                     children = tuple(zip(option.children, below, strict=True))
-                    found[plan] = (cost, Choice(option.node, option.lowerings, option.moved, children))
+                    found[plan] = (
+                        cost,
+                        Choice(option.node, option.lowerings, option.moved, children),
+                    )
         kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
         old = {plan: cost for plan, (cost, _) in self._best[state].items()}
         self._best[state] = kept

@@ -12,20 +12,22 @@ explain    the e-graph's log becomes a linear derivation, which is replayed befo
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from relift.egraph.blocking import Plan, register_blocks
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encoding import require_searchable
 from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
 from relift.egraph.planning import tile_choices
+from relift.egraph.plans import Plan, register_blocks, teams
 from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch
@@ -34,8 +36,10 @@ from relift.egraph.stencils import stencil_starts
 from relift.egraph.term_graph import TermGraph
 from relift.egraph.tuning import Measure, Tuner, default_path
 from relift.rewrites.derivation import Derivation, Step
+from relift.rewrites.group_tactics import group_tiles
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, apply_rule
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
+from relift.rewrites.tactics import derive, fuse
 from relift.semantics.binding import Position, tidy
 from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import ReliftError, Unsupported
@@ -118,6 +122,7 @@ def optimize(
     nodes: int = 50_000,
     memory_mb: int = 2_000,
     top: int = 1,
+    varied: bool = False,
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
     measure: Measure | None = None,
@@ -128,7 +133,8 @@ def optimize(
 
     Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
     `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
-    open are chosen by the cost model.  With `measure`, which runs a program and says how many seconds it
+    open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
+    `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
     took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
     fastest come first; `tuning` is the file in which these times are kept and looked up.
 
@@ -162,6 +168,12 @@ def optimize(
             except Unsatisfied as error:
                 more, blocked = _Grown(str(error), left.seconds > 0, 0, {}), []
             grown, candidates = grown.and_then(more), candidates + blocked
+        for tactic in itertools.chain(teams(source, device), group_tiles(source, device)):
+            if time.monotonic() - started > budget:
+                grown = replace(grown, complete=False)
+                break
+            with suppress(NoMatch):
+                candidates += _tactical(derive(program, tactic, given, float), source, device)
         candidates.sort(key=_rank)
     else:
         wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
@@ -175,7 +187,7 @@ def optimize(
         grown, candidates = _sketched(guide, source, Plan(wanted, choices), device)
     results: list[Found] = []
     wanted_count = top if tuner is None else max(top, MEASURED)
-    if tuner is not None:  # candidates that share their tiles differ least: one of each is measured first
+    if varied or tuner is not None:
         candidates.sort(key=lambda ranked: (ranked.round, _rank(ranked)))
     for candidate in candidates:
         if len(results) == wanted_count:
@@ -198,6 +210,28 @@ def optimize(
         time.monotonic() - started,
         grown.firings,
     )
+
+
+def as_written(
+    program: Program, sizes: Mapping[str, int], target: str | DeviceDescription
+) -> Found:
+    """The program with its maps fused and lowered, and nothing else done: what a search has to beat.
+
+    Raises `NoProgram` when it has no such form.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> found = as_written(load_program("examples/saxpy.py"), {"n": 1024}, "cpu")
+    >>> [step.rule for step in found.derivation.steps]
+    ['map_to_glb']
+    """
+    device = preset(target) if isinstance(target, str) else target
+    source = program.at(sizes)
+    start = _prepare(program, source, sizes, "reassociate")
+    fused = derive(replace(source, body=start.result), fuse())
+    high = replace(fused, origin=program, sizes=sizes, steps=(*start.steps, *fused.steps))
+    for ranked in _extracted(high, source, device, {}):
+        return ranked.found()
+    raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
 
 
 MEASURED = 64
@@ -288,20 +322,8 @@ def _sketched(
             high = reached.copied(tiles)
         except ReliftError:
             continue  # these tiles do not divide a length along the way
-        graph = TermGraph(high.result)
-        demanded = {
-            graph.at[want.position]: Lowering(want.rule, want.choices) for want in reached.wanted
-        }
-        extractor = Extractor(graph, device, demanded=demanded)
-        alike: list[_Ranked] = []
-        for candidate in extractor.candidates(guide.policy, most=4):
-            low = replace(source, body=candidate.low)
-            try:
-                cost = estimate(low, device)
-            except Unsupported:
-                continue
-            alike.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
-        found += _in_rounds(alike)
+        demanded = {want.position: Lowering(want.rule, want.choices) for want in reached.wanted}
+        found += _extracted(high, source, device, demanded)
     found.sort(key=_rank)
     firings: dict[str, int] = {}
     for stage in reached.stages:
@@ -309,6 +331,35 @@ def _sketched(
             firings[rule] = firings.get(rule, 0) + number
     stopped = f"the sketch was reached in {len(reached.stages)} stages"
     return _Grown(stopped, True, reached.nodes, firings), found
+
+
+def _tactical(reached: Derivation, source: Program, device: DeviceDescription) -> list[_Ranked]:
+    """What a tactic reached, as a candidate when it is low-level, otherwise its lowered forms."""
+    low = replace(source, body=reached.result)
+    try:
+        return [_Ranked(estimate(low, device), low, lambda: reached)]
+    except Unsupported:
+        return _extracted(reached, source, device, {})
+
+
+def _extracted(
+    high: Derivation,
+    source: Program,
+    device: DeviceDescription,
+    demanded: Mapping[Position, Lowering],
+) -> list[_Ranked]:
+    """The lowered forms of one term, in order of estimated cost."""
+    graph = TermGraph(high.result)
+    wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
+    found: list[_Ranked] = []
+    for candidate in Extractor(graph, device, demanded=wanted).candidates(high.policy, most=4):
+        low = replace(source, body=candidate.low)
+        try:
+            cost = estimate(low, device)
+        except Unsupported:
+            continue
+        found.append(_Ranked(cost, low, partial(_lowered, high, candidate)))
+    return _in_rounds(found)
 
 
 def _measured(

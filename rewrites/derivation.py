@@ -6,10 +6,10 @@ each step with `matching`, which shares no code with the search that found it.
 
 from __future__ import annotations
 
-import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,9 @@ from relift.semantics.written import read_index_function
 FORMAT = 1
 """The version of the file format; a file of another version is refused."""
 
+LARGEST_TOTAL = 100
+"""Below this is the sum of the small sizes at which a derivation is confirmed."""
+
 
 class BrokenDerivation(ReliftError):
     """A derivation that does not replay."""
@@ -59,13 +62,18 @@ class BrokenDerivation(ReliftError):
 
 @dataclass(frozen=True)
 class Step:
-    """One rule applied at one place; `choices` are the sizes that matching leaves open."""
+    """One rule applied at one place.
+
+    `choices` are the sizes that matching leaves open, `parts` the places of what metavariables stand for
+    where it leaves that open (see `apply_rule`).
+    """
 
     rule: str
     direction: Direction
     position: Position
     filling: Filling
     choices: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Position] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,31 +153,44 @@ def _small_assignments(
     )
     originals = {**{str(value): value for value in chosen}, **derivation.sizes}
     rising = sorted(originals, key=lambda name: originals[name])
-    for total in range(2 * len(rising), 100):
-        for values in _compositions(total, len(rising)):
-            small = dict(zip(rising, values, strict=True))
-            order_kept = all(
-                small[a] < small[b] or originals[a] == originals[b]
-                for a, b in itertools.pairwise(rising)
-            )
-            if order_kept and all(small[name] <= originals[name] for name in rising):
-                yield (
-                    {name: small[name] for name in derivation.sizes},
-                    {value: small[str(value)] for value in chosen},
-                )
+    values = [originals[name] for name in rising]
+    for found in _by_total(values):
+        small = dict(zip(rising, found, strict=True))
+        yield (
+            {name: small[name] for name in derivation.sizes},
+            {value: small[str(value)] for value in chosen},
+        )
 
 
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 0:
+def _by_total(originals: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Smaller numbers, of least total first, that are in order and divide each other as the originals do.
+
+    >>> next(_by_total((4, 16, 64)))
+    (2, 4, 8)
+    """
+    for total in range(2 * len(originals), LARGEST_TOTAL):
+        yield from _in_order(originals, total, ())
+
+
+def _in_order(
+    originals: Sequence[int], total: int, before: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """What may follow the numbers `before`, which stand for the first originals, for a given total."""
+    done = len(before)
+    if done == len(originals):
         if total == 0:
-            yield ()
+            yield before
         return
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(2, total - 2 * (parts - 1) + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+    original = originals[done]
+    step = math.lcm(
+        *(b for b, o in zip(before, originals, strict=False) if o < original and original % o == 0)
+    )
+    least = 2 if done == 0 or originals[done - 1] == original else before[-1] + 1
+    most = min(original, total - 2 * (len(originals) - done - 1))
+    last = done == len(originals) - 1
+    for value in range(total if last else -(-least // step) * step, most + 1, step):
+        if value >= least and value % step == 0:
+            yield from _in_order(originals, total - value, (*before, value))
 
 
 def _again(
@@ -185,9 +206,10 @@ def _again(
             step.position,
             direction=step.direction,
             choices=chosen,
+            parts=step.parts,
             policy=derivation.policy,
         )
-        yield t, Step(step.rule, step.direction, step.position, filling, chosen)
+        yield t, replace(step, filling=filling, choices=chosen)
 
 
 def redo(
@@ -336,6 +358,7 @@ def _step_json(step: Step, t: Term) -> dict[str, Any]:
         "operators": {n: operator_name(o) for n, o in sorted(filling.operators.items())},
         "indices": {n: str(f) for n, f in sorted(filling.indices.items())},
         "choices": dict(sorted(step.choices.items())),
+        "parts": {name: list(place) for name, place in sorted(step.parts.items())},
     }
 
 
@@ -411,7 +434,8 @@ def _step(entry: Mapping[str, Any], t: Term, names: Mapping[str, Any]) -> Step:
         {name: parse_operator(text, names) for name, text in entry["operators"].items()},
         {name: read_index_function(text) for name, text in entry.get("indices", {}).items()},
     )
-    return Step(entry["rule"], entry["direction"], position, filling, entry["choices"])
+    parts = {name: tuple(place) for name, place in entry.get("parts", {}).items()}
+    return Step(entry["rule"], entry["direction"], position, filling, entry["choices"], parts)
 
 
 def _user_function(f: Mapping[str, Any]) -> UserFunction:

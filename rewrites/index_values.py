@@ -48,6 +48,7 @@ from relift.semantics.written import (
     IndexOperation,
     SizeIndex,
     TheIndex,
+    folded,
 )
 
 # ---- values
@@ -372,29 +373,22 @@ class Meaning:
     def index_at(self, f: IndexFunction, i: Number) -> Number:
         """The value of an index function."""
 
-        def value(e: IndexExpression) -> Number:
-            match e:
-                case TheIndex():
-                    return i
-                case SizeIndex(n):
-                    return self.prover.size(n)
-                case IndexMetavariable(name, _, argument):
-                    return self.index_functions[name](value(argument))
-                case IndexOperation(symbol, left, right):
-                    x, y = value(left), value(right)
-                    match symbol:
-                        case "+":
-                            return x + y
-                        case "-":
-                            return x - y
-                        case "*":
-                            return x * y
-                        case "//":
-                            return x / y
-                        case "%":
-                            return x % y
+        def operation(e: IndexOperation, x: Number, y: Number) -> Number:
+            match e.symbol:
+                case "+":
+                    return x + y
+                case "-":
+                    return x - y
+                case "*":
+                    return x * y
+                case "//":
+                    return x / y
+                case "%":
+                    return x % y
 
-        return value(f.body)
+        return folded(
+            f.body, i, self.prover.size, operation, lambda e, x: self.index_functions[e.name](x)
+        )
 
     def divisors_of(self, f: IndexFunction) -> Iterator[Number]:
         """What an index function divides by."""

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import hypothesis
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
 
+from relift.rewrites.drawing import simplest
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.interpreter import Exact, World, denote_operator
 from relift.semantics.terms import BinaryOperator
@@ -101,19 +100,8 @@ def _search(
             return False
         return bool(left != right)
 
-    quiet = hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        derandomize=True,
-        suppress_health_check=[
-            hypothesis.HealthCheck.data_too_large,
-            hypothesis.HealthCheck.filter_too_much,
-            hypothesis.HealthCheck.too_slow,
-        ],
-    )
-    try:
-        values = hypothesis.find(st.tuples(*[_values(element)] * arity), broken, settings=quiet)
-    except NoSuchExample:
+    values = simplest(st.tuples(*[_values(element)] * arity), broken, examples=examples)
+    if values is None:
         return None
     left, right = sides(*values)
     return BrokenLaw(name, law, values, left, right)

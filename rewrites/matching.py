@@ -7,12 +7,22 @@ replayed here independently.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Literal as Choice
 from typing import TypeAlias
 
 from relift.rewrites.index_tables import holds
 from relift.rewrites.rule import Condition, Direction, IndexCondition, Rule, is_miller
-from relift.semantics.binding import Position, alpha_equal, replace_at, substitute, term_at
+from relift.semantics.binding import (
+    Position,
+    alpha_equal,
+    binders_at,
+    map_children,
+    replace_at,
+    substitute,
+    term_at,
+)
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operand_type
@@ -66,11 +76,14 @@ def apply_rule(
     *,
     direction: Direction = "forward",
     choices: Mapping[str, int] | None = None,
+    parts: Mapping[str, Position] | None = None,
     policy: FloatPolicy = "reassociate",
 ) -> tuple[Term, Filling]:
     """`t` with the rule applied at a position, and what its metavariables stand for.
 
-    `choices` gives values to sizes that matching does not determine.  Raises `NoMatch`.
+    `choices` gives values to sizes that matching does not determine, and `parts` the places, from the
+    position on, of what metavariables stand for in `g(h(x))`, where any part could be `h(x)`.  Raises
+    `NoMatch`.
 
     >>> from relift.rewrites.library import RULES
     >>> t = parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8]))
@@ -78,7 +91,9 @@ def apply_rule(
     'join(map(lambda c: map(lambda x: x + 1, c), split(4, xs)))'
     """
     before, _ = rule.side(direction)
-    filling = match(rule, before, term_at(t, position), choices or {})
+    here = term_at(t, position)
+    chosen = {name: term_at(here, place) for name, place in (parts or {}).items()}
+    filling = match(rule, before, here, choices or {}, chosen)
     return apply_filled(rule, t, position, direction, filling, policy), filling
 
 
@@ -115,12 +130,23 @@ def apply_filled(
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
         raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
+    known = {x.name for x in binders_at(t, position)}
+    if unbound := free_variables(new) - free_variables(here) - known:
+        raise NoMatch(
+            f"{rule.name}: the result uses {', '.join(sorted(unbound))} outside its binder"
+        )
     return replace_at(t, position, new)
 
 
-def match(rule: Rule, pattern: Term, t: Term, choices: Mapping[str, int]) -> Filling:
+def match(
+    rule: Rule,
+    pattern: Term,
+    t: Term,
+    choices: Mapping[str, int],
+    parts: Mapping[str, Term] | None = None,
+) -> Filling:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
-    matcher = _Matcher(rule)
+    matcher = _Matcher(rule, parts or {})
     try:
         matcher.match(pattern, t, {})
         matcher.sizes.solve()
@@ -159,8 +185,8 @@ def determines(rule: Rule, direction: Direction) -> bool:
 class _Matcher:
     """Collects what metavariables stand for; sizes are solved like those of a pattern's signature."""
 
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
+    def __init__(self, rule: Rule, parts: Mapping[str, Term]) -> None:
+        self.rule, self.parts = rule, parts
         self.sizes = Matching(rule.name)
         self.functions: dict[str, Lambda] = {}
         self.operators: dict[str, Operator] = {}
@@ -267,6 +293,7 @@ class _Matcher:
 
     def _metavariable(self, p: Metavariable, t: Term, names: Mapping[str, Var]) -> None:
         self.sizes.match(self.schema(p.type), t.type, p.name)
+        p, t, names = self._abstracted(p, t, names)
         bound = [Var(name, names[name].type) for name in names]
         if not is_miller(p, bound):
             self.applied_to_terms.append(p.name)
@@ -280,6 +307,47 @@ class _Matcher:
         known = self.functions.setdefault(p.name, function)
         if known is not function and not _same_function(known, function):
             raise NoMatch(f"{self.rule.name}: {p.name} stands for two different terms")
+
+    def _abstracted(
+        self, p: Metavariable, t: Term, names: Mapping[str, Var]
+    ) -> tuple[Metavariable, Term, Mapping[str, Var]]:
+        """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for: y is that, wherever it occurs."""
+        arguments: list[Term] = []
+        for u in p.arguments:
+            if isinstance(u, Metavariable) and u.name in self.parts:
+                part = self.parts[u.name]
+                if inner := free_variables(part) - free_variables(t):
+                    raise NoMatch(
+                        f"{self.rule.name}: {u.name} may not use {', '.join(sorted(inner))}, which is bound "
+                        "further in"
+                    )
+                self._metavariable(u, part, names)
+                taken = free_variables(t) | {x.name for x in names.values()} | set(names)
+                y = Var(_unused(u.name, taken), part.type)
+                names, t = {**names, y.name: y}, _named(part, y, t)
+                u = Var(y.name, u.type)
+            arguments.append(u)
+        return replace(p, arguments=tuple(arguments)), t, names
+
+
+def _unused(name: str, taken: AbstractSet[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _named(part: Term, y: Var, t: Term) -> Term:
+    """`t` with the variable in place of the part, wherever its variables mean the same."""
+    if alpha_equal(part, t):
+        return y
+    free = free_variables(part)
+
+    def under(f: Lambda) -> Lambda:
+        if free & {x.name for x in f.parameters}:
+            return f
+        return replace(f, body=_named(part, y, f.body))
+
+    return map_children(t, lambda u: _named(part, y, u), under)
 
 
 def _same_function(f: Lambda, g: Lambda) -> bool:

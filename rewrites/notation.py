@@ -1,4 +1,4 @@
-"""The letters of rules: A to D are types, lower-case letters are sizes."""
+"""The letters of rules: A to E are types, lower-case letters are sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from relift.rewrites.rule import (
     type_variables,
 )
 
-A, B, C, D = type_variables("A B C D")
+A, B, C, D, E = type_variables("A B C D E")
 n, m, k, q, w, d, e, r, t = naturals("n m k q w d e r t")
 size, step, left, right = naturals("size step left right")
 

@@ -28,7 +28,9 @@ from relift.semantics.types import (
     Vector,
     boolean,
     f32,
+    f64,
     i32,
+    i64,
     substitute_type,
     tup,
 )
@@ -126,8 +128,9 @@ class _Growing:
                 raise AssertionError(f"cannot happen: a program with a value of type {t.type}")
 
     def scalar_steps(self, t: Scalar) -> list[Step]:
+        number = st.sampled_from((f32, f64, i32, i64))
         if t == boolean:
-            return [lambda b: rl.select(b, 1.0, 2.0)]
+            return [lambda b: rl.select(b, literal(1, self.draw(number)), 2)]
         steps: list[Step] = [
             lambda x: x + 1,
             lambda x: 2 - x * x,
@@ -141,6 +144,8 @@ class _Growing:
             lambda x: rl.repeat(3, x),
             lambda x: rl.let(lambda y: y * y, x),
             lambda x: rl.iterate(2, lambda y: y + 1, x),
+            lambda x: make_tuple(x, -literal(1, self.draw(number))),
+            lambda x: self.draw(number)(x),
         ]
         if t.is_float:
             steps += [lambda x: x / 2, rl.sqrt]

@@ -7,22 +7,12 @@ pairs and rows.
 from __future__ import annotations
 
 import importlib.util
-import tempfile
 import time
-from collections.abc import Callable
 
 from relift.rewrites.instances import Instances, counterexample
 from relift.rewrites.models import Model, NoModel
 from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Counterexample, Status, TierResult
-
-
-class _Differs(Exception):
-    """The sides differ; Hypothesis shrinks whatever raises it."""
-
-
-class _OutOfTime(BaseException):
-    """Stops Hypothesis at once, for it is no `Exception` to shrink."""
 
 
 def check_random(rule: Rule, *, examples: int = 60, budget: float = 5.0) -> TierResult:
@@ -34,8 +24,11 @@ def check_random(rule: Rule, *, examples: int = 60, budget: float = 5.0) -> Tier
 
     if importlib.util.find_spec("hypothesis") is None:
         return result("skipped", "Hypothesis is not installed: pip install hypothesis")
+    from relift.rewrites.drawing import simplest
+    from relift.rewrites.strategies import models
+
     search = _Search(rule, start + budget)
-    _run(rule, search.visit, examples)
+    simplest(models(rule), search.differs, examples=examples)
     if search.smallest is not None:
         return result("refuted", search.smallest.obligation, search.smallest)
     if not search.tried:
@@ -54,55 +47,25 @@ class _Search:
         self.late = False
         self.smallest: Counterexample | None = None
 
-    def visit(self, model: Model) -> None:
-        """Compare the sides in one model; raises when they differ, or when the time is over."""
+    def differs(self, model: Model) -> bool:
+        """Whether the sides differ in one model; raises when the time is over."""
+        from relift.rewrites.drawing import OutOfTime
+
         if time.monotonic() > self.end and self.tried:
             self.late = True
-            raise _OutOfTime
+            raise OutOfTime
         try:
             difference = model.difference()
         except NoModel:
-            return
+            return False
         self.tried += 1
-        if difference is not None:
-            found = counterexample(self.instances, model.sizes, model.data(), difference)
-            if self.smallest is None or _weight(found) < _weight(self.smallest):
-                self.smallest = found
-            raise _Differs
+        if difference is None:
+            return False
+        found = counterexample(self.instances, model.sizes, model.data(), difference)
+        if self.smallest is None or _weight(found) < _weight(self.smallest):
+            self.smallest = found
+        return True
 
 
 def _weight(found: Counterexample) -> tuple[int, int]:
     return sum(found.sizes.values()), len(found.text())
-
-
-def _run(rule: Rule, visit: Callable[[Model], None], examples: int) -> None:
-    import hypothesis
-    from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
-    from hypothesis.errors import Unsatisfiable
-
-    from relift.rewrites.strategies import models
-
-    settings = hypothesis.settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        report_multiple_bugs=False,
-        print_blob=False,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        suppress_health_check=(
-            hypothesis.HealthCheck.data_too_large,
-            hypothesis.HealthCheck.filter_too_much,
-            hypothesis.HealthCheck.too_slow,
-        ),
-    )
-    run = settings(hypothesis.given(models(rule))(visit))
-    before = storage_directory(intent_to_write=False).home_directory
-    with tempfile.TemporaryDirectory() as folder:  # it leaves caches beside the user's files
-        set_hypothesis_home_dir(folder)
-        try:
-            run()
-        except (_Differs, _OutOfTime, Unsatisfiable):
-            pass  # the search remembers what it saw
-        finally:
-            set_hypothesis_home_dir(before)

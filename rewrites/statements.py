@@ -91,6 +91,7 @@ from relift.semantics.written import (
     SizeIndex,
     TheIndex,
     Written,
+    folded,
     index_metavariable,
 )
 
@@ -454,16 +455,10 @@ class _Side:
         )
 
     def _index(self, e: IndexExpression, i: str, size: Callable[[Size], str]) -> str:
-        match e:
-            case TheIndex():
-                return i
-            case SizeIndex(n):
-                return size(n)
-            case IndexOperation(symbol, left, right):
-                x, y = self._index(left, i, size), self._index(right, i, size)
-                return f"({x} {({'//': '/', '%': 'mod'}).get(symbol, symbol)} {y})"
-            case IndexMetavariable(name, _, argument):
-                return f"({self.metavariable(name)} {self._index(argument, i, size)})"
+        def operation(e: IndexOperation, x: str, y: str) -> str:
+            return f"({x} {({'//': '/', '%': 'mod'}).get(e.symbol, e.symbol)} {y})"
+
+        return folded(e, i, size, operation, lambda e, x: f"({self.metavariable(e.name)} {x})")
 
 
 def _never_negative(e: IndexExpression, i: indices.Index, length: Size) -> bool:

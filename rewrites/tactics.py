@@ -63,15 +63,26 @@ def derive(
     return Derivation(program, sizes or {}, done.steps, done.term, policy)
 
 
-def apply(rule: str, direction: Direction = "forward", **choices: int) -> Tactic:
-    """The rule of this name; `choices` are the sizes that it leaves open."""
+def apply(
+    rule: str,
+    direction: Direction = "forward",
+    parts: Mapping[str, Position] | None = None,
+    **choices: int,
+) -> Tactic:
+    """The rule of this name; `choices` and `parts` are what it leaves open (see `apply_rule`)."""
     known = RULES[rule]
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t, filling = apply_rule(
-            known, at.term, place, direction=direction, choices=choices, policy=at.policy
+            known,
+            at.term,
+            place,
+            direction=direction,
+            choices=choices,
+            parts=parts,
+            policy=at.policy,
         )
-        step = Step(rule, direction, place, filling, choices)
+        step = Step(rule, direction, place, filling, choices, parts or {})
         return replace(at, term=t, steps=(*at.steps, step))
 
     return tactic

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from relift.semantics.binding import substitute
 from relift.semantics.sizes import Size
@@ -30,10 +30,14 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    subterms,
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
 from relift.semantics.written import IndexFunction, Written
+
+_Done: TypeAlias = dict[tuple[int, frozenset[str]], tuple[Term, Term]]
+"""What was rebuilt below some binders, by identity; it holds the terms, so that they keep theirs."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,16 @@ class Filling:
                 return operator
 
     def term(self, t: Term) -> Term:
-        """`t` with all metavariables, sizes and type variables replaced, typed again."""
-        return self._term(t, frozenset())
+        """`t` with all metavariables, sizes and type variables replaced, typed again; one object stays one."""
+        return self._term(t, frozenset(), {})
 
-    def _term(self, t: Term, bound: frozenset[str]) -> Term:
+    def _term(self, t: Term, bound: frozenset[str], done: _Done) -> Term:
+        key = (id(t), bound)
+        if key not in done:
+            done[key] = (t, self._rebuilt(t, bound, done))
+        return done[key][1]
+
+    def _rebuilt(self, t: Term, bound: frozenset[str], done: _Done) -> Term:
         match t:
             case Var(name, of):
                 return Var(name, self.type(of))
@@ -72,20 +82,22 @@ class Filling:
                 return Literal(value, self.type(of))
             case Apply(function, arguments, of):
                 return Apply(
-                    function, tuple(self._term(u, bound) for u in arguments), self.type(of)
+                    function, tuple(self._term(u, bound, done) for u in arguments), self.type(of)
                 )
             case Call(user, arguments, of):
-                return Call(user, tuple(self._term(u, bound) for u in arguments), of)
+                return Call(user, tuple(self._term(u, bound, done) for u in arguments), of)
             case Combine(operator, left, right):
                 return combine(
-                    self.operator(operator), self._term(left, bound), self._term(right, bound)
+                    self.operator(operator),
+                    self._term(left, bound, done),
+                    self._term(right, bound, done),
                 )
             case MakeTuple(parts):
-                return make_tuple(*(self._term(u, bound) for u in parts))
+                return make_tuple(*(self._term(u, bound, done) for u in parts))
             case Get(index, of):
-                return component(self._term(of, bound), index)
+                return component(self._term(of, bound, done), index)
             case Metavariable(name, arguments, of):
-                filled = tuple(self._term(u, bound) for u in arguments)
+                filled = tuple(self._term(u, bound, done) for u in arguments)
                 f = self.functions.get(name)
                 if f is None:
                     return Metavariable(name, filled, self.type(of))
@@ -93,24 +105,25 @@ class Filling:
                 return substitute(f.body, dict(zip(names, filled, strict=True)))
             case Pattern():
                 return build(
-                    type(t), [self._field(getattr(t, f), bound) for f in t.signature.parameters]
+                    type(t),
+                    [self._field(getattr(t, f), bound, done) for f in t.signature.parameters],
                 )
 
-    def _field(self, value: Any, bound: frozenset[str]) -> Any:
+    def _field(self, value: Any, bound: frozenset[str], done: _Done) -> Any:
         match value:
             case Size():
                 return value.substitute(self.sizes)
             case Written():
                 return value.substitute(self.sizes, self.indices)
             case Lambda(parameters, body):
-                return self._lambda(parameters, body, bound)
+                return self._lambda(parameters, body, bound, done)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self.operator(value)
             case _:
-                return self._term(value, bound)
+                return self._term(value, bound, done)
 
     def _lambda(
-        self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str]
+        self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str], done: _Done
     ) -> FixedLambda:
         """Binders of the rule are renamed apart from the free variables of what fills it."""
         taken = self.free_names | bound
@@ -125,14 +138,20 @@ class Filling:
             if name != x.name:
                 fresh[x.name] = Var(name, x.type)
         inner = substitute(body, fresh)
-        return FixedLambda(tuple(renamed), self._term(inner, bound | {x.name for x in renamed}))
+        return FixedLambda(
+            tuple(renamed), self._term(inner, bound | {x.name for x in renamed}, done)
+        )
 
     @cached_property
     def free_names(self) -> frozenset[str]:
-        """The variables that occur in what fills the metavariables."""
+        """The variables and inputs that occur in what fills the metavariables.
+
+        An input cannot be captured, but a variable of its name would hide it where the term is printed.
+        """
         free: frozenset[str] = frozenset()
         for f in self.functions.values():
             free |= free_variables(f.body) - {x.name for x in f.parameters}
+            free |= {t.name for t, _ in subterms(f.body) if isinstance(t, Input)}
         return free
 
 

@@ -3,7 +3,8 @@
 It is one piece of code over three domains: NumPy scalars, exact integers and rationals, and free symbols
 (see `rewrites.free`).  A domain says only what literals, scalar functions and declared operators are; all
 patterns come from their own `meaning`.  A term is first turned into a Python function of its environment,
-and then run: slow beside compiled code, and obviously the definition.
+and then run: slow beside compiled code, and obviously the definition.  A term that stands in a program k times
+as one Python object is computed once for the same values of its variables, as compiled code computes it.
 
 Every value is defined, unless this raises `Undefined`:
 
@@ -51,6 +52,7 @@ from relift.semantics.terms import (
     UserFunction,
     Var,
     Vectorized,
+    children,
 )
 from relift.semantics.tracing import trace
 from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
@@ -79,6 +81,8 @@ class Unspecified:
 
 
 UNSPECIFIED = Unspecified()
+
+_Application: TypeAlias = Apply | Call | Combine | Metavariable
 
 
 class Numeric:
@@ -171,11 +175,49 @@ class Cell:
         self.value = value
 
 
-Scope: TypeAlias = Mapping[str, Cell]
-"""The variables around a term."""
-
 Meaning: TypeAlias = Callable[[], Value]
 """The value of a term, once its variables have theirs."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The variables around a term, and what is known of the terms that stand in the program more than once.
+
+    `shared` has the free variables of these terms, which are known by their identity; `meanings` what each of
+    them means, so far, where its variables are in certain cells.
+    """
+
+    cells: Mapping[str, Cell]
+    shared: Mapping[int, tuple[str, ...]]
+    meanings: dict[tuple[int, tuple[Cell, ...]], Meaning] = field(default_factory=dict)
+
+    @classmethod
+    def around(cls, t: Term, cells: Mapping[str, Cell]) -> Scope:
+        """The scope of a whole term."""
+        free: dict[int, frozenset[str]] = {}
+        shared: dict[int, tuple[str, ...]] = {}
+
+        def visit(t: Term) -> frozenset[str]:
+            if id(t) in free:
+                if isinstance(t, Pattern | _Application):
+                    shared[id(t)] = tuple(sorted(free[id(t)]))
+                return free[id(t)]
+            found = frozenset((t.name,)) if isinstance(t, Var) else frozenset[str]()
+            for _, child in children(t):
+                if isinstance(child, Lambda):
+                    found |= visit(child.body) - {x.name for x in child.parameters}
+                else:
+                    found |= visit(child)
+            free[id(t)] = found
+            return found
+
+        visit(t)
+        return cls(cells, shared)
+
+    def inside(self, f: Lambda, cells: list[Cell]) -> Scope:
+        """The scope of the body of f, whose parameters have these cells."""
+        names = (x.name for x in f.parameters)
+        return replace(self, cells={**self.cells, **dict(zip(names, cells, strict=True))})
 
 
 def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None) -> Value:
@@ -186,16 +228,42 @@ def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None
     >>> evaluate(t, World(inputs={"xs": [1, 2, 3]}, domain=Exact()))
     14
     """
-    scope = {name: Cell(value) for name, value in (variables or {}).items()}
+    scope = Scope.around(t, {name: Cell(value) for name, value in (variables or {}).items()})
     with np.errstate(all="ignore"):  # NaN and infinities are values like others
         return denote(t, world, scope)()
 
 
 def denote(t: Term, world: World, scope: Scope) -> Meaning:
     """The meaning of `t`, in which each variable is what its cell holds."""
+    if (names := scope.shared.get(id(t))) is None:
+        return _denote(t, world, scope)
+    cells = tuple(scope.cells[name] for name in names)
+    key = (id(t), cells)
+    if key not in scope.meanings:
+        scope.meanings[key] = _kept(_denote(t, world, scope), cells)
+    return scope.meanings[key]
+
+
+def _kept(meaning: Meaning, cells: tuple[Cell, ...]) -> Meaning:
+    """A meaning that is computed again only where a variable holds another object than the last time."""
+    before: list[Value] | None = None
+    result: Value = None
+
+    def kept() -> Value:
+        nonlocal before, result
+        now = [cell.value for cell in cells]
+        if before is None or any(x is not y for x, y in zip(now, before, strict=True)):
+            result = meaning()
+            before = now
+        return result
+
+    return kept
+
+
+def _denote(t: Term, world: World, scope: Scope) -> Meaning:
     match t:
         case Var(name):
-            cell = scope[name]
+            cell = scope.cells[name]
             return lambda: cell.value
         case Input(name) | Metavariable(name, ()):
             value = (world.inputs if isinstance(t, Input) else world.metavariables)[name]
@@ -215,9 +283,6 @@ def denote(t: Term, world: World, scope: Scope) -> Meaning:
             return _denote_pattern(t, world, scope)
 
 
-_Application: TypeAlias = Apply | Call | Combine | Metavariable
-
-
 def _arguments(t: _Application) -> tuple[Term, ...]:
     return (t.left, t.right) if isinstance(t, Combine) else t.arguments
 
@@ -229,7 +294,7 @@ def _head(t: _Application, world: World) -> Callable[..., Value]:
             return world.domain.function(name)
         case Call(user):
             traced = user.body
-            return world.domain.twin(user) if traced is None else _function(traced, world, {})
+            return world.domain.twin(user) if traced is None else _closed(traced, world)
         case Combine(operator, left):
             return denote_operator(operator, left.type, world)
         case Metavariable(name):
@@ -328,8 +393,7 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     if isinstance(f.body, _Application) and _arguments(f.body) == f.parameters:
         return _head(f.body, world)
     cells = [Cell() for _ in f.parameters]
-    names = (x.name for x in f.parameters)
-    body = denote(f.body, world, {**scope, **dict(zip(names, cells, strict=True))})
+    body = denote(f.body, world, scope.inside(f, cells))
     if len(cells) == 1:
         (cell,) = cells
 
@@ -347,12 +411,19 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     return call
 
 
+def _closed(f: Lambda, world: World) -> Callable[..., Value]:
+    """The meaning of a lambda that uses no variable from around it."""
+    return _function(f, world, Scope.around(f.body, {}))
+
+
 def _function_of_a_size(
     f: Lambda, size: str, world: World, scope: Scope
 ) -> Callable[[int], Callable[..., Value]]:
     """The meaning of a lambda at each value of the size that its pattern binds."""
     return cache(
-        lambda value: _function(f, replace(world, sizes={**world.sizes, size: value}), scope)
+        lambda value: _function(
+            f, replace(world, sizes={**world.sizes, size: value}), replace(scope, meanings={})
+        )
     )
 
 
@@ -369,7 +440,7 @@ def denote_operator(
             op = denote_operator(inner, element.element, world)
             return lambda x, y: [op(p, q) for p, q in zip(x, y, strict=True)]
         case BinaryOperator():
-            return _function(operator_lambda(operator, element), world, {})
+            return _closed(operator_lambda(operator, element), world)
 
 
 def operand_type(t: Pattern) -> Type:

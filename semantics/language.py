@@ -152,8 +152,10 @@ def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
     >>> pad(1, 1, clamp, Input("xs", f32[4])).type
     f32[6]
     """
-    if isinstance(boundary, str):
-        raise IllTyped(f"pad: the boundary is rl.clamp or a constant, not {boundary!r}")
+    if not (is_term(boundary) or isinstance(boundary, Boundary | bool | int | float | tuple)):
+        raise IllTyped(
+            f"pad: the boundary is rl.clamp, rl.mirror, rl.wrap or a constant, not {boundary!r}"
+        )
     if isinstance(boundary, Boundary):
         return Unapplied(_PADS[boundary.name])(left, right, *xs)
     return Unapplied(patterns.PadConstant)(left, right, boundary, *xs)

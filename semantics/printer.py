@@ -6,12 +6,12 @@ pipeline:  zip(x, y) >> map(lambda p: p[0] * p[1]) >> reduce(add, 0.0)
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
 from typing import Literal as Choice
 from typing import TypeAlias
 
-from relift.semantics.scalars import SCALAR_FUNCTIONS
+from relift.semantics.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.signatures import FunctionKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
@@ -32,7 +32,8 @@ from relift.semantics.terms import (
     Vectorized,
 )
 from relift.semantics.tracing import operator_name
-from relift.semantics.written import Written
+from relift.semantics.types import Type, boolean, f32, i32
+from relift.semantics.written import Written, number
 
 Style: TypeAlias = Choice["nested", "pipeline"]
 _OPERATORS = (BinaryOperator, OperatorMetavariable, Vectorized)
@@ -91,14 +92,14 @@ def _node(t: Term | Lambda, style: Style) -> _Node:
             return _Broken(f"lambda {names}: ", [_node(body, style)], "", "")
         case Var(name) | Input(name):
             return name
-        case Literal(value):
-            return _number(value)
+        case Literal():
+            return _literal(t)
         case Apply(function, arguments):
-            return _infix(function, [_node(u, style) for u in arguments], arguments)
+            return _applied(function, arguments, style)
         case Call(function, arguments):
             return _call(function.name, [_node(u, style) for u in arguments])
-        case Combine(operator, left, right):
-            return _call(operator_name(operator), [_node(left, style), _node(right, style)])
+        case Combine(operator):
+            return _call(operator_name(operator), _operands((t.left, t.right), style, f32))
         case MakeTuple(parts):
             return _call("", [_node(u, style) for u in parts])
         case Get(index, of):
@@ -176,10 +177,32 @@ def _eta(f: Lambda) -> str | None:
             return None
 
 
-def _number(value: float) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return repr(value)
+def _literal(t: Literal, *, typed: bool = False) -> str:
+    """A constant: bare where a bare number reads back as its type, else with the type, as in f64(1.0)."""
+    bare = t.type in (f32, i32, boolean) and not typed
+    return number(t.value) if bare else f"{t.type}({number(t.value)})"
+
+
+def _operands(terms: Sequence[Term], style: Style, default: Type | None) -> list[_Node]:
+    """Terms of one type: where all are constants, the first shows the type, unless it is `default`."""
+    shown = [_node(u, style) for u in terms]
+    first = terms[0]
+    if all(isinstance(u, Literal) for u in terms) and isinstance(first, Literal):
+        shown[0] = _literal(first, typed=first.type != default)
+    return shown
+
+
+def _applied(name: str, arguments: tuple[Term, ...], style: Style) -> _Node:
+    function = SCALAR_FUNCTIONS[name]
+    computed = (
+        name in CONVERSIONS or not function.is_call
+    )  # what reads `-2` or `f32(2)` sees a number
+    default = None if computed else f32
+    if name != "select":
+        return _infix(name, _operands(arguments, style, default), arguments)
+    condition, *branches = arguments
+    shown = [*_operands([condition], style, None), *_operands(branches, style, default)]
+    return _infix(name, shown, arguments)
 
 
 def _infix(function: str, shown: list[_Node], arguments: tuple[Term, ...]) -> _Node:

@@ -3,6 +3,10 @@
 Typing is eager.  A pattern types its data first, solves its sizes, and then traces its functions with the
 element types that the data gave, so `p[0]`, `a * x` and every error happen at the line where they are
 written.
+
+A Python variable that is used twice puts its term, one object, into the program twice.  Tracing writes no `let`
+for it: rules match the terms that users write, and none of them has to look through a name.  What is computed
+once all the same is told at the pattern `let`.
 """
 
 from __future__ import annotations

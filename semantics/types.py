@@ -56,12 +56,14 @@ class Scalar(_Subscriptable):
         return self.name.startswith("f")
 
     def __call__(self, x: Any) -> Any:
-        """A scalar of another type, or a Python number, as one of this type."""
-        from relift.semantics.tracing import scalar
+        """A Python number as a constant of this type, or a scalar of another type converted to it."""
+        from relift.semantics.tracing import as_term, literal, scalar
 
+        if isinstance(x, bool | int | float) and isinstance(x, bool) == (self == boolean):
+            return literal(x, self)
         if self == boolean:
             raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
-        return scalar(self.name, x)
+        return scalar(self.name, as_term(x) if isinstance(x, bool) else x)
 
     def __repr__(self) -> str:
         return self.name

@@ -287,6 +287,23 @@ def memories(
     return memories_of(stored(name, t, space, owners))
 
 
+def same_cells(v: View, w: View, dimension: int = 0) -> bool:
+    """Whether two views have the same cells of memory in the same order, from a dimension on."""
+    match v, w:
+        case ArrayView(n), ArrayView(m) if n == m:
+            i = variable(f"same_{dimension}", n)
+            return same_cells(v.at(i), w.at(i), dimension + 1)
+        case VectorView(n), VectorView(m) if n == m:
+            i = variable(f"same_{dimension}", n)
+            return same_cells(v.lane(i), w.lane(i), dimension + 1)
+        case TupleView(parts), TupleView(others) if len(parts) == len(others):
+            return all(same_cells(a, b, dimension) for a, b in zip(parts, others, strict=True))
+        case Cell(), Cell():
+            return v == w
+        case _:
+            return False
+
+
 def memories_of(v: View) -> tuple[Memory, ...]:
     """The memories that a view shows."""
     return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))

@@ -19,10 +19,11 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from relift.semantics.types import SCALARS, Scalar, boolean, f32, i32
 
 Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Number: TypeAlias = int | float | bool
+V = TypeVar("V")
 
 
 class Written(ABC):
@@ -283,21 +285,60 @@ class IndexFunction(Written):
         return f"lambda {i}: {_text(self.body, i)}"
 
 
+def folded(
+    e: IndexExpression,
+    i: V,
+    size: Callable[[Size], V],
+    operation: Callable[[IndexOperation, V, V], V],
+    applied: Callable[[IndexMetavariable, V], V],
+) -> V:
+    """What `e` comes to from its leaves up: `i` for the index, and for the rest what the functions say.
+
+    >>> f = index_function(lambda i: 2 * i + 1, nat("n"))
+    >>> folded(f.body, 1, lambda n: 1, lambda e, x, y: x + y, lambda e, x: x)  # its leaves
+    3
+    """
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            return size(n)
+        case IndexOperation(_, left, right):
+            x = folded(left, i, size, operation, applied)
+            return operation(e, x, folded(right, i, size, operation, applied))
+        case IndexMetavariable(_, _, argument):
+            return applied(e, folded(argument, i, size, operation, applied))
+
+
 def _replaced(
     e: IndexExpression,
     leaf: Callable[[TheIndex | SizeIndex], IndexExpression],
     applied: Callable[[IndexMetavariable], IndexExpression] = lambda e: e,
 ) -> IndexExpression:
     """`e` with its leaves replaced, and then what applies a metavariable, innermost first."""
-    match e:
-        case IndexOperation(symbol, left, right):
-            return _combined(
-                symbol, _replaced(left, leaf, applied), _replaced(right, leaf, applied)
-            )
-        case IndexMetavariable(name, length, argument):
-            return applied(IndexMetavariable(name, length, _replaced(argument, leaf, applied)))
-        case TheIndex() | SizeIndex():
-            return leaf(e)
+    return folded(
+        e,
+        leaf(TheIndex()),
+        lambda n: leaf(SizeIndex(n)),
+        lambda e, x, y: _combined(e.symbol, x, y),
+        lambda e, x: applied(IndexMetavariable(e.name, e.length, x)),
+    )
+
+
+_ARITHMETIC: dict[Symbol, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_SYMBOLIC: dict[Symbol, Callable[[indices.Index, indices.Index], indices.Index]] = {
+    "+": lambda x, y: indices.recombined(x + y),
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": indices.divide,
+    "%": indices.modulo,
+}
 
 
 def _evaluated(
@@ -306,52 +347,19 @@ def _evaluated(
     size: Callable[[Size], int],
     metavariables: Mapping[str, Callable[[Any], Any]],
 ) -> Any:
-    match e:
-        case TheIndex():
-            return i
-        case SizeIndex(n):
-            return size(n)
-        case IndexOperation(symbol, left, right):
-            x = _evaluated(left, i, size, metavariables)
-            y = _evaluated(right, i, size, metavariables)
-            if symbol in ("//", "%") and y == 0:
-                raise Undefined(f"an index is divided by {_text(right, 'i')}, which is 0")
-            match symbol:
-                case "+":
-                    return x + y
-                case "-":
-                    return x - y
-                case "*":
-                    return x * y
-                case "//":
-                    return x // y
-                case "%":
-                    return x % y
-        case IndexMetavariable(name, _, argument):
-            return metavariables[name](_evaluated(argument, i, size, metavariables))
+    def operation(e: IndexOperation, x: Any, y: Any) -> Any:
+        if e.symbol in ("//", "%") and y == 0:
+            raise Undefined(f"an index is divided by {_text(e.right, 'i')}, which is 0")
+        return _ARITHMETIC[e.symbol](x, y)
+
+    return folded(e, i, size, operation, lambda e, x: metavariables[e.name](x))
 
 
 def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
-    match e:
-        case TheIndex():
-            return i
-        case SizeIndex(n):
-            return n
-        case IndexOperation(symbol, left, right):
-            x, y = _symbolic(left, i), _symbolic(right, i)
-            match symbol:
-                case "+":
-                    return indices.recombined(x + y)
-                case "-":
-                    return x - y
-                case "*":
-                    return x * y
-                case "//":
-                    return indices.divide(x, y)
-                case "%":
-                    return indices.modulo(x, y)
-        case IndexMetavariable(name):
-            raise Unsupported(f"the index metavariable {name} has no symbolic value")
+    def unknown(e: IndexMetavariable, _: indices.Index) -> indices.Index:
+        raise Unsupported(f"the index metavariable {e.name} has no symbolic value")
+
+    return folded(e, i, lambda n: n, lambda e, x, y: _SYMBOLIC[e.symbol](x, y), unknown)
 
 
 def index_metavariable(name: str, length: Size) -> IndexFunction:
@@ -451,11 +459,12 @@ class Numbers(Written):
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(_number, self.values)) + "," * (len(self.values) == 1)
+        shown = ", ".join(map(number, self.values)) + "," * (len(self.values) == 1)
         return f"({shown}), {self.type}"
 
 
-def _number(value: Number) -> str:
+def number(value: Number) -> str:
+    """The text of a number, which Python reads back where inf and nan are known."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return repr(value)

@@ -4,13 +4,14 @@ leaves out, and no work-item disturbs another."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.races import complaints
 from relift.compiler.analyses import ABLATION, ALL, Analyses
 from relift.compiler.benchmark_times import (
     predictions,
@@ -24,7 +25,6 @@ from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
-from relift.compiler.race import NotAvailable, race_check
 from relift.rewrites.loading import load_file
 from relift.semantics.device import CPU
 
@@ -89,16 +89,33 @@ def test_samples_are_the_gold(b: Benchmark) -> None:
         assert np.allclose(part, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
 
 
+ORDERS: dict[str, Callable[[Any], Any]] = {
+    "next row": lambda a: np.roll(a, 1, axis=0),
+    "rows backwards": lambda a: np.flip(a, axis=0),
+    "next in the row": lambda a: np.roll(a, 1, axis=-1),
+}
+
+
+@benchmarks
+def test_a_permuted_result_is_refused_at_ten_times_the_tolerance(b: Benchmark) -> None:
+    """Right values in wrong places are no rounding; only a result of one number has no places."""
+    small = shrunk(b, b.small[1])
+    gold = tuple(leaves(b.gold(*compiled_with_inputs(small)[1])))
+    assert (gold[0].size == 1) == (b.name in ("dot", "total"))
+
+    for order, permuted in ORDERS.items() if gold[0].size > 1 else ():
+        for place, part in enumerate(gold):
+            wrong = (*gold[:place], permuted(part), *gold[place + 1 :])
+            assert error(wrong, gold) > 10 * b.tolerance, (order, place)
+
+
 @benchmarks
 def test_no_race(b: Benchmark) -> None:
     """The simulator finds no race, no stray access and no use of what was not written."""
     small = shrunk(b, b.small[0])
     compiled, inputs = compiled_with_inputs(small)
-    found = race_check(compiled, tuple(inputs))
-    if isinstance(found, NotAvailable):
-        pytest.skip(found.reason)
 
-    assert found == []
+    assert complaints(compiled, inputs) == []
 
 
 @benchmarks

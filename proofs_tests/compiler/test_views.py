@@ -31,6 +31,7 @@ from relift.semantics.views import (
     is_layout,
     memories,
     peel,
+    same_cells,
     stored,
     view,
 )
@@ -186,3 +187,13 @@ def test_arrays_of_tuples_have_a_memory_for_each_component() -> None:
         pair = pairs.at(Size.of(j))
         assert isinstance(pair, TupleView)
         assert shown(pair.parts[0], {}) == [(i * 2 + j) * 3 + k for k in range(3)]
+
+
+def test_cells_are_the_same_in_the_same_order_only() -> None:
+    """A square array and its transpose have the same cells, at the diagonal even in the same places."""
+    xss = stored("xss", i32[4, 4])
+    source = Input("xss", i32[4, 4])
+    turned = view(rl.transpose(source), inputs(source))
+    assert same_cells(xss, stored("xss", i32[4, 4]))
+    assert not same_cells(xss, turned)
+    assert not same_cells(xss, stored("yss", i32[4, 4]))

@@ -12,18 +12,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import relift as rl
+from relift.compiler.program import compile_program, runs
+from relift.compiler.verification import random_inputs
 from relift.egraph.guided import reach
 from relift.egraph.planning import Loop, assign, loops_of, model_sizes, waypoints
 from relift.egraph.saturation_child import peak_mb
+from relift.egraph.search import optimize
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch, sketch
 from relift.rewrites.derivation import confirm, from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file
 from relift.semantics.binding import alpha_equal
+from relift.semantics.device import CPU
 from relift.semantics.errors import ReliftError
 from relift.semantics.patterns import MapGlb, ReduceSeqUnroll, ToGlobal
 from relift.semantics.terms import subterms
@@ -61,6 +66,19 @@ def test_every_goal_of_the_matrix_product_is_reached(name: str) -> None:
     assert (ReduceSeqUnroll in patterns) == (name in ("cache blocks", "parallel"))
     assert (MapGlb in patterns) == (name == "parallel")
     assert (ToGlobal in patterns) == (name in ("array packing", "cache blocks", "parallel"))
+
+
+@pytest.mark.parametrize("name", GOALS.GOALS)
+@pytest.mark.parametrize("tile", [16, 32], ids=["registers", "private memory"])
+def test_every_goal_becomes_a_kernel(name: str, tile: int) -> None:
+    """With accumulators that fit into registers and with larger ones, it computes the product."""
+    goal = GOALS.GOALS[name]
+    sizes = sizes_of(goal, n=64, m=64, k=32, tn=tile // 4, tm=tile, w=8)
+    found = optimize(GOALS.product, sizes, CPU, sketch=goal, accepts=runs)
+    A, B = random_inputs(found.source, 0)
+
+    computed = compile_program(found.term)(A, B, device="cpu")
+    np.testing.assert_allclose(computed, A.astype(np.float64) @ B, rtol=1e-4)
 
 
 def test_a_goal_is_confirmed_by_the_interpreter() -> None:

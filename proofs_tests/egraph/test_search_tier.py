@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from proofs_tests.searched import SEARCHED
 from relift.egraph.encoding import NotSearchable
-from relift.egraph.planning import PURPOSES
 from relift.egraph.rule_encoding import encode_rule
-from relift.egraph.search import STAGES
 from relift.egraph.search_tier import Bench, Trial, check_search, make_trial
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
@@ -28,12 +27,6 @@ def bench() -> Iterator[Bench]:
     """One child process for all rules."""
     with Bench() as opened:
         yield opened
-
-
-SEARCHED = {name for stage in STAGES for name in stage.rules} | {
-    name for purpose in PURPOSES.values() for name in purpose
-}
-"""The rules that a stage of the search names."""
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHED))

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from relift.egraph.planning import NORMAL_FORM, PURPOSES
-from relift.egraph.search import NORMAL_FORM as NORMAL
-from relift.egraph.search import STAGES
+from proofs_tests.searched import USED
 from relift.rewrites import ledger
 from relift.rewrites.ledger import (
     as_html,
@@ -27,16 +25,6 @@ from relift.rewrites.ledger import (
 from relift.rewrites.library import RULES
 from relift.rewrites.refuted import CORRECTIONS, REFUTED
 from relift.semantics.errors import ReliftError
-
-SEARCHED = {
-    *(name for stage in STAGES for name in stage.rules),
-    *(name for purpose in PURPOSES.values() for name in purpose),
-    *NORMAL,
-    *NORMAL_FORM,
-    "map_to_glb", "map_to_lcl", "map_to_seq", "map_to_seq_unroll", "map_to_wrg",
-    "reduce_seq_to_unroll", "store_global", "store_local", "store_private", "insert_copy",
-}  # fmt: skip
-"""The rules of all stages and of the normal form, and the lowerings that the extractor applies."""
 
 
 def test_every_rule_has_an_entry_of_its_statement() -> None:
@@ -57,7 +45,7 @@ def test_one_rule_in_ten_at_most_has_a_script_of_its_own() -> None:
     assert sum(bool(r.proof) for r in RULES.values()) <= len(RULES) / 10
 
 
-@pytest.mark.parametrize("name", sorted(SEARCHED))
+@pytest.mark.parametrize("name", sorted(USED))
 def test_what_search_uses_is_proved(name: str) -> None:
     require_proved([name], RULES)
 

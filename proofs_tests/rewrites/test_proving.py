@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checking import check_all
 from relift.rewrites import proving, statements
@@ -23,10 +22,6 @@ from relift.semantics import language
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.signatures import Fun
 
-PROVER = shutil.which("coqc")
-needs_prover = pytest.mark.skipif(
-    PROVER is None and "CI" not in os.environ, reason="coqc is not installed"
-)
 WRONG_RULES = {r.name: r for rules in WRONG.values() for r in rules if isinstance(r, Rule)}
 JOIN_SPLIT = RULES["join_split"]
 

@@ -196,7 +196,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "pad str": (
         lambda: rl.pad(1, 1, "clamp", xs),
-        "pad: the boundary is rl.clamp or a constant, not 'clamp'",
+        "pad: the boundary is rl.clamp, rl.mirror, rl.wrap or a constant, not 'clamp'",
+    ),
+    "pad nothing": (
+        lambda: rl.pad(1, 1, None, xs),
+        "pad: the boundary is rl.clamp, rl.mirror, rl.wrap or a constant, not None",
     ),
     "pad empty": (
         lambda: rl.pad(1, 1, rl.clamp, rl.take(0, xs)),

@@ -18,7 +18,8 @@ from relift.semantics.parser import names_used, parse_term, parse_type
 from relift.semantics.printer import show
 from relift.semantics.sizes import nat
 from relift.semantics.terms import Input, Term
-from relift.semantics.types import Type, f32
+from relift.semantics.tracing import literal
+from relift.semantics.types import Type, boolean, f32, f64, i32, i64
 from relift.testing import INPUTS, terms
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
@@ -49,6 +50,33 @@ def test_random_programs_read_back(t: Term, width: int) -> None:
 
     assert alpha_equal(again, t)
     assert again.type == t.type
+
+
+@pytest.mark.parametrize(
+    ("t", "text"),
+    [
+        (literal(1, f64), "f64(1.0)"),
+        (literal(-2, i64), "i64(-2)"),
+        (f64(2), "f64(2.0)"),
+        (f64(literal(2, f32)), "f64(f32(2.0))"),
+        (i64(literal(True, boolean)), "i64(boolean(True))"),
+        (-literal(2, i32), "-i32(2)"),
+        (literal(1, i32) + 2, "i32(1) + 2"),
+        (literal(1, f32) < 2, "f32(1.0) < 2.0"),
+        (~literal(True, boolean), "~boolean(True)"),
+        (rl.minimum(literal(1, i32), 2), "minimum(i32(1), 2)"),
+        (rl.add(literal(1, i32), 2), "add(i32(1), 2)"),
+        (rl.select(literal(True, boolean), 1.0, 2.0), "select(boolean(True), 1.0, 2.0)"),
+        (rl.reduce_seq(lambda a, x: a + f64(x), f64(0), xs), "reduce_seq(lambda a, x: a + f64(x), f64(0.0), xs)"),
+        (rl.map(lambda x: x + 1, xs), "map(lambda x: x + 1.0, xs)"),
+        (rl.repeat(2, literal(1, i32)), "repeat(2, 1)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_constants_say_their_type_where_nothing_else_does(t: Term, text: str) -> None:
+    """f64 and i64 always do; f32, i32 and boolean do where Python would compute, or convert, the number."""
+    assert show(t) == text
+    assert alpha_equal(parse_term(text, NAMES | {"xs": xs}), t)
 
 
 @given(types())

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relift.compiler.program import compile_program
-from relift.compiler.twins import EDGES, close_enough, random_values
+from relift.compiler.twins import EDGES, close_enough
 from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Undefined
+from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import Program
 from relift.semantics.parser import parse_term
 from relift.semantics.printer import show
@@ -299,6 +300,17 @@ def on_rows(types: tuple[Scalar, ...], names: list[str], n: int, width: int | No
     vectors: Term = rl.as_vector(width, xs)
     body = rl.as_scalar(rl.map_glb(0)(lambda v: rl.map_vec(each, v), vectors))
     return Program("several", inputs, body)
+
+
+def random_values(t: Scalar, count: int, generator: np.random.Generator) -> Any:
+    """Numbers of all magnitudes up to a million; small and large integers."""
+    if t.is_float:
+        row = generator.standard_normal(count) * 10.0 ** generator.integers(-6, 7, count)
+    elif t.name == "boolean":
+        row = generator.integers(0, 2, count)
+    else:
+        row = generator.integers(-100, 100, count) * 10 ** generator.integers(0, 7, count)
+    return row.astype(DTYPES[t.name])
 
 
 @cache

@@ -1,7 +1,9 @@
 """Fission: one traversal becomes two, with what both need in a zip or under a name.
 
 map (\\x. f x (g x)) xs      =  map (\\(x, y). f x y) (zip xs (map g xs))
+map (\\x. g (h x) x) xs      =  join (map (\\x. map (\\y. g y x) (repeat 1 (h x))) xs)
 map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
+map f (zip xs ys)          =  let y = ys in map f (zip xs y)
 f (let y = t in g y)        =  let y = t in f (g y)
 let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 """
@@ -10,8 +12,9 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, D, k, m, n
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, let, map, transpose, zip
+from relift.semantics.language import join, let, map, repeat, transpose, zip
 from relift.semantics.signatures import Fun
+from relift.semantics.types import tup
 
 
 @rule(source="LIFT mapFissionCreateZip")
@@ -44,6 +47,15 @@ def map_fission_with_zip_outside(h: Fun[C, B, D], f: Fun[A, C], xs: A[n], ys: B[
     )
 
 
+@rule(source="LIFT, ICFP'15, the split-join rule for chunks of one, with map fission")
+def map_one_by_one(g: Fun[B, A, C], h: Fun[A, B], xs: A[n]):
+    """What is computed first of each element stands in front of a map over one element."""
+    return (
+        map(lambda x: g(h(x), x), xs),
+        join(map(lambda x: map(lambda y: g(y, x), repeat(1, h(x))), xs)),
+    )
+
+
 @rule(source="LIFT tupleFission")
 def tuple_fission(f: Fun[A, C], g: Fun[B, D], x: A, y: B):
     """What is inside the components is named first."""
@@ -54,6 +66,12 @@ def tuple_fission(f: Fun[A, C], g: Fun[B, D], x: A, y: B):
 def extract_from_map(f: Fun[A, B, C], y: B, xs: A[n]):
     """What does not depend on the element is computed once, before the map."""
     return map(lambda x: f(x, y), xs), let(lambda v: map(lambda x: f(x, v), xs), y)
+
+
+@rule(source="LIFT extractFromMap, of what a map is zipped with")
+def name_zipped(f: Fun[tup(A, B), C], xs: A[n], ys: B[n]):
+    """What the elements of an array are paired with is computed once, before the map."""
+    return map(f, zip(xs, ys)), let(lambda zs: map(f, zip(xs, zs)), ys)
 
 
 @rule(source="LIFT lambdaInline; RISE beta")

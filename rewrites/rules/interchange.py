@@ -4,12 +4,13 @@ map (\\x. map (\\y. h x y) ys) xs             =  transpose (map (\\y. map (\\x. 
 map (reduce_seq f z)                        =  reduce_seq (zip-with f) (repeat n z) . transpose
 reduce_seq (zip-with f) zs                  =  map (\\(z, col). reduce_seq f z col) . zip zs . transpose
 map (\\x. reduce_seq (\\a y. h x a y) (z x) ys)  =  reduce_seq (\\as y. map (\\(x, a). h x a y) (zip xs as)) (map z xs)
+map (\\x. map (\\y. reduce_seq f z (zip x y)) ys) xs  =  reduce_seq (f of every pair) (repeat n (repeat m z)) (zip columns)
 map (map f . transpose) . slide s t         =  transpose . map (map f . slide s t) . transpose
 """
 
 from __future__ import annotations
 
-from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, size, step
+from relift.rewrites.notation import MONOID, A, B, C, D, E, k, m, n, r, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.language import (
     join,
@@ -23,6 +24,7 @@ from relift.semantics.language import (
     zip,
 )
 from relift.semantics.signatures import Fun, Op
+from relift.semantics.types import tup
 
 
 @rule(source="LIFT mapMapInterchange, macro rules mapMapInterchange, interchange")
@@ -220,5 +222,23 @@ def map_interchange_rows(g: Fun[B, C], h: Fun[A, B[m]], xs: A[n]):
                 lambda column: map(g, column),
                 transpose(map(h, xs)),
             )
+        ),
+    )
+
+
+@rule(source="RISE liftReduceSeq twice; LIFT apply2DRegisterBlocking, GPGPU'16, its reduction")
+def lift_reduce_seq_2d(
+    f: Fun[E, tup(C, D), E], z: E, g: Fun[A, C[r]], h: Fun[B, D[r]], xs: A[n], ys: B[m]
+):
+    """The reductions of all pairs of rows are one reduction of columns, with a table of accumulators."""
+    return (
+        map(lambda x: map(lambda y: reduce_seq(f, z, zip(g(x), h(y))), ys), xs),
+        reduce_seq(
+            lambda totals, columns: map(
+                lambda row: map(lambda p: f(p[0], (row[1], p[1])), zip(row[0], columns[1])),
+                zip(totals, columns[0]),
+            ),
+            repeat(n, repeat(m, z)),
+            zip(transpose(map(g, xs)), transpose(map(h, ys))),
         ),
     )

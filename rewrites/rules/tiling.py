@@ -4,6 +4,7 @@ tile                         =  slide with size and step alike:  map transpose .
 map f (deep)                 =  untile . map (map f (deep)) . tile
 transpose                    =  untile . map (map transpose) . transpose . tile
 map (\\x. map (\\y. h x y) ys) xs  =  untile . blocks of xs against blocks of ys
+map (\\x. map (\\y. h x y) ys) xs  =  the same with every m-th of xs against every n-th of ys
 map f . slide (deep)         =  untile . map (map f . slide) . slide tiles (deep)
 
 These are the macro rules of Lift, as equations; Lift builds each from smaller rules by a tactic.
@@ -90,6 +91,27 @@ def tile_map_map(h: Fun[A, B, C], xs: A[k * m], ys: B[q * n]):
             ),
         ),
     )
+
+
+@rule(source="LIFT GPGPU'16, tileMapMap with reorderStride: tiles whose rows and columns lie apart")
+def tile_map_map_strided(h: Fun[A, B, C], xs: A[k * m], ys: B[q * n]):
+    """Every pair of elements: each block has every m-th element of one array and every n-th of the other."""
+    blocks = map(
+        lambda xb: map(
+            lambda yb: map(lambda x: map(lambda y: h(x, y), yb), xb), transpose(split(n, ys))
+        ),
+        transpose(split(m, xs)),
+    )
+    return (
+        map(lambda x: map(lambda y: h(x, y), ys), xs),
+        join(
+            transpose(
+                map(
+                    lambda row: map(lambda line: join(transpose(line)), transpose(row)), blocks
+                )
+            )
+        ),
+    )  # fmt: skip
 
 
 @rule(source="LIFT ReuseRules apply1DRegisterBlocking, introduceReuseFromMap")

@@ -220,7 +220,10 @@ class IterateSizes(Pattern):
 class Let(Pattern):
     """`let(f, x)`: f of a value that has a name, and so is computed once.
 
-    A Python variable is no such name: used twice, its term stands in the program twice.
+    A Python variable is no such name: used twice, its term stands in the program twice.  That keeps rules
+    simple, for none has to match through a name.  It costs length of text only: the interpreter computes one
+    object once, the e-graph keeps equal terms once, and a kernel computes equal terms once in a block.  A value
+    for which that block is too small, such as one of a whole group, is what `let` and `to_global` are for.
 
     Law: let(f, x) == f(x).
     Source: RISE (`let`); LIFT (`Let`).

@@ -1,10 +1,13 @@
-"""Plans that need no sketch: blocks of results in registers, proposed from the loops of a program.
+"""Plans that need no sketch, proposed from the shape of a program.
 
-A reduction inside two maps reads a row and a column for every element of its result.  When one work-item
-computes a block of the result, it reads each row and column of the block once, and the block stays in
-vector registers while the reduction goes on.  A plan is a sketch of that shape with the tiles left open,
-and the values of the tiles that a device's registers hold.
+Blocks in registers.  A reduction inside two maps reads a row and a column for every element of its result.
+When one work-item computes a block of the result, it reads each row and column of the block once, and the
+block stays in vector registers while the reduction goes on.  The plan is a sketch of that shape with the
+tiles left open, and the values of the tiles that a device's registers hold.
 Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008, for the shape.
+
+Teams on a GPU.  The work-items of a group reduce one row together.  The plan is a tactic for every size of
+team, see `relift.rewrites.teams`.
 """
 
 from __future__ import annotations
@@ -16,9 +19,12 @@ from dataclasses import dataclass
 from relift.egraph.extraction import REGISTER_CELLS
 from relift.egraph.planning import loops_of, model_sizes
 from relift.egraph.sketches import Sketch, sketch
+from relift.rewrites.tactics import Tactic, topdown
+from relift.rewrites.teams import team_all, team_each
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
+from relift.semantics.patterns import Reduce
 
 _LEAST_BLOCK = 16
 """Cells of a block: a smaller one is read about as often as single results are."""
@@ -37,6 +43,8 @@ def register_blocks(
 ) -> Iterator[Plan]:
     """Plans for two maps around a reduction, whose lengths are sizes of the program; none for others.
 
+    A GPU has `group_tiles` instead: its work-items share what they read.
+
     The data of the outer map are copied in the order in which the blocks read them, or read where they are.
 
     >>> from relift.rewrites.loading import load_program
@@ -45,7 +53,7 @@ def register_blocks(
     >>> for plan in register_blocks(product, {"n": 64, "m": 64, "k": 64}, CPU):
     ...     print(str(plan.sketch)[:70], len(plan.choices))
     """
-    names = _loop_names(program)
+    names = _loop_names(program) if device.kind == "cpu" else None
     if names is None:
         return
     i, j, k = names
@@ -102,3 +110,30 @@ def _blocks(device: DeviceDescription) -> Iterator[tuple[int, int, int]]:
         if c % w == 0 and _LEAST_BLOCK <= r * c <= REGISTER_CELLS
     ]
     yield from sorted(found, key=lambda block: (-block[0] * block[1], block))
+
+
+_TEAMS = (32, 64, 128, 256)
+_GROUPS = (512, 1024, 2048)
+_WIDTH = 4
+"""Lanes of the vectors that a member of a team reads: 16 bytes, the widest access of a GPU."""
+
+
+def teams(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give every reduction of a program with fixed sizes to teams of work-items.
+
+    They raise `NoMatch` where a team does not share the elements evenly.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.semantics.device import CPU, GPU
+    >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})
+    >>> len(list(teams(product, GPU))), len(list(teams(product, CPU)))
+    (4, 0)
+    """
+    if device.kind != "gpu":
+        return
+    for team in _TEAMS:
+        if isinstance(program.body, Reduce):
+            for groups in _GROUPS:
+                yield team_all(groups, team, _WIDTH)
+        else:
+            yield topdown(team_each(team, _WIDTH))

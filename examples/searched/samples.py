@@ -1,0 +1,57 @@
+"""What some rows of each benchmark's result are, in float64: called like the benchmark.
+
+Needs NumPy only: this file travels in bundles.  `picked` are indices along the first axis of the result.
+"""
+
+import numpy as np
+
+CHUNK = 1 << 24
+
+
+def wide(a):
+    return np.asarray(a, np.float64)
+
+
+def dot(picked, x, y):
+    starts = range(0, len(x), CHUNK)
+    parts = (np.dot(wide(x[i : i + CHUNK]), wide(y[i : i + CHUNK])) for i in starts)
+    return np.array([sum(parts)])[picked]
+
+
+def gemv(picked, alpha, A, x, beta, y):
+    return wide(alpha) * (wide(A[picked]) @ wide(x)) + wide(beta) * y[picked]
+
+
+def matmul(picked, A, B):
+    return wide(A[picked]) @ wide(B)
+
+
+def matmul_as_written(picked, A, B):
+    return matmul(picked, A, B)
+
+
+def around(grid, picked, reach):
+    """For each picked row, the rows from `reach` above to `reach` below, with clamped ends."""
+    rows = np.clip(picked[:, None] + np.arange(-reach, reach + 1), 0, len(grid) - 1)
+    return np.pad(wide(grid[rows]), ((0, 0), (0, 0), (reach, reach)), "edge")
+
+
+def star(picked, grid, weights):
+    """The sum of what lies around each cell of the picked rows, weighted by rows down and columns right."""
+    reach = max(abs(step) for place in weights for step in place)
+    near, m = around(grid, picked, reach), grid.shape[1]
+    total = sum(
+        weight * near[:, reach + i, reach + j : reach + j + m] for (i, j), weight in weights.items()
+    )
+    return total / 118.0
+
+
+def j2d5pt(picked, grid):
+    weights = {(-1, 0): 5.1, (0, -1): 12.1, (0, 0): 15.0, (0, 1): 12.2, (1, 0): 5.2}
+    return star(picked, grid, weights)
+
+
+def j2d9pt(picked, grid):
+    down = {(-2, 0): 7.1, (-1, 0): 5.1, (1, 0): 5.2, (2, 0): 7.2}
+    right = {(0, -2): 9.2, (0, -1): 12.1, (0, 1): 12.2, (0, 2): 9.1}
+    return star(picked, grid, {**down, **right, (0, 0): 15.0})

@@ -1,0 +1,137 @@
+"""A Python variable that is used k times: its term stands in the program k times, and is computed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relift.compiler import compile_program
+from relift.semantics import language as rl
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language import Program
+from relift.semantics.sizes import nat
+from relift.semantics.terms import Input, Pattern, Term, UserFunction, subterms
+from relift.semantics.types import i32
+
+n = nat("n")
+xs = Input("xs", i32[n])
+NUMBERS = [1, 2, 3, 4, 5]
+
+
+def counted(seen: list[Any]) -> UserFunction:
+    """x + 1, which notes each x."""
+
+    def twin(x: Any) -> Any:
+        seen.append(x)
+        return x + 1
+
+    return UserFunction("counted", ("x",), (i32,), i32, "return x + 1;", None, twin)
+
+
+def calls(make: Any) -> tuple[Any, int]:
+    """The value of a term that is made with a user function, and how often that is called."""
+    seen: list[Any] = []
+    world = World(sizes={"n": 5}, inputs={"xs": NUMBERS})
+    return evaluate(make(counted(seen)), world), len(seen)
+
+
+def used(k: int, ys: Term) -> Term:
+    """An array that is read k times."""
+    t = ys
+    for _ in range(k - 1):
+        t = rl.map(lambda p: p[0] + p[1], rl.zip(t, ys))
+    return t
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_k_uses_cost_one_evaluation(k: int) -> None:
+    value, count = calls(lambda f: used(k, rl.map(f, xs)))
+
+    assert value == [k * (x + 1) for x in NUMBERS]
+    assert count == 5
+
+
+def test_what_is_used_in_each_element_is_computed_once() -> None:
+    """It depends on no variable of the lambda."""
+
+    def centred(f: Any) -> Any:
+        ys = rl.map(f, xs)
+        return rl.map(lambda y: y - rl.reduce(rl.add, 0, ys), ys)
+
+    value, count = calls(centred)
+
+    assert value == [x + 1 - 20 for x in NUMBERS]
+    assert count == 5
+
+
+def test_what_depends_on_a_variable_is_computed_for_each_of_its_values() -> None:
+    """Shared within one run of the body, not between runs."""
+
+    def body(f: Any, x: Any) -> Any:
+        y = f(x)
+        return y * y + y
+
+    value, count = calls(lambda f: rl.map(lambda x: body(f, x), xs))
+
+    assert value == [(x + 1) * (x + 2) for x in NUMBERS]
+    assert count == 5
+
+
+def test_one_object_under_two_binders_of_one_name_has_two_values() -> None:
+    """The variable x of each lambda is its own, though the body is the same object."""
+    made: list[Any] = []
+
+    def once(x: Any) -> Any:
+        made.append(x * x)
+        return made[0]
+
+    squares = rl.map(once, xs)
+    again = rl.map(once, rl.map(lambda x: x + 1, xs))
+    world = World(sizes={"n": 2}, inputs={"xs": [1, 2]})
+
+    assert evaluate(rl.zip(squares, again), world) == [(1, 4), (4, 9)]
+
+
+def test_what_depends_on_a_size_is_computed_for_each_of_its_values() -> None:
+    """`iterate_sizes` runs one body at several sizes; no variable tells them apart."""
+
+    def halves(size: Any, row: Any) -> Any:
+        ones = rl.repeat(size, 1)
+        sums = rl.map(rl.reduce(rl.add, 0), rl.split(2, row))
+        return rl.map(lambda p: p[0] + p[1][0] * p[1][1], rl.zip(sums, rl.zip(ones, ones)))
+
+    t = rl.iterate_sizes(2, 2, halves, Input("xs", i32[4 * n]))
+    world = World(sizes={"n": 1}, inputs={"xs": [1, 2, 3, 4]})
+
+    assert evaluate(t, world) == [1 + 2 + 1 + 3 + 4 + 1 + 1]
+
+
+def test_a_program_at_sizes_shares_what_it_shared() -> None:
+    """One object is rebuilt as one."""
+    seen: list[Any] = []
+    program = Program("p", (xs,), used(4, rl.map(counted(seen), xs)))
+
+    result = program.at({"n": 5})(np.array(NUMBERS, np.int32))
+
+    assert result.tolist() == [4 * (x + 1) for x in NUMBERS]
+    assert len(seen) == 5
+
+
+def test_what_duplication_costs() -> None:
+    """The term grows with each use; its kernel computes the value once."""
+
+    def program(k: int) -> Program:
+        def each(row: Any) -> Any:
+            total = rl.reduce_seq(rl.add, 0, row)
+            return sum((total * (i + 1) for i in range(k - 1)), total)
+
+        rows = Input("rows", i32[8, 4])
+        return Program("p", (rows,), rl.map_glb(0)(each, rows))
+
+    def patterns(t: Term) -> int:
+        return sum(isinstance(u, Pattern) for u, _ in subterms(t))
+
+    assert [patterns(program(k).body) for k in (1, 2, 5)] == [2, 3, 6]
+    assert [compile_program(program(k)).source.count("for (") for k in (1, 2, 5)] == [1, 1, 1]

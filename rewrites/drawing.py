@@ -1,0 +1,69 @@
+"""What Hypothesis draws for Relift's own checks: the same each time, in silence, with nothing left on disk.
+
+Hypothesis is optional (`pip install hypothesis`), so nothing else in Relift imports this module early.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import TypeVar
+
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
+from hypothesis.errors import Unsatisfiable
+
+T = TypeVar("T")
+
+
+class _Fails(Exception):
+    """A drawn value fails; Hypothesis shrinks whatever raises it."""
+
+
+class OutOfTime(BaseException):
+    """Stops the drawing at once, for it is no `Exception` to shrink."""
+
+
+def simplest(
+    strategy: st.SearchStrategy[T], fails: Callable[[T], bool], *, examples: int
+) -> T | None:
+    """The simplest value found that fails, among `examples` drawn ones and what they shrink to; None if none does.
+
+    `fails` may raise `OutOfTime`; then the simplest so far is returned.
+
+    >>> simplest(st.integers(), lambda k: k > 41, examples=100)
+    42
+    """
+    found: list[T] = []
+
+    def visit(value: T) -> None:
+        if fails(value):
+            found[:] = [value]  # each one that Hypothesis tries is simpler, and so is the last
+            raise _Fails
+
+    quiet = hypothesis.settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        suppress_health_check=(
+            hypothesis.HealthCheck.data_too_large,
+            hypothesis.HealthCheck.filter_too_much,
+            hypothesis.HealthCheck.too_slow,
+        ),
+    )
+    run = quiet(hypothesis.given(strategy)(visit))
+    before = storage_directory(intent_to_write=False).home_directory
+    with tempfile.TemporaryDirectory() as folder:  # it leaves caches beside the user's files
+        set_hypothesis_home_dir(folder)
+        try:
+            run()
+        except (_Fails, OutOfTime, Unsatisfiable):
+            pass
+        finally:
+            set_hypothesis_home_dir(before)
+    return found[0] if found else None
