@@ -221,12 +221,14 @@ def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
     [0, 7]
     """
     borders = ("clamp", "mirror", "wrap", "constant")
+    together = ("map_fusion", "zip_map_left", "zip_map_right")
+    apart = ("map_concat", "transpose_map_concat", "zip_concat_left", "zip_concat_right")
     split = then(
-        repeat(topdown(first(apply("map_slide", "backward"), apply("map_fusion")))),
+        repeat(topdown(first(apply("map_slide", "backward"), *(apply(rule) for rule in together)))),
         topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
         attempt(topdown(apply("drop_nothing"))),
         attempt(topdown(apply("take_all"))),
-        repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
+        repeat(topdown(first(*(apply(rule) for rule in apart)))),
     )
     if columns is None:
         return split
