@@ -455,6 +455,7 @@ FACTS = """\
 (function rep (E) Q :merge old)
 (relation associative (O))
 (relation commutative (O))
+(relation distributive (O O))
 (relation idempotent (O))
 (relation neutral (O E))
 (relation exact (T))
@@ -472,6 +473,7 @@ FACTS = """\
 (rule ((= t (Tup l)) (all_exact l)) ((exact t)) :ruleset analysis)
 (rule ((= o (OVec w p)) (associative p)) ((associative o)) :ruleset analysis)
 (rule ((= o (OVec w p)) (commutative p)) ((commutative o)) :ruleset analysis)
+(rule ((= o (OVec w p)) (= r (OVec w q)) (distributive p q)) ((distributive o r)) :ruleset analysis)
 (rule ((= o (OVec w p)) (neutral p z) (= e (P_splat w z))) ((neutral o e)) :ruleset analysis)
 (rule ((= e (Sub x a b)) (= t (ty b))) ((set (ty e) t)) :ruleset analysis)
 (rule ((= e (Sub x a b)) (= f (fv b)) (= g (fv a)) (= p (rep a)) (= q (rep b)))
@@ -647,6 +649,8 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
             text.append(f"(commutative {operator})\n")
         if law.idempotent:
             text.append(f"(idempotent {operator})\n")
+        for plus in law.distributes_over:
+            text.append(f"(distributive {operator} {operator_text(plus)})\n")
         if law.neutral is not None:
             spelled = {repr(law.neutral), repr(float(law.neutral))}
             if law.neutral == 0:
@@ -665,13 +669,15 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
 
 
 def law_premises(
-    law: str, operator: str, element: str | None, types: Iterable[str], policy: FloatPolicy
+    law: str, operator: str, other: str | None, types: Iterable[str], policy: FloatPolicy
 ) -> list[str]:
     """The premises for one law of an operator, in a rule with these type variables.
 
+    `other` is what the law also speaks of: a neutral element, or the operator that is distributed over.
+
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """
-    premise = f"({law} {operator} {element})" if element else f"({law} {operator})"
+    premise = f"({law} {operator} {other})" if other else f"({law} {operator})"
     if policy == "exact" and law not in ("commutative", "idempotent"):
         return [premise, *(f"(exact {t})" for t in types)]
     return [premise]

@@ -9,6 +9,9 @@ The e-graph pushes substitutions; here they are carried out.  When an equation h
 name, it is also needed where that name was substituted, so the log is closed under the substitutions that
 the e-graph did.
 
+One equality of the e-graph is no rule and leaves no row: the component of a class that holds a tuple is the
+tuple's part.  What follows only from it is `Unexplained`.
+
 Every step is replayed by `rewrites.matching` while it is laid out, so what is returned is checked.
 """
 
@@ -49,6 +52,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     children,
+    subterms,
 )
 from relift.semantics.types import Type
 from relift.semantics.written import Written
@@ -77,6 +81,13 @@ class Ground:
         if name == "Get" and self.labels[children[0]][0].startswith("Tuple"):
             index: int = data[0]
             return self.children[children[0]][index]
+        return self.written(name, data, children)
+
+    def written(self, name: str, data: tuple[Any, ...], children: tuple[int, ...]) -> int:
+        """The term as it is written: the component of a tuple stays one.
+
+        Between two steps inside a component the tuple can be written out for a while.
+        """
         key = (name, data, children)
         number = self._numbers.get(key)
         if number is None:
@@ -673,7 +684,7 @@ class Explainer:
         *,
         short: bool,
     ) -> Iterator[_Move]:
-        """The rule steps from `t` to `u`, both at `position`, depth first.
+        """The rule steps and changes of names from `t` to `u`, both at `position`, depth first.
 
         The proof forest always has an answer.  A `short` path may use a congruence that rests on the very
         equation it is to show; there the forest answers.
@@ -694,7 +705,7 @@ class Explainer:
                 ):
                     place = c.slots[i].place
                     yield from self._moves(a, b, (*position, place), inside, short=short)
-            elif edge.kind != "names":
+            else:
                 yield _Move(position, edge)
 
     def _lay_out(self, source: Term, start: int, moves: Iterable[_Move]) -> tuple[Step, ...]:
@@ -703,6 +714,9 @@ class Explainer:
         seen = {canonical(source): 0}
         steps: list[Step] = []
         for move in moves:
+            if move.edge.kind == "names":  # the same term, with other names for its binders
+                ground = self._replaced(ground, move.position, move.edge.target)
+                continue
             step = self._step(terms[-1], ground, move)
             rule = self.rules[step.rule]
             try:
@@ -713,9 +727,13 @@ class Explainer:
                 raise Unexplained(f"a step of the explanation does not replay: {error}") from None
             ground = self._replaced(ground, move.position, move.edge.target)
             key = canonical(term)
-            if key in seen:
+            if _spelled_out(term):
+                terms.append(term)  # no detour is cut here: later moves go inside that tuple
+                steps.append(step)
+            elif key in seen:
                 for dropped in terms[seen[key] + 1 :]:
-                    del seen[canonical(dropped)]
+                    if not _spelled_out(dropped):
+                        del seen[canonical(dropped)]
                 del terms[seen[key] + 1 :], steps[seen[key] :]
             else:
                 seen[key] = len(terms)
@@ -770,7 +788,12 @@ class Explainer:
         k = next(k for k, i in enumerate(c.terms) if c.slots[i].place == position[0])
         children = list(self.ground.children[t])
         children[k] = self._replaced(children[k], position[1:], new)
-        return self.ground.node(name, data, tuple(children))
+        return self.ground.written(name, data, tuple(children))
+
+
+def _spelled_out(t: Term) -> bool:
+    """Whether `t` takes a component of a tuple that is written out; `canonical` takes the part itself."""
+    return any(isinstance(u, Get) and isinstance(u.of, MakeTuple) for u, _ in subterms(t))
 
 
 def _renamed(f: Lambda, outer: Mapping[str, Var]) -> Lambda:

@@ -20,7 +20,7 @@ from relift.egraph.planning import (
     model_sizes,
     waypoints,
 )
-from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage
+from relift.egraph.saturation import Budget, Request, Saturation, Searcher, Stage, named
 from relift.egraph.saturation_child import peak_mb
 from relift.egraph.sketch_search import Sketched, SketchSearch, Unsatisfied, Wanted
 from relift.egraph.sketches import Anything, Shape, Sketch, lengths
@@ -192,7 +192,7 @@ def reach(
             require_proved,  # loads the false rules and the literature
         )
 
-        require_proved([name for rules, _ in stages for name in rules], RULES)
+        require_proved([named(rule)[0] for group, _ in stages for rule in group], RULES)
     given = [UserStage(tuple(rules), read(goal)) for rules, goal in stages]
     return Guide(program, float, Budget(seconds=budget)).reach(read(sketch), sizes, given)
 

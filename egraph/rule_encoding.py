@@ -177,9 +177,6 @@ class _Encoder:
                 raise NotSearchable(
                     f"the e-graph has no variables for index functions such as {name}"
                 )
-        for condition in self.rule.laws():
-            if condition.law == "distributive":
-                raise NotSearchable(f"the e-graph does not know {condition}")
         if isinstance(self.left, Metavariable):
             raise NotSearchable("the matched side is a bare metavariable, which matches everything")
         matched = self._match(self.left, ())
@@ -383,13 +380,17 @@ class _Encoder:
         for condition in self.rule.laws():
             if condition.operator not in self.operators:
                 raise NotSearchable(f"the operator {condition.operator} is not determined")
-            element = None
+            other = None
             if condition.element is not None:
                 if condition.element not in self.parameters:
                     raise NotSearchable(f"{condition.element} is named by the other side only")
-                element = "m_" + condition.element
+                other = "m_" + condition.element
+            if condition.over is not None:
+                if condition.over not in self.operators:
+                    raise NotSearchable(f"the operator {condition.over} is not determined")
+                other = "o_" + condition.over
             premises += law_premises(
-                condition.law, "o_" + condition.operator, element, types, self.policy
+                condition.law, "o_" + condition.operator, other, types, self.policy
             )
         return premises
 

@@ -38,16 +38,22 @@ class Graph:
     def run(self, text: str) -> bool:
         """Run a program of egglog; whether any schedule in it changed something."""
         updated = False
+        began = time.monotonic()
         for output in self._outputs(text):
             report = getattr(output, "report", None)
             if report is not None:
+                wall = time.monotonic() - began
                 updated |= report.updated
                 for name, number in report.num_matches_per_rule.items():
                     if not name.startswith(("(", "?")) and number:
                         self.firings[name] = self.firings.get(name, 0) + number
-                for name, spent in report.search_and_apply_time_per_rule.items():
+                times = report.search_and_apply_time_per_rule
+                unit = _unit(sum(spent.total_seconds() for spent in times.values()), wall)
+                for name, spent in times.items():
                     if not name.startswith(("(", "?")):
-                        self.seconds[name] = self.seconds.get(name, 0.0) + spent.total_seconds()
+                        took = spent.total_seconds() * unit
+                        self.seconds[name] = self.seconds.get(name, 0.0) + took
+            began = time.monotonic()
         return updated
 
     def _outputs(self, text: str) -> Iterator[Any]:
@@ -94,6 +100,11 @@ class Graph:
             return self.egraph.value_to_string(value)
         ids = self._ids.setdefault(sort, {})
         return ids.setdefault(value, len(ids))
+
+
+def _unit(reported: float, wall: float) -> float:
+    """What egglog's seconds are worth: up to version 13 it hands out whole milliseconds as microseconds."""
+    return 1000.0 if 1000.0 * reported <= wall else 1.0
 
 
 def commands(text: str) -> Iterator[str]:

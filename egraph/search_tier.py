@@ -388,6 +388,10 @@ def make_trial(
         if isinstance(kind, OperatorKind):
             operators[name] = _lawful(frozenset(c.law for c in rule.laws(name)))
     for condition in rule.laws():
+        if condition.over is not None:
+            laws = frozenset(c.law for c in rule.laws(condition.operator))
+            operators[condition.operator] = _product(laws, operators[condition.over])
+    for condition in rule.laws():
         if condition.element is not None:
             value = operators[condition.operator].laws.neutral
             assert value is not None, "cannot happen: the operator was chosen to have one"
@@ -433,6 +437,17 @@ def _lawful(laws: frozenset[str]) -> BinaryOperator:
     if laws:
         return add
     return operator(lambda x, y: x - 2 * y, name="lawless")
+
+
+def _product(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
+    """The product, which distributes over every operator of `_lawful` without an idempotence."""
+    return operator(
+        lambda x, y: x * y,
+        associative="associative" in laws,
+        commutative="commutative" in laws,
+        distributes_over=(plus,),
+        name="product",
+    )
 
 
 def _binders(t: Term) -> Iterator[Var]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from relift.egraph.planning import NORMAL_FORM, PURPOSES
-from relift.egraph.search import NORMAL_FORM as NORMAL
-from relift.egraph.search import STAGES
+from relift.egraph.proposals import STAGES
 
 SEARCHED = {name for stage in STAGES for name in stage.rules} | {
     name for purpose in PURPOSES.values() for name in purpose
@@ -13,9 +12,8 @@ SEARCHED = {name for stage in STAGES for name in stage.rules} | {
 
 USED = {
     *SEARCHED,
-    *NORMAL,
     *NORMAL_FORM,
     "map_to_glb", "map_to_lcl", "map_to_seq", "map_to_seq_unroll", "map_to_wrg",
     "reduce_seq_to_unroll", "store_global", "store_local", "store_private", "insert_copy",
 }  # fmt: skip
-"""These, those of the normal forms, and the lowerings that the extractor applies."""
+"""These, those of the normal form, and the lowerings that the extractor applies."""

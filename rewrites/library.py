@@ -18,6 +18,7 @@ from relift.rewrites.rules import (
     products,
     reduction,
     scans,
+    separable,
     split_join,
     stencil,
     take_drop,
@@ -28,7 +29,7 @@ from relift.rewrites.rules import (
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
-    padding, gather_scatter, reduction, scans, iteration, stencil, tiling,
+    padding, gather_scatter, reduction, scans, iteration, stencil, separable, tiling,
     boundaries, vectorization, lowering,
 )  # fmt: skip
 

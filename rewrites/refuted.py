@@ -20,7 +20,7 @@ from relift.rewrites.rule import (
     neutral,
     rule,
 )
-from relift.rewrites.rules.stencil import weighted_sum
+from relift.rewrites.rules.separable import weighted_sum
 from relift.rewrites.rules.vectorization import windows_as_vectors
 from relift.semantics.language import (
     as_scalar,

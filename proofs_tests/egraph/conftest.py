@@ -13,14 +13,13 @@ import pytest
 
 import relift as rl
 from relift.egraph.encoding import NotSearchable
+from relift.egraph.planning import NORMAL_FORM
+from relift.egraph.proposals import STAGES
 from relift.egraph.rule_encoding import encode_rule
 from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.search import STAGES
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Direction
 from relift.semantics.language import Program
-
-NORMAL_FORM = ("transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar")
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 taps = rl.f32[3]

@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation import Explainer, Unexplained
+from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.saturation import Request, Saturation, Stage, saturate
 from relift.rewrites.derivation import Derivation, confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.binding import alpha_equal, canonical, tidy
+from relift.semantics.language import Program
 from relift.semantics.terms import Term
 
 length, width = rl.nat("n"), rl.nat("m")
@@ -130,3 +132,51 @@ def test_what_was_not_found_is_not_explained(
     wrong = rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] - p[1], rl.zip(x, y)))
     with pytest.raises(Unexplained, match="not in the class of the program"):
         Explainer(found).explain(case.program.at(case.sizes).body, wrong)
+
+
+def sampled(program: Program, found: Saturation) -> dict[Term, Term]:
+    """Members of the root class, one for each up to names."""
+    rng = random.Random(3)
+    members = (
+        found.snapshot.sample(found.snapshot.root, rng, rng.randint(3, 9)) for _ in range(80)
+    )
+    return {canonical(t): t for t in members}
+
+
+def test_steps_through_a_tuple_that_is_written_out_are_explained() -> None:
+    """Inside a component, one term can follow from another by way of the tuple of both parts."""
+
+    @rule()
+    def unzip_swapped(xs: A[n], ys: B[n]):
+        return rl.unzip(rl.map(lambda p: (p[1], p[0]), rl.zip(ys, xs))), (xs, ys)
+
+    @rl.program
+    def first(x: rl.f32[length], y: rl.i32[length]):
+        return rl.unzip(rl.zip(x, y))[0]
+
+    assert isinstance(unzip_swapped, Rule)
+    rules = {**RULES, "unzip_swapped": unzip_swapped}
+    program = first.at({"n": 4})
+    x, y = program.parameters
+    names = ("unzip_zip", "unzip_swapped<")
+    found = saturate(Request(program, (Stage("all", names, 3),), rules=rules))
+    goal = rl.unzip(rl.map(lambda p: (p[1], p[0]), rl.zip(y, x)))[0]
+    steps = Explainer(found).explain(program.body, goal)
+    assert [step.rule for step in steps] == ["unzip_zip", "unzip_swapped"]
+    terms = Derivation(first, {"n": 4}, steps, goal).replay(rules)
+    assert alpha_equal(terms[-1], goal)
+
+
+def test_steps_below_binders_that_changed_their_names_are_explained(
+    cases: Mapping[str, Case],
+) -> None:
+    """One equation can hold under other names; a step below those binders speaks of the new ones."""
+    case = Case(cases["dot"].program, {"n": 4}, (2,), ())
+    program = case.program.at(case.sizes)
+    names = ("partial_reduce_chunks", "split_map", "map_fusion", "reduce_map_fusion")
+    stage = Stage("all", (*names, "reduce_one<", "reduce_to_seq"), 4)
+    found = saturate(Request(program, (stage,), NORMAL_FORM, case.tiles))
+    explainer = Explainer(found)
+    members = sampled(program, found)
+    for t in members.values():
+        explained(case, explainer, t)

@@ -252,6 +252,25 @@ Proof.
     + eapply per_trans; [exact P | apply Pl; [exact L2 | apply Ti; [exact X | exact C]] | apply per_sym; auto].
 Qed.
 
+(* A factor of all elements of a sum from its neutral element, which need not be a factor of itself. *)
+Lemma fold_factor : forall (A : Type) (R : rel A) (plus times : A -> A -> A) z c, PER R ->
+  Rfun R (Rfun R R) plus plus -> Rfun R (Rfun R R) times times -> R z z -> R c c ->
+  neutral R plus z -> distributive R times plus -> forall n x, proper R (n + 1) x ->
+  R (fold plus z (n + 1) (fun i => times c (x i))) (times c (fold plus z (n + 1) x)).
+Proof.
+  intros A R plus times z c P Pl Ti Z C Ne D n x K.
+  assert (same : forall y w a b, R a b -> (forall i, i < n -> R (y i) (w i)) ->
+    R (fold plus a n y) (fold plus b n w)) by (intros; apply fold_related; auto; intros; apply Pl; auto).
+  rewrite (Nat.add_comm n 1), !fold_append. simpl.
+  assert (X : R (x 0) (x 0)) by (apply K; lia).
+  assert (Kn : proper R n (fun i => x (1 + i))) by (intros i I; apply K; lia).
+  eapply per_trans; [exact P | apply (same _ (fun i => times c (x (1 + i))) _ (times c (x 0))) |].
+  - apply Ne. apply Ti; auto.
+  - intros i I. apply Ti; [exact C | apply (Kn i I)].
+  - eapply per_trans; [exact P | apply (@fold_distributive A R plus times c P Pl Ti C D n (x 0) _ X Kn) |].
+    apply Ti; [exact C |]. apply same; [apply per_sym; [exact P | apply Ne; exact X] | exact Kn].
+Qed.
+
 (* ---- laws hold for both of a related pair ---- *)
 
 Section Pairs.

@@ -4,20 +4,17 @@ slide size step          =  join . map (slide size step) . slide (size + k step)
 map (map f) . slide s t  =  slide s t . map f
 split (k+1) . slide s t  =  map (slide s t) . slide (s + k t) ((k+1) t)
 slide (k+1) d . slide s t  =  map (slide s t) . slide (s + k t) (d t)
-reduce op z . join       =  reduce op z . map (reduce op z)      in every window: a separable stencil
 
-Tiles of two and of three dimensions are in `tiling`.
+Tiles of two and of three dimensions are in `tiling`, separable stencils in `separable`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from relift.rewrites.notation import MONOID, A, B, d, k, m, n, q, size, step
-from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
-from relift.semantics.language import join, map, reduce, slide, split, take, transpose, zip
-from relift.semantics.multidimensional import map_nd, slide_nd
-from relift.semantics.signatures import Fun, Op
+from relift.rewrites.notation import A, B, d, k, m, q, size, step
+from relift.rewrites.rule import rule
+from relift.semantics.language import join, map, slide, split, take, transpose
+from relift.semantics.multidimensional import slide_nd
+from relift.semantics.signatures import Fun
 
 
 @rule(
@@ -99,58 +96,3 @@ def slide_rows_and_columns(xss: A[size + k * step, size + q * step]):
             map(transpose, slide(size, step, xss)),
         ),
     )  # fmt: skip
-
-
-# ---- separable stencils
-
-
-@rule(where=MONOID, source="RISE separateSumHV, in the stencil of its binomial filter")
-def separable_sum(op: Op[A], z: A, xss: A[size + k, size + q]):
-    """A sum over square windows is one over rows of windows, then one over columns."""
-    rows = map(lambda xs: map(reduce(op, z), slide(size, 1, xs)), xss)
-    return (
-        map_nd(2, lambda v: reduce(op, z, join(v)), slide_nd((size, size), (1, 1), xss)),
-        transpose(
-            map(lambda xs: map(reduce(op, z), slide(size, 1, xs)), transpose(rows))
-        ),
-    )  # fmt: skip
-
-
-# The inner sums have an element each: no law says that a factor of z is z.
-
-_SEMIRING = (
-    associative("plus"), neutral("plus", "z"), associative("times"), distributive("times", "plus"),
-)  # fmt: skip
-
-
-def weighted_sum(times: Any, plus: Any, z: Any, ws: Any, xs: Any) -> Any:
-    """The sum, from z, of each element of `xs` times its weight."""
-    return reduce(plus, z, map(lambda p: times(p[0], p[1]), zip(ws, xs)))
-
-
-@rule(where=_SEMIRING, source="RISE separateDotHV, separate-dot-hv, with its missing guard: "
-      "the weights are an outer product")  # fmt: skip
-def separate_dot_hv(
-    times: Op[A], plus: Op[A], z: A, vs: A[n], hs: A[m + 1], xss: A[n, m + 1]
-):  # fmt: skip
-    """A weighted sum of a window is one of its rows, then one of their sums."""
-    weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
-    return (
-        weighted_sum(times, plus, z, join(weights), join(xss)),
-        weighted_sum(times, plus, z, vs, map(lambda xs: weighted_sum(times, plus, z, hs, xs), xss)),
-    )
-
-
-@rule(where=[*_SEMIRING, commutative("plus"), commutative("times")], source="RISE separateDotVH, "
-      "separate-dot-vh, with its missing guard: the weights are an outer product")  # fmt: skip
-def separate_dot_vh(
-    times: Op[A], plus: Op[A], z: A, vs: A[n + 1], hs: A[m], xss: A[n + 1, m]
-):  # fmt: skip
-    """A weighted sum of a window is one of its columns, then one of their sums."""
-    weights = map(lambda v: map(lambda h: times(v, h), hs), vs)
-    return (
-        weighted_sum(times, plus, z, join(weights), join(xss)),
-        weighted_sum(
-            times, plus, z, hs, map(lambda xs: weighted_sum(times, plus, z, vs, xs), transpose(xss))
-        ),
-    )

@@ -193,6 +193,9 @@ def optimize(
     times: Annotated[
         Path | None, typer.Option(help="File that keeps the times of --tune.", metavar="FILE")
     ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print what each rule of the search matched and took.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -224,6 +227,10 @@ def optimize(
                 "complete": best.complete,
                 "nodes": best.nodes,
                 "seconds": best.seconds,
+                "profile": {
+                    rule: {"matches": best.firings.get(rule, 0), "seconds": seconds}
+                    for rule, seconds in best.profile.items()
+                },
                 "candidates": [
                     {
                         "term": show(found.term.body),
@@ -238,6 +245,8 @@ def optimize(
         )
         return
     _print_search(best)
+    if profile:
+        _print_profile(best)
     for number, (found, _) in enumerate(pairs, 1):
         title = "best program" if number == 1 else f"candidate {number}"
         measured = "" if found.measured is None else f"measured {found.measured * 1e6:.4g} us, "
@@ -744,6 +753,22 @@ def _load_kernel(folder: Path, source: Program | None) -> tuple[Compiled, Deriva
 def _print_search(best: Optimized) -> None:
     ended = best.stopped if best.complete else f"{best.stopped}; this is the best found so far"
     print(f"searched {best.nodes} nodes in {best.seconds:.1f} s ({ended})")
+
+
+def _print_profile(best: Optimized) -> None:
+    """The rules that matched, those that took longest first, and those that never did."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("rule", "matches", "seconds")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    matched = [rule for rule in best.profile if best.firings.get(rule)]
+    for rule in sorted(matched, key=lambda r: (-best.profile[r], -best.firings[r], r)):
+        table.add_row(rule, str(best.firings[rule]), f"{best.profile[rule]:.3f}")
+    Console().print(table)
+    dead = sorted(set(best.profile) - set(matched))
+    print("never matched: " + (", ".join(dead) or "none"))
 
 
 def _brief(result: Any) -> str:
