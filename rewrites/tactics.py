@@ -207,11 +207,11 @@ def tile_stencil_3d(windows: int) -> Tactic:
     return apply("stencil_tiling_3d", k=windows - 1)
 
 
-def split_boundary(extra: int = 0, *inner: int) -> Tactic:
+def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
     """A stencil of a padded array in parts: borders, and an inside that needs no border.
 
     A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
-    inside.  One number for each dimension to split, the outermost first; at most two.
+    inside.  With `columns`, which is the same for the second dimension, the rows inside are split as well.
     Source: Halide's interior and boundary loops; here they follow from rules.
 
     >>> from relift.rewrites.loading import load_program
@@ -221,14 +221,18 @@ def split_boundary(extra: int = 0, *inner: int) -> Tactic:
     [0, 7]
     """
     borders = ("clamp", "mirror", "wrap", "constant")
+    together = ("map_fusion", "zip_map_left", "zip_map_right")
+    apart = ("map_concat", "transpose_map_concat", "zip_concat_left", "zip_concat_right")
     split = then(
-        repeat(topdown(first(apply("map_slide", "backward"), apply("map_fusion")))),
+        repeat(topdown(first(apply("map_slide", "backward"), *(apply(rule) for rule in together)))),
         topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
         attempt(topdown(apply("drop_nothing"))),
         attempt(topdown(apply("take_all"))),
-        repeat(topdown(first(apply("map_concat"), apply("transpose_map_concat")))),
+        repeat(topdown(first(*(apply(rule) for rule in apart)))),
     )
-    return then(split, inside("ys", "xs")(split_boundary(*inner))) if inner else split
+    if columns is None:
+        return split
+    return then(split, inside("ys", "xs")(split_boundary(columns)))
 
 
 def vectorize_reduction(width: int) -> Tactic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "low_level"
 
 def tiled(example: str) -> Callable[..., Program]:
     """The family of programs of an example, by tile sizes."""
-    found: Callable[..., Program] = load_file(EXAMPLES / f"{example}.py").tiled
+    return family(example, "tiled")
+
+
+def family(example: str, name: str) -> Callable[..., Program]:
+    """A family of programs of an example."""
+    found: Callable[..., Program] = getattr(load_file(EXAMPLES / f"{example}.py"), name)
     return found
 
 
@@ -120,3 +126,15 @@ def test_the_product_in_blocks_is_free_of_races() -> None:
     """On the simulator."""
     program = tiled("matmul_cpu")(2, 8, 4).at({"n": 2, "m": 1, "k": 3})
     assert complaints(compile_program(program), matrices(4, 3, 8)) == []
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_inside_a_stencil_in_regions_no_index_is_clamped(width: int) -> None:
+    """One kernel writes all regions; only the loop over what is inside has no `min` and no `max`."""
+    program = family("stencils", "j2d5pt_border_cpu")(5, 8 * width, width=width)
+    done = compile_program(program)
+    loops = dict(re.findall(r"< ([68]); .*\{\n(.*)\n", done.source))
+    clamps = {turns: bool(re.search(r"\b(min|max)\(", body)) for turns, body in loops.items()}
+
+    assert len(done.launch["kernels"]) == 1
+    assert clamps == {"8": True, "6": False}

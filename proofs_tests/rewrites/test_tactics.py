@@ -47,7 +47,7 @@ from relift.semantics.language import (
     wrap,
     zip,
 )
-from relift.semantics.multidimensional import map_nd, pad_nd, slide_nd
+from relift.semantics.multidimensional import map_nd, pad_nd, slide_nd, zip_nd
 from relift.semantics.patterns import Concat, PadClamp, PadConstant, PadMirror, PadWrap
 from relift.semantics.printer import show
 from relift.semantics.terms import Term, subterms
@@ -83,6 +83,12 @@ def bordered(boundary: Any) -> Program:
 def image(xss: f32[n, m]):
     windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), clamp, xss))
     return map_nd(2, lambda w: w[0][1] + w[1][0] + w[1][2] + w[2][1], windows)
+
+
+@program
+def heated(xss: f32[n, m], yss: f32[n, m]):
+    windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), clamp, xss))
+    return map_nd(2, lambda p: p[0] * p[1][0][1], zip_nd(2, yss, windows))
 
 
 @program
@@ -178,6 +184,12 @@ def test_everywhere_visits_all_places() -> None:
         (bordered(clamp), split_boundary(3), {"n": 16}, "take(10, drop(3, xs))"),
         (image, split_boundary(), {"n": 6, "m": 5}, "drop(5, slide(3, 1, pad(1, 1, clamp,"),
         (image, split_boundary(0, 3), {"n": 6, "m": 16}, "take(10, drop(3, x_))"),
+        (
+            heated,
+            split_boundary(0, 3),
+            {"n": 6, "m": 16},
+            "zip(take(4, drop(1, yss)), slide(3, 1, xss))",
+        ),
         (cube, split_boundary(0, 0), {"n": 4}, "slide(3, 1, xsss)"),
         (dot, vectorize_reduction(4), {"n": 64}, "vectorize(4, add)"),
         (dot, reduce_with_reorder(4), {"n": 64}, "transpose(split(4,"),

@@ -8,6 +8,7 @@ take (q + 1) . slide s t        =  slide s t . take (s + q t)
 drop d . slide s t              =  slide s t . drop (d t)
 join . take t                   =  take (t m) . join                    so for drop, split
 map f (concat xs ys)            =  concat (map f xs) (map f ys)         so for join, split, zip, repeat
+zip (concat xs ys) us           =  concat (zip xs (take n us)) (zip ys (drop n us))   so on the other side
 """
 
 from __future__ import annotations
@@ -224,6 +225,18 @@ def transpose_concat(xss: A[n, k], yss: A[m, k]):
         transpose(concat(xss, yss)),
         map(lambda p: concat(p[0], p[1]), zip(transpose(xss), transpose(yss))),
     )
+
+
+@rule(source="Bird, theory of lists; RISE concat, zip")
+def zip_concat_left(xs: A[n], ys: A[m], us: B[n + m]):
+    """Pairs with one part after the other are the pairs of the first part, then those of the second."""
+    return zip(concat(xs, ys), us), concat(zip(xs, take(n, us)), zip(ys, drop(n, us)))
+
+
+@rule(source="Bird, theory of lists; RISE concat, zip")
+def zip_concat_right(us: A[n + m], xs: B[n], ys: B[m]):
+    """Pairs with one part after the other are the pairs of the first part, then those of the second."""
+    return zip(us, concat(xs, ys)), concat(zip(take(n, us), xs), zip(drop(n, us), ys))
 
 
 @rule(source="Bird, theory of lists; RISE concat")
