@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import relift as rl
-from relift.egraph.guided import Reached, reach
+from relift.egraph.guided import Guide, Reached, reach
 from relift.egraph.planning import Loop, assign, loops_of, model_sizes, waypoints
+from relift.egraph.saturation import Budget
 from relift.egraph.saturation_child import peak_mb
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch, sketch
@@ -241,11 +242,38 @@ def test_every_rule_is_accounted_for() -> None:
     assert found.applied == sum(n for stage in found.stages for n in stage.firings.values())
 
 
-def test_a_budget_too_small_is_an_answer() -> None:
-    """Without time for one iteration, the search says which budget ran out."""
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        (
+            Budget(seconds=0.0),
+            "the budget of seconds ran out in the stage 'normalise', before the sketch was reached; "
+            "give the search a larger one",
+        ),
+        (
+            Budget(nodes=1),
+            "the budget of nodes ran out in the stage 'normalise', before the sketch was reached; "
+            "give the search a larger one",
+        ),
+        (
+            Budget(nodes=100),
+            "the budget of nodes ran out in the stage 'reorder', before the sketch was reached; "
+            "give the search a larger one (so far: ",
+        ),
+        (
+            Budget(memory_mb=1),
+            "the search was given 1 MB, too few for the program itself, so no rule was tried; "
+            "raise memory_mb",
+        ),
+    ],
+)
+def test_a_budget_too_small_is_an_answer(budget: Budget, message: str) -> None:
+    """Without room for one iteration, or for one stage, the search says which budget ran out, and where."""
     goal = GOALS.GOALS["blocking"]
-    with pytest.raises(ReliftError, match="the budget of seconds ran out"):
-        reach(GOALS.product, goal, sizes_of(goal), budget=0.0)
+    with pytest.raises(ReliftError) as raised:
+        Guide(GOALS.product, budget=budget).reach(goal, sizes_of(goal))
+    assert raised.value.message.startswith(message)
+    assert message.endswith("so far: ") or raised.value.message == message
 
 
 def test_the_table_of_goals_is_printed() -> None:
