@@ -57,7 +57,8 @@ def test_every_example_is_tested() -> None:
         "benchmark_dot",
         "my_rules",
         "partial_dot",  # low-level already: test_iterate_sizes
-        "popl24_goals", "binomial",  # see egraph.test_guided
+        "popl24_goals",
+        "binomial",  # see egraph.test_guided
     }
 
     assert programs == {*SIZES, *PROGRAMS}

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation import Explainer, Unexplained
+from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.saturation import Request, Saturation, Stage, saturate
 from relift.rewrites.derivation import Derivation, confirm
 from relift.rewrites.library import RULES
@@ -136,7 +137,9 @@ def test_what_was_not_found_is_not_explained(
 def sampled(program: Program, found: Saturation) -> dict[Term, Term]:
     """Members of the root class, one for each up to names."""
     rng = random.Random(3)
-    members = (found.snapshot.sample(found.snapshot.root, rng, rng.randint(3, 9)) for _ in range(80))
+    members = (
+        found.snapshot.sample(found.snapshot.root, rng, rng.randint(3, 9)) for _ in range(80)
+    )
     return {canonical(t): t for t in members}
 
 

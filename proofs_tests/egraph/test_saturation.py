@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import relift as rl
-from proofs_tests.egraph.conftest import NORMAL_FORM, Case, searchable
+from proofs_tests.egraph.conftest import Case, searchable
+from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.egraph.snapshot import UnsoundRules
 from relift.rewrites.library import RULES

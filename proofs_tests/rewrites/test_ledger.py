@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from relift.egraph.planning import NORMAL_FORM, PURPOSES
-from relift.egraph.search import NORMAL_FORM as NORMAL
 from relift.egraph.search import STAGES
 from relift.rewrites import ledger
 from relift.rewrites.ledger import (
