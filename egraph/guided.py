@@ -286,7 +286,8 @@ class _Search:
         began = time.monotonic()
         stage = waypoint.stage
         # a stage without a waypoint runs to its end, another one until its waypoint is there
-        iterations = stage.iterations if isinstance(waypoint.shape, Anything) else 0
+        unguided = isinstance(waypoint.shape, Anything)
+        iterations = stage.iterations if unguided else 0
         while True:
             request = self._request(
                 self.program,
@@ -298,10 +299,16 @@ class _Search:
             self.peak_mb = max(self.peak_mb, saturation.peak_mb)
             search = SketchSearch(saturation.snapshot)
             found = search.find(waypoint.shape, saturation.snapshot.root)
-            if found is not None:
+            if found is not None and (saturation.complete or not unguided):
                 break
-            ended = iterations == stage.iterations or saturation.iterations < iterations
-            if ended or not saturation.complete:
+            if not saturation.complete:
+                so_far = "" if unguided else f" (so far: {search.reason(waypoint.shape)})"
+                raise Unsatisfied(
+                    f"{saturation.stopped} in the stage '{stage.name}', before the sketch was reached; "
+                    f"give the search a larger one{so_far}",
+                    place="",
+                )
+            if iterations == stage.iterations or saturation.iterations < iterations:
                 raise Unsatisfied(
                     f"{search.reason(waypoint.shape)} (stage '{stage.name}': {saturation.stopped})",
                     place="",

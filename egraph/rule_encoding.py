@@ -467,7 +467,7 @@ class _Encoder:
         parameters = self.parameters[t.name]
         for variable in scope.values():
             if variable not in parameters:
-                self.moved[t.name, variable] = None
+                self._require_absent(t.name, variable)
         changed = [
             (p, u)
             for p, u in zip(parameters, t.arguments, strict=True)
@@ -499,11 +499,16 @@ class _Encoder:
                 case Var(name) if name in scope:
                     self._require_distinct(scope[name], variable)
                 case Metavariable(name) if name in self.parameters:
-                    self.moved[name, variable] = None
+                    self._require_absent(name, variable)
                 case _:
                     pass
 
     # ---- premises on names
+
+    def _require_absent(self, name: str, variable: str) -> None:
+        """Require that a metavariable does not use a name, unless its scope on the matched side says so."""
+        if (name, variable) not in self.scope:
+            self.moved[name, variable] = None
 
     def _require_distinct(self, x: str, y: str) -> None:
         if (y, x) not in self.distinct:

@@ -293,7 +293,7 @@ class Searcher:
                     where = f"{answer['stage']} {answer['iteration']}"
                     progress(where, answer["nodes"], time.monotonic() - started)
         if last is None:
-            raise SearchFailed(f"the search ended before its first state: out of {stopped}")
+            raise SearchFailed(_NEVER_BEGAN[stopped].format(request.budget), place="")
         return last, stopped, iterations, time.monotonic() - started
 
 
@@ -307,6 +307,15 @@ _REASONS = {
     "seconds": "the budget of seconds ran out",
     "memory": "the budget of memory ran out",
 }
+
+
+_NEVER_BEGAN = {
+    "seconds": f"the program was not in the e-graph after {_START_SECONDS:.0f} s, so no rule was tried; "
+    "write it with fewer terms, or split it",
+    "memory": "the search was given {0.memory_mb} MB, too few for the program itself, so no rule was tried; "
+    "raise memory_mb",
+}
+"""What ended a search before its first state, which no budget but that of memory can do."""
 
 
 class Child:

@@ -284,6 +284,24 @@ def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
     assert "n = 2" in ran.stdout
 
 
+def test_a_profile_of_the_rules_is_printed() -> None:
+    """Each rule of the search is either in the table with its matches or among those that never matched."""
+    ran = relift("optimize", DOT, "--size", "n=65536", "--profile")
+    found = json.loads(relift("optimize", DOT, "--size", "n=65536", "--json").stdout)["profile"]
+
+    assert ran.returncode == 0, ran.stderr
+    rows = {
+        cells[1].strip(): int(cells[2])
+        for line in ran.stdout.splitlines()
+        if len(cells := line.split("│")) == 5
+    }
+    (dead,) = [line for line in ran.stdout.splitlines() if line.startswith("never matched: ")]
+    assert rows == {rule: of["matches"] for rule, of in found.items() if of["matches"]}
+    assert set(dead.removeprefix("never matched: ").split(", ")) == set(found) - set(rows)
+    assert {"split_join", "map_fusion", "reduce_to_seq"} <= set(rows)
+    assert sum(of["seconds"] for of in found.values()) > 0
+
+
 def test_a_search_out_of_budget_says_so() -> None:
     """A search that runs out of time returns the best it has and says so."""
     ran = relift("optimize", DOT, "--size", "n=16777216", "--budget", "0.52")

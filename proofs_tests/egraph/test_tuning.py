@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from relift.egraph.search import optimize
-from relift.egraph.tuning import BadDatabase, Tuner
+from relift.egraph.tuning import BadDatabase, Timing, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
@@ -195,3 +197,48 @@ def test_a_killed_process_leaves_the_database_whole(tmp_path: Path) -> None:
     tuner = Tuner(path, "cpu", Device())
 
     assert all(tuner.time(at(n)).reused for n in range(1, 11))
+
+
+MID_WRITE = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from relift.egraph.tuning import Tuner
+from relift.rewrites.loading import load_program
+
+saxpy, path = load_program("examples/saxpy.py"), Path(sys.argv[1])
+
+class Killed(sqlite3.Connection):
+    def execute(self, text, *values):
+        done = super().execute(text, *values)
+        if text.startswith("INSERT"):
+            super().execute("PRAGMA cache_size = 1")
+            super().execute("UPDATE timings SET failure = hex(zeroblob(500000))")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+Tuner(path, "cpu", lambda program: 1.0).time(saxpy.at({"n": 1}))
+connect = sqlite3.connect
+sqlite3.connect = lambda *given, **options: connect(*given, factory=Killed, **options)
+Tuner(path, "cpu", lambda program: 2.0).time(saxpy.at({"n": 2}))
+"""
+
+
+def test_a_process_killed_in_the_middle_of_a_write_leaves_the_database_whole(
+    tmp_path: Path,
+) -> None:
+    """Half of a write is in the file when the process dies: it is undone, and what was there is kept."""
+    path = tmp_path / "t.sqlite"
+    killed = subprocess.run(
+        [sys.executable, "-c", MID_WRITE, str(path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert path.with_name("t.sqlite-journal").stat().st_size > 0
+    assert path.stat().st_size > 500_000
+    tuner = Tuner(path, "cpu", Device())
+
+    assert tuner.time(at(1)) == Timing(1.0, reused=True)
+    assert not tuner.time(at(2)).reused
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
