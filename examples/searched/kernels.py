@@ -110,6 +110,16 @@ benchmarks = [
         lambda n, m, **_: 4 * n * m,
         reference=Reference("CLBlast", 116e-6),
     ),
+    benchmark(
+        "matmul",
+        "gpu",
+        {"n": 4096, "m": 4096, "k": 4096},
+        SQUARES,
+        cube,
+        three_matrices,
+        options=("-cl-fast-relaxed-math",),
+        reference=Reference("CLBlast, tuned for an RTX 3080", 3.127e-3),
+    ),
     benchmark("j2d5pt", "gpu", MATRIX, SMALL, windows, streamed),
     benchmark("j2d9pt", "gpu", MATRIX, SMALL, windows, streamed),
     benchmark(
