@@ -7,17 +7,17 @@ The runner of a bundle writes the same.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relift.compiler.analyses import ALL, EVERYTHING, Analyses
+from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Sizes
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
@@ -49,51 +49,67 @@ def times_of(
     """
     expected = load_file(samples)
     for b in benchmarks:
-        for variant, (setting, analyses) in itertools.product(b.variants, settings.items()):
+        for variant in b.variants:
             report(f"{b.name} {dict(variant) or ''}")
-            row = time_one(b, variant, device, getattr(expected, b.name), analyses)
-            yield {**row, "analyses": setting, "predicted": predict(b.at(variant))}
+            rows = time_in_turn(b, variant, device, getattr(expected, b.name), settings)
+            predicted = predict(b.at(variant))
+            for setting, row in zip(settings, rows, strict=True):
+                yield {**row, "analyses": setting, "predicted": predicted}
 
 
-def time_one(
+def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:
+    """The row of times of one variant; `expected` says what picked rows of the result must be."""
+    (row,) = time_in_turn(b, variant, device, expected, EVERYTHING)
+    return row
+
+
+def time_in_turn(
     b: Benchmark,
     variant: Sizes,
     device: str,
     expected: Callable[..., Any],
-    analyses: Analyses = ALL,
-) -> Times:
-    """The row of times of one variant; `expected` says what picked rows of the result must be."""
+    settings: Mapping[str, Analyses],
+) -> list[Times]:
+    """A row of times for each of `settings`: the kernels and NumPy take turns, so that all see the same machine."""
     program = b.at(variant)
-    compiled = compile_program(program, analyses=analyses)
-    entry = entry_of(b, variant, program, compiled.plan)
-    rows, arguments = inputs_of(entry)
-    session = Session(compiled.source, compiled.plan, device, b.options)
-    outputs = [
-        row.reshape(about["shape"])
-        for row, about in zip(session.run(rows), entry["outputs"], strict=True)
-    ]
-    picked = picked_rows(len(outputs[0]))
-    error = largest_error(outputs, expected(picked, *arguments), picked)
-    kernel: list[float] = []
+    found: list[Times] = []
+    kernels: list[Callable[[], list[float]]] = []
+    arguments: Sequence[Any] = ()
+    for analyses in settings.values():
+        compiled = compile_program(program, analyses=analyses)
+        entry = entry_of(b, variant, program, compiled.plan)
+        rows, arguments = inputs_of(entry)
+        session = Session(compiled.source, compiled.plan, device, b.options)
+        outputs = [
+            row.reshape(about["shape"])
+            for row, about in zip(session.run(rows), entry["outputs"], strict=True)
+        ]
+        picked = picked_rows(len(outputs[0]))
+        error = largest_error(outputs, expected(picked, *arguments), picked)
+        found.append({**entry, "ok": error <= b.tolerance, "error": error})
+        kernels.append(partial(session.timed, rows, 1))
+    times: list[list[float]] = [[] for _ in kernels]
     numpy: list[float] = []
     started = time.perf_counter()
-    while len(kernel) < FEWEST or (
-        len(kernel) < ROUNDS and time.perf_counter() - started < SECONDS
+    while len(times[0]) < FEWEST or (
+        len(times[0]) < ROUNDS and time.perf_counter() - started < SECONDS
     ):
-        kernel += session.timed(rows, 1)
+        for kernel, of_kernel in zip(kernels, times, strict=True):
+            of_kernel += kernel()
         if b.numpy is not None:
             before = time.perf_counter()
             b.numpy(*arguments)
             numpy.append(time.perf_counter() - before)
-    return {
-        **entry,
-        "ok": error <= b.tolerance,
-        "error": error,
-        "seconds": statistics.median(kernel),
-        "fastest": min(kernel),
-        "runs": len(kernel),
-        "numpy_seconds": min(numpy, default=None),
-    }
+    return [
+        {
+            **row,
+            "seconds": statistics.median(of_kernel),
+            "fastest": min(of_kernel),
+            "runs": len(of_kernel),
+            "numpy_seconds": min(numpy, default=None),
+        }
+        for row, of_kernel in zip(found, times, strict=True)
+    ]
 
 
 def share_of_roofline(row: Times, device: DeviceDescription) -> float:
