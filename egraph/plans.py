@@ -6,8 +6,8 @@ block stays in vector registers while the reduction goes on.  The plan is a sket
 tiles left open, and the values of the tiles that a device's registers hold.
 Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008, for the shape.
 
-Teams on a GPU.  The work-items of a group reduce one row together.  The plan is a tactic for every size of
-team, see `relift.rewrites.teams`.
+Teams on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
+their tile read.  The plan is a tactic for every size, see `relift.rewrites.teams` and `group_tactics`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from relift.egraph.extraction import REGISTER_CELLS
 from relift.egraph.planning import loops_of, model_sizes
 from relift.egraph.sketches import Sketch, sketch
+from relift.rewrites.group_tactics import stencil_in_groups
 from relift.rewrites.tactics import Tactic, topdown
 from relift.rewrites.teams import team_all, team_each
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
-from relift.semantics.patterns import Reduce
+from relift.semantics.patterns import Reduce, Slide
+from relift.semantics.terms import subterms
 
 _LEAST_BLOCK = 16
 """Cells of a block: a smaller one is read about as often as single results are."""
@@ -50,8 +52,9 @@ def register_blocks(
     >>> from relift.rewrites.loading import load_program
     >>> from relift.semantics.device import CPU
     >>> product = load_program("examples/matmul.py")
-    >>> for plan in register_blocks(product, {"n": 64, "m": 64, "k": 64}, CPU):
-    ...     print(str(plan.sketch)[:70], len(plan.choices))
+    >>> plans = list(register_blocks(product, {"n": 64, "m": 64, "k": 64}, CPU))
+    >>> print(plans[0].sketch.text.partition("(")[0], len(plans[0].choices))
+    ... >= map[m // columns] 16
     """
     names = _loop_names(program) if device.kind == "cpu" else None
     if names is None:
@@ -116,6 +119,20 @@ _TEAMS = (32, 64, 128, 256)
 _GROUPS = (512, 1024, 2048)
 _WIDTH = 4
 """Lanes of the vectors that a member of a team reads: 16 bytes, the widest access of a GPU."""
+
+
+_TILES = (32, 16, 8)
+"""Windows of a stencil's tile in each direction."""
+
+
+def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give overlapping tiles of a stencil of two dimensions to the groups of a GPU.
+
+    They raise `NoMatch` where the tiles do not divide the image.
+    """
+    if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
+        for windows in _TILES:
+            yield stencil_in_groups(windows)
 
 
 def teams(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -24,7 +24,7 @@ from relift.egraph.explanation import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
 from relift.egraph.planning import NORMAL_FORM
-from relift.egraph.plans import Plan, register_blocks, teams
+from relift.egraph.plans import Plan, register_blocks, shared_windows, teams
 from relift.egraph.saturation import Budget, Request, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.stencils import stencil_starts
@@ -135,8 +135,8 @@ class Proposals:
             except Unsatisfied as error:
                 more, blocked = Grown(str(error), self.left().seconds > 0, 0, {}, {}), []
             grown, found = grown.and_then(more), found + blocked
-        tactics = (teams(self.source, self.device), group_tiles(self.source, self.device))
-        for tactic in itertools.chain(*tactics):
+        plans = (teams, shared_windows, group_tiles)
+        for tactic in itertools.chain(*(plan(self.source, self.device) for plan in plans)):
             if not self.left().seconds:
                 grown = replace(grown, complete=False)
                 break

@@ -36,13 +36,16 @@ from relift.rewrites.tactics import (
     repeat,
     skip,
     then,
+    tile_stencil_2d,
+    topdown,
 )
-from relift.semantics.binding import Position, positions, term_at
+from relift.semantics.binding import Position, binders_at, positions, term_at
 from relift.semantics.device import DeviceDescription
 from relift.semantics.language import Program
 from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
-from relift.semantics.terms import Lambda, Term, free_variables
+from relift.semantics.terms import Lambda, Term, Var, free_variables
 from relift.semantics.types import Scalar, dimensions
+from relift.semantics.views import is_layout
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
 WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
@@ -316,6 +319,50 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
         return tiled(at, place)
 
     return tactic
+
+
+# ---- stencils
+
+
+def stencil_in_groups(windows: int) -> Tactic:
+    """A stencil of an image in overlapping tiles, one for each group, which copies what it reads to local memory.
+
+    A tile has `windows` windows in each direction.
+    Source: LIFT, CGO'18, overlapped tiling.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics import derive
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> found = derive(jacobi, stencil_in_groups(8), {"n": 64, "m": 64})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "store"))]
+    ['stencil_tiling_2d', 'store_local']
+    """
+
+    def tiles(at: Rewriting, place: Position) -> Rewriting:
+        at = topdown(tile_stencil_2d(windows))(at, place)
+        return inside(*_computing(at, place))(nest(*GROUPS, tile))(at, place)
+
+    def tile(at: Rewriting, place: Position) -> Rewriting:
+        around = binders_at(at.term, place)[-1].name
+        uses = [
+            below
+            for below, t in positions(term_at(at.term, (*place, "xs")))
+            if isinstance(t, Var) and t.name == around
+        ]
+        if len(uses) != 1:
+            raise NoMatch("the windows of a tile are not those of one array")
+        staged = then(copy(*WORK_ITEMS), apply("store_local"))
+        return then(nest(*WORK_ITEMS), inside("xs", *uses[0])(staged))(at, place)
+
+    return tiles
+
+
+def _computing(at: Rewriting, place: Position) -> Position:
+    """Where the outermost map below a place is that computes."""
+    for below, t in positions(term_at(at.term, place)):
+        if isinstance(t, Map) and not is_layout(t.f.body):
+            return below
+    raise NoMatch("no map computes here")
 
 
 # ---- which sizes

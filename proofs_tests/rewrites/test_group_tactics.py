@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from relift.compiler.race import NotAvailable, race_check
 from relift.compiler.verification import whole_inputs
 from relift.rewrites import ledger
 from relift.rewrites.derivation import Derivation, confirm
-from relift.rewrites.group_tactics import Tiles, group_tiles, tile_for_groups
+from relift.rewrites.group_tactics import Tiles, group_tiles, stencil_in_groups, tile_for_groups
 from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics import derive
+from relift.semantics.binding import tidy
 from relift.semantics.device import GPU, DeviceDescription
 from relift.semantics.language import (
     Program,
@@ -32,6 +35,8 @@ from relift.semantics.language import (
     zip,
 )
 from relift.semantics.types import f32, f64, nat
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 n, m, k = nat("n"), nat("m"), nat("k")
 SIZES = {"n": 32, "m": 64, "k": 16}
@@ -245,3 +250,29 @@ def test_nothing_is_proposed_where_groups_do_not_help() -> None:
     assert not list(group_tiles(product.at(dict.fromkeys(SIZES, 64)), replace(GPU, kind="cpu")))
     assert not list(group_tiles(one_row_each.at({"n": 64, "k": 64}), GPU))
     assert not list(group_tiles(product.at({"n": 30, "m": 64, "k": 16}), GPU))
+
+
+# ---- stencils
+
+
+def test_the_tile_of_a_stencil_is_copied_once() -> None:
+    """What the windows of a tile read is read from local memory, and from nowhere else."""
+    jacobi = load_program(str(EXAMPLES / "j2d5pt.py"))
+    found = derive(jacobi, stencil_in_groups(8), {"n": 32, "m": 32})
+    text = compile_program(replace(found.program, body=tidy(found.result))).source
+    body = text[text.index("kernel void") :]
+
+    assert body.count("grid[") == 1
+    assert body.count("barrier(") == 1
+
+
+def test_a_tile_that_does_not_divide_the_image_is_refused() -> None:
+    jacobi = load_program(str(EXAMPLES / "j2d5pt.py"))
+    with pytest.raises(NoMatch):
+        derive(jacobi, stencil_in_groups(8), {"n": 36, "m": 32})
+
+
+def test_what_is_no_stencil_is_not_tiled() -> None:
+    matmul = load_program(str(EXAMPLES / "matmul.py"))
+    with pytest.raises(NoMatch):
+        derive(matmul, stencil_in_groups(8), {"n": 32, "m": 32, "k": 32})

@@ -271,11 +271,10 @@ def test_a_derivation_reads_index_functions_back() -> None:
     assert from_json(data, rules).steps[0].filling == filling
 
 
-@pytest.mark.parametrize("unsearched", [gather_of_map, common_factor], ids=lambda r: r.name)
-def test_search_refuses_with_a_reason(unsearched: Rule) -> None:
-    """Such rules are no rewrites of the e-graph, and it says why."""
+def test_search_refuses_index_functions_with_a_reason() -> None:
+    """Such a rule is no rewrite of the e-graph, and it says why."""
     with pytest.raises(NotSearchable, match="the e-graph"):
-        encode_rule(unsearched)
+        encode_rule(gather_of_map)
 
 
 # ---- what is refused when a rule is made
