@@ -121,7 +121,7 @@ _WIDTH = 4
 """Lanes of the vectors that a member of a team reads: 16 bytes, the widest access of a GPU."""
 
 
-_TILES = (32, 16, 8)
+_TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
 
 
