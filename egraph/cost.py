@@ -78,6 +78,10 @@ from relift.semantics.views import (
 # Cycles of one work-item, measured in order of magnitude on the embedded CPU device.
 _FAR_STRIDE = 16  # cells: every access is a cache line of its own
 _FAR_ACCESS = 8.0
+_PAGE, _NEW_PAGE = (
+    1024,
+    4.0,
+)  # cells of f32; what a vector costs more when every step of a loop is in another page
 _LOOP_STEP = 1.0
 _WORK_ITEM = 4.0
 _EXPENSIVE = {"exp": 20.0, "log": 20.0, "sin": 20.0, "cos": 20.0, "sqrt": 6.0, "div": 6.0}
@@ -495,16 +499,18 @@ class _Walk:
         if memory.space == "private":
             return 0.5 * self._issue(), 0.0
         arithmetic = 0.5 * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
+        inner = scope.loop if scope.loop is not None else scope.thread
+        stride = 0 if inner is None else _stride(offset, inner)
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
                     return 0.5 + arithmetic, 0.0
                 case 1:
-                    return max(1.0, scope.width / self.device.vector_width) + arithmetic, 0.0
-                case stride:
-                    return (2.0 if stride is not None else 4.0) * scope.width + arithmetic, 0.0
-        inner = scope.loop if scope.loop is not None else scope.thread
-        stride = 0 if inner is None else _stride(offset, inner)
+                    elsewhere = scope.loop is not None and (stride is None or abs(stride) >= _PAGE)
+                    vectors = max(1.0, scope.width / self.device.vector_width)
+                    return vectors + arithmetic + _NEW_PAGE * elsewhere, 0.0
+                case apart:
+                    return (2.0 if apart is not None else 4.0) * scope.width + arithmetic, 0.0
         far = stride is None or abs(stride) >= _FAR_STRIDE
         return (_FAR_ACCESS if far else 1.0) + arithmetic, 0.0
 
