@@ -89,7 +89,8 @@ def compile_program(
     functions = Functions()
     own = _own_names(stages) | set(program.sizes)
     names = _names(program, own)
-    threads = [threads_of(s.body, local, global_) for s in stages]
+    in_turns = not analyses.control_flow
+    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages]
     _check_counts(program.name, threads, local=local, global_=global_)
     turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
     if program.sizes:
@@ -304,7 +305,15 @@ def _kernel(
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
     counted = spans_of(lengths, generator.addressing.written) if open_ and not long else ()
     return (
-        Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes, counted),
+        Kernel(
+            name,
+            tuple(arguments),
+            threads.total,
+            threads.local,
+            local_bytes,
+            tuple(sorted(threads.turns)),
+            counted,
+        ),
         text,
     )
 
