@@ -303,7 +303,8 @@ def _kernel(
         ]
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    counted = spans_of(lengths, generator.addressing.written) if open_ and not long else ()
+    is_open = any(n.constant is None for n in lengths)
+    counted = spans_of(lengths, generator.addressing.written) if is_open and not long else ()
     return (
         Kernel(
             name,
