@@ -373,7 +373,9 @@ def test_an_index_that_may_be_negative_is_refused() -> None:
 # ---- numbers of work-items
 
 
-@pytest.mark.parametrize("name", ["saxpy", "matmul", "transposed_by_tiles", "squares", "tuples_out"])
+@pytest.mark.parametrize(
+    "name", ["saxpy", "matmul", "transposed_by_tiles", "squares", "tuples_out"]
+)
 def test_each_element_has_a_work_item_of_its_own(name: str) -> None:
     """The work-items are as many as the elements: nobody asks for the end of a parallel map."""
     source = compile_program(family(name)).source
