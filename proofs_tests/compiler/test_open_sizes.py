@@ -16,7 +16,7 @@ import pytest
 
 from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.test_kernels import arguments, assert_same
-from relift.compiler import compile_program
+from relift.compiler import analyses, compile_program
 from relift.compiler.certificates import certificates
 from relift.compiler.kernel import load
 from relift.compiler.launch import Kernel
@@ -197,6 +197,7 @@ def test_a_size_that_no_shape_shows_is_given() -> None:
 
     compiled, x = compile_program(rows), np.arange(12, dtype=np.float32)
     np.testing.assert_array_equal(compiled(x, sizes={"n": 4}), x.reshape(3, 4).sum(1))
+    assert len(compiled.timed((x,), repeats=3, sizes={"n": 4})) == 3
     with pytest.raises(
         IllTyped, match=r"rows: its sizes are not determined: 12 .* call with sizes="
     ):
@@ -393,6 +394,16 @@ def test_pieces_are_the_work_items_of_a_launch(total: tuple[int, ...]) -> None:
         along = (range(o, o + size) for o, size in zip(p.offset, p.range, strict=True))
         found += itertools.product(*along)
     assert sorted(found) == list(itertools.product(*map(range, total)))
+
+
+def test_without_control_flow_all_take_turns() -> None:
+    """What the analysis saves at open sizes, an ablation has: the same results, through loops."""
+    program = made("saxpy", n)
+    compiled = compile_program(program, analyses=dataclasses.replace(analyses.ALL, control_flow=False))
+    assert "i += glb_0_count" in compiled.source
+    values = arguments(program.at({"n": 70}))
+    assert_same(compiled(*values), program(*values))
+    assert all(found.ok for found in certificates(compiled))
 
 
 def test_work_items_that_take_turns_are_limited() -> None:
