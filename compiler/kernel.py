@@ -28,7 +28,9 @@ class Compiled:
 
     source: str
     plan: Launch
-    _sessions: dict[str, Session] = field(default_factory=dict, compare=False, repr=False)
+    _sessions: dict[str, Session] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @property
     def launch(self) -> dict[str, Any]:

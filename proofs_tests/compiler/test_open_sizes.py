@@ -20,8 +20,10 @@ from relift.compiler import analyses, compile_program
 from relift.compiler.certificates import certificates
 from relift.compiler.kernel import load
 from relift.compiler.launch import Kernel
+from relift.compiler.program import is_low_level, runs
 from relift.compiler.race import NotAvailable, race_check
 from relift.compiler.threads import Counts
+from relift.compiler.verification import differential_at
 from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
@@ -153,6 +155,35 @@ def test_the_simulator_sees_a_barrier_that_is_missing() -> None:
     if isinstance(found, NotAvailable):
         pytest.skip(found.reason)
     assert any("race" in message for message in found)
+
+
+def test_a_kernel_of_open_sizes_is_compared_at_some() -> None:
+    """On each device and by the race checker, at the sizes given or small ones; a wrong kernel differs."""
+    program = made("transposed", m, n)
+    compiled = compile_program(program)
+    found = differential_at(program, compiled, {"n": 70}, ["cpu"], lambda _: None)
+    assert [c.ok for c in found] == [True, True], found
+    assert "SKIPPED" in found[1].detail or "at m=3, n=70" in found[1].detail
+    wrong = dataclasses.replace(compiled, source=compiled.source.replace("glb_0*n", "glb_0*m"))
+    assert wrong.source != compiled.source
+    kernel, _ = differential_at(program, wrong, {"n": 70}, ["cpu"], lambda _: None)
+    assert not kernel.ok
+
+
+def test_what_is_low_level_says_what_runs_in_parallel() -> None:
+    """A program that the compiler takes as it is, but in which nothing is parallel, is searched for."""
+
+    @typed(x=f32[m, n])
+    def turned(x: Any) -> Any:
+        return rl.transpose(x)
+
+    @typed(x=f32[n])
+    def mapped(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    assert runs(turned)
+    assert not is_low_level(turned)
+    assert is_low_level(mapped)
 
 
 # ---- sizes
@@ -399,7 +430,9 @@ def test_pieces_are_the_work_items_of_a_launch(total: tuple[int, ...]) -> None:
 def test_without_control_flow_all_take_turns() -> None:
     """What the analysis saves at open sizes, an ablation has: the same results, through loops."""
     program = made("saxpy", n)
-    compiled = compile_program(program, analyses=dataclasses.replace(analyses.ALL, control_flow=False))
+    compiled = compile_program(
+        program, analyses=dataclasses.replace(analyses.ALL, control_flow=False)
+    )
     assert "i += glb_0_count" in compiled.source
     values = arguments(program.at({"n": 70}))
     assert_same(compiled(*values), program(*values))
