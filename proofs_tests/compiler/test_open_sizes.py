@@ -44,6 +44,7 @@ OPEN: dict[str, tuple[SizeLike, ...]] = {
     "matmul_vectors": (4 * m, 4 * k, 4 * n),
     "transposed": (m, n),
     "transposed_by_tiles": (4 * m, 4 * n),
+    "tiles_in_registers": (m, n, k),
     "tree": (16 * n,),
     "loop_over_tiles": (32 * n,),
     "long_group": (600 * n,),
@@ -449,6 +450,8 @@ def test_work_items_that_take_turns_are_limited() -> None:
         compile_program(sides).plan.at({"m": most - 2**27 + 1, "n": 2**27})
     (kernel,) = compile_program(made("saxpy", n)).plan.at({"n": 2**31 - 65}).kernels
     assert kernel.range == (2**31 - 65,)
+    with pytest.raises(IllTyped, match=r"saxpy: n is 2147483584; .* compile with wide=True"):
+        compile_program(made("saxpy", n)).plan.at({"n": 2**31 - 64})
 
 
 @pytest.mark.parametrize(
