@@ -20,8 +20,8 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from relift.compiler.accesses import Access, Accesses, Meeting, Stop, Turn, accesses_of, within
@@ -32,11 +32,13 @@ from relift.compiler.kernel_text import (
     Name,
     NotUnderstood,
     Whole,
+    in_c,
     read_expression,
     read_kernels,
 )
 from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
 from relift.semantics.indices import as_c
+from relift.semantics.sizes import Size
 
 if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
@@ -133,16 +135,23 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
     for k in compiled.plan.kernels:
         sizes = dict(compiled.plan.sizes)
         groups: list[Expression] = []
+        local: list[Expression] = []
+        cut: set[int] = set()
         for d, (n, m) in enumerate(zip(k.total, k.local, strict=True)):
-            if n.constant is None:  # a kernel that takes turns is right for any number of groups
+            local.append(Whole(m))
+            if d in k.turns:  # right for any number of groups
                 name = next(
                     g for i in itertools.count() if (g := f"groups_{d + 3 * i}") not in sizes
                 )
                 sizes[name] = 1
                 groups.append(Name(name))
+            elif (whole := n.divided_by(Size.of(m))) is not None:
+                groups.append(read_expression(as_c(whole)))
             else:
-                groups.append(Whole(-(-n.constant // m)))
-        grid = Grid(tuple(groups), tuple(map(Whole, k.local)))
+                groups.append(read_expression(as_c(n)))
+                local[d] = Whole(1)
+                cut.add(d)
+        grid = Grid(tuple(groups), tuple(local), frozenset(cut))
         try:
             found.append(certify(texts[k.name], cells, grid, sizes, limit_ms=limit_ms))
         except KeyError:
@@ -173,6 +182,8 @@ def certify(
         found = accesses_of(kernel, cells, sizes)
     except NotUnderstood as error:
         return _not_understood(kernel.name, error)
+    if asked := _of_groups(found, grid.cut):
+        return _not_understood(kernel.name, NotUnderstood(f"{asked} in groups of several sizes"))
     prover = _Prover(found, grid, sizes, limit_ms)
     claims = [
         *map(prover.bounds, found.all),
@@ -224,8 +235,7 @@ class _Prover:
         self.found = found
         self.sizes = sizes
         self.limit_ms = limit_ms
-        flat = not any(_mentions_groups(access) for access in found.all)
-        self.grid = Grid(grid.groups, grid.local, flat)
+        self.grid = replace(grid, flat=not any(_mentions_groups(access) for access in found.all))
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
         """A work-item of this kernel."""
@@ -367,14 +377,29 @@ def _together(bundle: Sequence[Access]) -> str:
 
 
 def _mentions_groups(access: Access) -> bool:
+    return access.array.type.space == "local" or any(
+        u.function in ("get_group_id", "get_local_id") for u in _invocations(access)
+    )
+
+
+def _of_groups(found: Accesses, cut: frozenset[int]) -> str | None:
+    """A number of groups, or of a place in one, where a launch has groups of several sizes."""
+    asked = (
+        in_c(u)
+        for access in found.all
+        for u in _invocations(access)
+        if u.function.startswith("get_") and u.function != "get_global_id"
+        if any(u.arguments == (Whole(d),) for d in cut)
+    )
+    return next(asked, None)
+
+
+def _invocations(access: Access) -> Iterator[Invocation]:
+    """The functions of OpenCL on which depends where an access is made."""
     expressions = [access.offset]
     for w in access.place:
         expressions += [w.start, w.end, w.step] if isinstance(w, Turn) else [w.condition]
-    return access.array.type.space == "local" or any(
-        isinstance(u, Invocation) and u.function in ("get_group_id", "get_local_id")
-        for e in expressions
-        for u in within(e)
-    )
+    return (u for e in expressions for u in within(e) if isinstance(u, Invocation))
 
 
 def _model_text(model: Any, items: Sequence[WorkItem]) -> str:

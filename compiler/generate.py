@@ -244,25 +244,24 @@ class Generator:
     def parallel(self, t: MapGlb | MapWrg | MapLcl, target: View, scope: Scope) -> None:
         """Emit one element of a parallel map, for the work-item or work-group that has it."""
         data, places = array(self.view(t.xs, scope)), array(target)
-        n, count = data.length.constant, self.threads.count(t)
+        n, count = data.length, self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
-        simple = self.analyses.control_flow
-        enough = n is not None and count is not None and n <= count
-        inner = scope if n == count and enough and simple else scope.block()
+        end, simple = self.addressing.text(n), self.analyses.control_flow
+        enough = count is not None and (count - n).surely_at_least(0)
+        inner = scope if n == count and simple else scope.block()
 
         def element(i: Index) -> None:
             self.write(t.f.body, places.at(i), self.applied(t.f, inner, data.at(i)))
 
         with self.work_items(t):
-            if n == count and enough and simple:
-                element(variable(name, data.length))
+            if n == count and simple:
+                element(variable(name, n))
             elif enough and simple:
-                with self.emitter.block(f"if ({name} < {n})"):
-                    element(variable(name, data.length))
+                with self.emitter.block(f"if ({name} < {end})"):
+                    element(variable(name, n))
             else:
                 i = self.emitter.fresh("i")
                 int_type = "long" if self.addressing.suffix else "int"
-                end = self.addressing.text(data.length)
                 step = f"{name}_count" if count is None else count
                 with (
                     self.emitter.block(
@@ -270,7 +269,7 @@ class Generator:
                     ),
                     nullcontext() if enough else self.barriers.loop_body(),
                 ):
-                    element(variable(name if enough else i, data.length))
+                    element(variable(name if enough else i, n))
 
     @contextmanager
     def work_items(self, t: MapGlb | MapWrg | MapLcl) -> abc.Generator[None, None, None]:

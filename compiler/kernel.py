@@ -28,7 +28,9 @@ class Compiled:
 
     source: str
     plan: Launch
-    _sessions: dict[str, Session] = field(default_factory=dict, compare=False, repr=False)
+    _sessions: dict[str, Session] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @property
     def launch(self) -> dict[str, Any]:
@@ -47,10 +49,18 @@ class Compiled:
         return unflatten(self.session(device).run(rows), plan.result.type)
 
     def timed(
-        self, arrays: tuple[Any, ...], device: str | None = None, repeats: int = 10
+        self,
+        arrays: tuple[Any, ...],
+        device: str | None = None,
+        repeats: int = 10,
+        *,
+        sizes: Mapping[str, int] | None = None,
     ) -> list[float]:
-        """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place."""
-        return self.session(device).timed(self.rows(arrays), repeats)
+        """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place.
+
+        `sizes` gives those that no shape shows, as in a call.
+        """
+        return self.session(device).timed(self.rows(arrays, sizes), repeats)
 
     def rows(
         self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None

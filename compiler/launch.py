@@ -6,6 +6,7 @@ Types are written as Relift prints them, and read back.  Sizes that are still op
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -21,14 +22,14 @@ from relift.semantics.sizes import Name, Size
 from relift.semantics.terms import Input
 from relift.semantics.types import SCALARS, Scalar, Type, substitute_type
 
-VERSION = 2
+VERSION = 3
 """The version of the format; a reader refuses others."""
 
 INT_LIMIT = 2**31
 """Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
 
 MOST_ITEMS = 1 << 24
-"""Work-items of a dimension whose number the launch infers: beyond, they take turns."""
+"""Work-items of a dimension where they take turns, and no number of them was asked for."""
 
 Role: TypeAlias = Literal["input", "scalar", "size", "temporary", "output"]
 
@@ -53,11 +54,21 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """Work-items that are launched together: the number of the first, how many, and how many in a group."""
+
+    offset: tuple[int, ...]
+    range: tuple[int, ...]
+    local: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
 
-    `total` work-items are asked for in each dimension, `range` is that in whole groups.  `spans` are the
-    largest numbers that the kernel computes with `int`, where sizes are open (see the module `spans`).
+    There are exactly `total` work-items in each dimension.  Only in those of `turns`, they take turns, and any
+    whole number of groups will do.  `spans` are the largest numbers that the kernel computes with `int`, where
+    sizes are open (see the module `spans`).
     """
 
     name: str
@@ -65,25 +76,45 @@ class Kernel:
     total: tuple[Size, ...]
     local: tuple[int, ...]
     local_bytes: int
+    turns: tuple[int, ...] = ()
     spans: tuple[Size, ...] = ()
 
     @property
     def range(self) -> tuple[int, ...]:
         """The global size of a launch at concrete sizes."""
-        return tuple(-(-number(n) // m) * m for n, m in zip(self.total, self.local, strict=True))
+        return tuple(map(number, self.total))
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """A launch at concrete sizes: whole groups, and the work-items that are left, in smaller groups.
+
+        A kernel without groups asks nobody whether a work-item has an element, so none has not.  On a CPU,
+        the driver makes vectors of work-items only where there is no such question.
+
+        >>> [(p.offset, p.range, p.local) for p in Kernel("f", (), (Size.of(150),), (64,), 0).pieces]
+        [((0,), (128,), (64,)), ((128,), (22,), (22,))]
+        """
+        parts = []
+        for n, m in zip(self.range, self.local, strict=True):
+            whole = n // m * m
+            parts.append([p for p in ((0, whole, m), (whole, n - whole, n - whole)) if p[1]])
+        return tuple(Piece(*zip(*p, strict=True)) for p in itertools.product(*parts))
 
     def at(self, values: Mapping[str, int], program: str) -> Kernel:
         """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""
-        total = tuple(
-            n if n.constant is not None else Size.of(min(n.evaluate(values), MOST_ITEMS // m * m))
-            for n, m in zip(self.total, self.local, strict=True)
-        )
-        here = replace(self, total=total, spans=())
+        total = [n.evaluate(values) for n in self.total]
+        step = 0
+        for d, (asked, m) in enumerate(zip(self.total, self.local, strict=True)):
+            if d in self.turns:
+                total[d] = min(-(-total[d] // m), MOST_ITEMS // m) * m
+            exact = asked.constant is None and d not in self.turns
+            step = max(step, m if exact else total[d])
+        here = replace(self, total=tuple(map(Size.of, total)), turns=(), spans=())
         for span in self.spans:
             n = span.evaluate(values)
-            if n + max(here.range) >= INT_LIMIT:
+            if n + step >= INT_LIMIT:
                 raise IllTyped(
-                    f"{program}: {span} is {n}; with {max(here.range)} work-items in a turn, {self.name} computes "
+                    f"{program}: {span} is {n}; with {step} work-items in a turn, {self.name} computes "
                     f"with numbers below 2**31 = {INT_LIMIT} only; compile with wide=True"
                 )
         return here
@@ -161,9 +192,10 @@ class Launch:
                 {
                     "name": k.name,
                     "arguments": list(k.arguments),
-                    "global": list(map(_size_json, k.total)) if self.sizes else list(k.range),
+                    "global": list(map(_size_json, k.total)),
                     "local": list(k.local),
                     "local_bytes": k.local_bytes,
+                    "turns": list(k.turns),
                     "spans": [_size_json(n) for n in k.spans],
                 }
                 for k in self.kernels
@@ -192,6 +224,7 @@ def launch_from_json(data: Mapping[str, Any]) -> Launch:
                     tuple(_size_from(n, sizes) for n in k["global"]),
                     tuple(k["local"]),
                     k["local_bytes"],
+                    tuple(k["turns"]),
                     tuple(_size_from(n, sizes) for n in k["spans"]),
                 )
                 for k in data["kernels"]

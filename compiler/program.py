@@ -24,6 +24,7 @@ from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
+from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.printer import show
 from relift.semantics.sizes import Name, Size
 from relift.semantics.terms import Call, Input, subterms
@@ -89,7 +90,8 @@ def compile_program(
     functions = Functions()
     own = _own_names(stages) | set(program.sizes)
     names = _names(program, own)
-    threads = [threads_of(s.body, local, global_) for s in stages]
+    in_turns = not analyses.control_flow
+    threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages]
     _check_counts(program.name, threads, local=local, global_=global_)
     turns = max((*counts_of(local, "local"), *counts_of(global_, "global_")), default=0)
     if program.sizes:
@@ -111,7 +113,7 @@ def compile_program(
     for stage in stages[:-1]:
         buffers += _buffers(stage.result, stage.body.type, "temporary")
     buffers += _buffers("out", program.body.type, "output")
-    sizes_of = _open_sizes(program)
+    sizes_of = open_sizes(program)
     index_type = i64 if wide else i32
     buffers += [Buffer(name, index_type, Size.of(1), "size") for name in sizes_of]
     launch = Launch(
@@ -135,7 +137,13 @@ def runs(program: Program) -> bool:
     return True
 
 
-def _open_sizes(program: Program) -> dict[str, int]:
+def is_low_level(program: Program) -> bool:
+    """Whether a program says itself what runs in parallel, and the compiler accepts it: nothing is searched for."""
+    parallel = any(isinstance(u, MapGlb | MapWrg) for u, _ in subterms(program.body))
+    return parallel and runs(program)
+
+
+def open_sizes(program: Program) -> dict[str, int]:
     """The sizes that are no numbers, and the least value of each."""
     types = [*(p.type for p in program.parameters), program.body.type]
     atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
@@ -147,7 +155,7 @@ def _with_c_sizes(program: Program) -> Program:
     functions = {u.function.name for u, _ in subterms(program.body) if isinstance(u, Call)}
     taken = {*WORK_ITEMS, *functions}
     renamed: dict[str, Size] = {}
-    for name, least in _open_sizes(program).items():
+    for name, least in open_sizes(program).items():
         c = c_name(name, taken)
         taken.add(c)
         if c != name:
@@ -302,9 +310,18 @@ def _kernel(
         ]
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
-    counted = spans_of(lengths, generator.addressing.written) if open_ and not long else ()
+    is_open = any(n.constant is None for n in lengths)
+    counted = spans_of(lengths, generator.addressing.written) if is_open and not long else ()
     return (
-        Kernel(name, tuple(arguments), threads.total, threads.local, local_bytes, counted),
+        Kernel(
+            name,
+            tuple(arguments),
+            threads.total,
+            threads.local,
+            local_bytes,
+            tuple(sorted(threads.turns)),
+            counted,
+        ),
         text,
     )
 

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,11 @@ class NotAvailable:
 
 
 def race_check(
-    compiled: Compiled, arrays: tuple[Any, ...], seconds: float = SECONDS
+    compiled: Compiled,
+    arrays: tuple[Any, ...],
+    seconds: float = SECONDS,
+    *,
+    sizes: Mapping[str, int] | None = None,
 ) -> list[str] | NotAvailable:
     """What the simulator objects to when the kernels run on these arguments; nothing when all is well."""
     driver = _driver()
@@ -50,7 +55,7 @@ def race_check(
     with tempfile.TemporaryDirectory(prefix="relift-") as temporary:
         folder = Path(temporary)
         compiled.save(folder)
-        np.savez(folder / "arguments.npz", **compiled.rows(arrays))  # type: ignore[arg-type]
+        np.savez(folder / "arguments.npz", **compiled.rows(arrays, sizes))  # type: ignore[arg-type]
         vendors = folder / "vendors"
         vendors.mkdir()
         (vendors / "oclgrind.icd").write_text(f"{driver}\n", encoding="utf-8")

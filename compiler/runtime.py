@@ -136,12 +136,11 @@ class Session:
 
         events: list[cl.Event] = []
         for launch, kernel in zip(plan.kernels, self._kernels, strict=True):
-            if math.prod(launch.range) == 0:
-                continue
             kernel.set_args(*(arguments[name] for name in launch.arguments))
-            events.append(
-                cl.enqueue_nd_range_kernel(self._queue, kernel, launch.range, launch.local)
-            )
+            events += [
+                cl.enqueue_nd_range_kernel(self._queue, kernel, p.range, p.local, p.offset)
+                for p in launch.pieces
+            ]
         return events
 
 

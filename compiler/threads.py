@@ -2,12 +2,13 @@
 
 `map_glb(d)` has one work-item per element, `map_wrg(d)` one work-group, `map_lcl(d)` one work-item of the
 group, up to a limit beyond which each takes several elements in turn.  Where a length is a symbol, a group
-has a fixed number of work-items, and the number of groups is known when the kernel is launched.
+has a fixed number of work-items, and the launch has exactly as many as there are elements.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -34,18 +35,19 @@ Counts: TypeAlias = int | Sequence[int] | None
 class Threads:
     """`local` and `groups` by dimension; `used` names the maps and dimensions that the kernel has.
 
-    The number of groups is None where it is known at the launch only.  The global size is `total`, rounded up
-    to whole groups.
+    The number of groups is None where it is known at the launch only.  In the dimensions of `turns` it is not
+    known to be enough for all maps.
     """
 
     local: tuple[int, ...]
     groups: tuple[int | None, ...]
     used: frozenset[tuple[str, int]]
     asked: tuple[Size, ...] = field(default=(), repr=False)
+    turns: frozenset[int] = field(default=frozenset(), repr=False)
 
     @property
     def total(self) -> tuple[Size, ...]:
-        """The work-items that are asked for, by dimension: of a `map_glb` its length."""
+        """The global size: whole groups, or the length of a `map_glb` that is a symbol."""
         return tuple(
             self.asked[d] if groups is None else Size.of(local * groups)
             for d, (local, groups) in enumerate(zip(self.local, self.groups, strict=True))
@@ -61,17 +63,14 @@ class Threads:
         """The number of work-items in a group."""
         return math.prod(self.local)
 
-    def count(self, t: MapGlb | MapWrg | MapLcl) -> int | None:
+    def count(self, t: MapGlb | MapWrg | MapLcl) -> Size | None:
         """How many work-items or groups share the elements of a parallel map; None if the launch says it."""
         d = number(t.dim)
-        match t:
-            case MapGlb():
-                groups = self.groups[d]
-                return None if groups is None else self.local[d] * groups
-            case MapWrg():
-                return self.groups[d]
-            case MapLcl():
-                return self.local[d]
+        if isinstance(t, MapLcl):
+            return Size.of(self.local[d])
+        if d in self.turns:
+            return None
+        return self.total[d] if isinstance(t, MapGlb) else self.total[d] // self.local[d]
 
 
 def number(n: Size) -> int:
@@ -96,38 +95,43 @@ def fixed(n: Size, what: str) -> int:
     return n.constant
 
 
-def threads_of(t: Term, local: Counts = None, global_: Counts = None) -> Threads:
+def threads_of(
+    t: Term, local: Counts = None, global_: Counts = None, *, in_turns: bool = False
+) -> Threads:
     """The work-items of the kernel that computes t; of those given, what its parallel maps can use.
 
-    Raises `IllTyped` for numbers that are no counts, or no whole groups.
+    With `in_turns`, they take turns wherever their number is a symbol.  Raises `IllTyped` for numbers that are no counts, or no whole groups.
 
     >>> xs = Input("xs", f32[1000, 12])
     >>> threads_of(parse("map_glb(0)(lambda row: row, xs)", xs=xs))
     Threads(local=(50,), groups=(20,), used=frozenset({('map_glb', 0)}))
     """
     lengths: dict[tuple[str, int], Size] = {}
+    shared_out: defaultdict[int, set[Size]] = defaultdict(set)
     for u, _ in subterms(t):
         if isinstance(u, MapGlb | MapWrg | MapLcl):
             key = u.name, fixed(u.dim, f"the dimension of {u.name}")
             lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
+            if not isinstance(u, MapLcl):
+                shared_out[key[1]].add(u.solved["n"])
     dimensions = range(1 + max((d for _, d in lengths), default=0))
     used = frozenset(lengths)
 
     def along(name: str) -> list[Size]:
         return [lengths.get((name, d), Size.of(1)) for d in dimensions]
 
-    asked = along("map_glb")
     in_groups = not any(name == "map_glb" for name, _ in used)
+    longest = along("map_wrg" if in_groups else "map_glb")
     if in_groups:
         items = _limited(along("map_lcl"), GROUP_LIMIT)
     else:
-        known = [n.constant for n in asked if n.constant is not None]
-        items = _split_global(known) if len(known) == len(asked) else _limited(asked, OPEN_GROUP)
+        known = [n.constant for n in longest if n.constant is not None]
+        split = len(known) == len(longest)
+        items = _split_global(known) if split else _limited(longest, OPEN_GROUP)
     own = counts_of(local, "local")
     shared = {d for name, d in used if name != "map_wrg"}
     items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
-    if in_groups:
-        asked = [n * m for n, m in zip(along("map_wrg"), items, strict=True)]
+    asked = [n * m if in_groups else n for n, m in zip(longest, items, strict=True)]
     for d, n in enumerate(counts_of(global_, "global_")):
         if d in {of for _, of in used}:
             if n % items[d]:
@@ -140,7 +144,13 @@ def threads_of(t: Term, local: Counts = None, global_: Counts = None) -> Threads
         None if n.constant is None else -(-n.constant // m)
         for n, m in zip(asked, items, strict=True)
     )
-    return Threads(tuple(items), tuple(groups), used, tuple(asked))
+    turns = (
+        d
+        for d, n in enumerate(asked)
+        if n.constant is None
+        and (in_turns or any(_longer(longest[d], m) != longest[d] for m in shared_out[d]))
+    )
+    return Threads(tuple(items), tuple(groups), used, tuple(asked), frozenset(turns))
 
 
 def counts_of(given: Counts, name: str) -> tuple[int, ...]:

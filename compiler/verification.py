@@ -9,15 +9,15 @@ on whole numbers small enough that floating point computes with them exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relift.compiler.kernel import Compiled
-from relift.compiler.program import compile_program
+from relift.compiler.program import compile_program, open_sizes
 from relift.compiler.race import NotAvailable, race_check
 from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm
 from relift.rewrites.library import RULES
@@ -48,6 +48,10 @@ from relift.semantics.types import Array, Scalar, Tuple, Type, cells, dimensions
 
 INTERPRETER_LIMIT = 200_000
 """Cells of inputs and results up to which the interpreter is run at the sizes of a run as well."""
+
+
+SMALL = 3
+"""A size at which a kernel of open sizes is compared, where no other is asked for: no tile and no group fits it."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,10 @@ _STEPS = "the interpreter, step by step"
 
 @dataclass(frozen=True)
 class _Small:
-    """A derivation redone at small sizes: all its programs agree, and the last is also a kernel."""
+    """A program at small sizes, its kernel, and what the interpreter says on inputs of whole numbers.
+
+    `sizes` are those that are open in the kernel.  Of a derivation, all its `programs` agree.
+    """
 
     at: str
     programs: int
@@ -230,6 +237,7 @@ class _Small:
     kernel: Compiled
     arrays: tuple[Any, ...]
     expected: Any
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def _small(derivation: Derivation) -> _Small | Agreement:
@@ -273,25 +281,44 @@ def differential(
     if isinstance(small, Agreement):
         return [small]
     programs = f"{small.programs} programs at {small.at}"
-    found = [Agreement("the interpreter (low-level term)", True, programs)]
+    agreed = Agreement("the interpreter (low-level term)", True, programs)
+    return [agreed, *_everywhere(small, devices, report)]
+
+
+def differential_at(
+    program: Program,
+    kernel: Compiled,
+    sizes: Mapping[str, int],
+    devices: Sequence[str],
+    report: Callable[[str], None],
+) -> list[Agreement]:
+    """The kernel of a low-level program, whose sizes may be open in it, as `differential`; at SMALL where not given."""
+    small_sizes = {name: max(least, SMALL) for name, least in open_sizes(program).items()}
+    sizes = {**small_sizes, **sizes}
+    source = program.at(sizes)
+    at = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its sizes"
+    arrays = whole_inputs(source, seed=0)
+    known = {name: sizes[name] for name in kernel.plan.sizes if name in sizes}
+    small = _Small(at, 1, source, kernel, arrays, source(*arrays), known)
+    return list(_everywhere(small, devices, report))
+
+
+def _everywhere(
+    small: _Small, devices: Sequence[str], report: Callable[[str], None]
+) -> Iterator[Agreement]:
+    """The kernel on each device, and on the race checker."""
     for device in devices:
         report(device)
-        result = small.kernel(*small.arrays, device=device)
+        result = small.kernel(*small.arrays, device=device, sizes=small.sizes)
         against = f"the interpreter (kernel on {device})"
-        found.append(_agreed(against, small.source, result, small.expected))
+        yield _agreed(against, small.source, result, small.expected)
     report("race checker")
-    races = race_check(small.kernel, small.arrays)
+    races = race_check(small.kernel, small.arrays, sizes=small.sizes)
     if isinstance(races, NotAvailable):
-        found.append(Agreement("the race checker", True, f"SKIPPED: {races.reason}"))
+        yield Agreement("the race checker", True, f"SKIPPED: {races.reason}")
     else:
-        found.append(
-            Agreement(
-                "the race checker",
-                not races,
-                "; ".join(races) or f"no race, no stray access at {small.at}",
-            )
-        )
-    return found
+        detail = "; ".join(races) or f"no race, no stray access at {small.at}"
+        yield Agreement("the race checker", not races, detail)
 
 
 def _agreed(against: str, source: Program, result: Any, expected: Any) -> Agreement:

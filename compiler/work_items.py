@@ -34,11 +34,14 @@ Formula: TypeAlias = Any
 class Grid:
     """How many work-groups there are and how large each is, by dimension.
 
-    With `flat`, no kernel text mentions groups, and the global number is a variable of its own.
+    In the dimensions of `cut`, a launch has groups of several sizes: only the number of all work-items,
+    `groups*local`, means something.  With `flat`, no kernel text mentions groups, and the global number is a
+    variable of its own.
     """
 
     groups: tuple[Expression, ...]
     local: tuple[Expression, ...]
+    cut: frozenset[int] = frozenset()
     flat: bool = False
 
 

@@ -129,6 +129,20 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
     assert re.search(r"bounds +write out\[.*refuted: ", damaged.stdout), damaged.stdout
 
 
+def test_a_low_level_program_is_its_own_kernel() -> None:
+    """`verify` and `run` search for nothing: they take the kernel of all sizes, at the sizes given."""
+    file = "examples/matmul_low_level.py"
+    ran = relift("verify", file, "--size", "n=70", "--devices", "cpu", "--json")
+    assert ran.returncode == 0, ran.stderr
+    (found,) = json.loads(ran.stdout)["candidates"]
+    assert [c["sizes"] for c in found["certificates"]] == ["all sizes"]
+    assert all(c["ok"] for c in [*found["certificates"], *found["checks"]])
+    size = "m=5,k=4,n=70"
+    ran = relift("run", file, "--size", size, "--random", "0", "--check", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert [c["ok"] for c in json.loads(ran.stdout)["checks"]] == [True, True]
+
+
 def test_compile_prints_one_kernel_for_all_sizes() -> None:
     """A low-level program without --size: its sizes are arguments, and what is proved is so for all."""
     done = relift("compile", "examples/matmul_low_level.py", "--certify")

@@ -6,6 +6,7 @@ The numbers of work-items that a user gives are here as well: the same kernels t
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,18 @@ import pytest
 
 from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.test_kernels import arguments, assert_same
-from relift.compiler import compile_program
+from relift.compiler import analyses, compile_program
 from relift.compiler.certificates import certificates
 from relift.compiler.kernel import load
+from relift.compiler.launch import Kernel
+from relift.compiler.program import is_low_level, runs
 from relift.compiler.race import NotAvailable, race_check
 from relift.compiler.threads import Counts
+from relift.compiler.verification import differential_at
 from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import Program
-from relift.semantics.sizes import SizeLike, nat
+from relift.semantics.sizes import Size, SizeLike, nat
 from relift.semantics.types import f32, vec
 from relift.semantics.written import reverse
 
@@ -40,6 +44,7 @@ OPEN: dict[str, tuple[SizeLike, ...]] = {
     "matmul_vectors": (4 * m, 4 * k, 4 * n),
     "transposed": (m, n),
     "transposed_by_tiles": (4 * m, 4 * n),
+    "tiles_in_registers": (m, n, k),
     "tree": (16 * n,),
     "loop_over_tiles": (32 * n,),
     "long_group": (600 * n,),
@@ -56,14 +61,28 @@ SIZES = (
 """Ones, primes, and one more than a group has work-items."""
 
 
+@typed(x=f32[m], y=f32[n])
+def sides(x: Any, y: Any) -> Any:
+    """Nobody knows which of two maps is longer: the work-items that serve both take turns."""
+    return rl.concat(rl.map_glb(0)(lambda v: v + v, x), rl.map_glb(0)(lambda v: v * v, y))
+
+
+ALL = (*OPEN, "sides")
+
+
+def family(name: str) -> Program:
+    """An open family by its name."""
+    return sides if name == "sides" else made(name, *OPEN[name])
+
+
 def at(program: Program, sizes: dict[str, int]) -> Program:
     return program.at({name: sizes[name] for name in program.sizes})
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", ALL)
 def test_one_kernel_computes_at_all_sizes(name: str) -> None:
     """Compiled once, run at each of the sizes, bit for bit what the interpreter says."""
-    program = made(name, *OPEN[name])
+    program = family(name)
     compiled = compile_program(program)
     assert set(compiled.plan.sizes) == set(program.sizes)
     for sizes in SIZES:
@@ -71,10 +90,10 @@ def test_one_kernel_computes_at_all_sizes(name: str) -> None:
         assert_same(compiled(*values), program(*values))
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", ALL)
 def test_one_certificate_is_for_all_sizes(name: str) -> None:
-    """No access leaves its buffer and no two work-items race, for all sizes and any number of groups."""
-    for found in certificates(compile_program(made(name, *OPEN[name]))):
+    """No access leaves its buffer and no two work-items race, for all sizes and the work-items that they have."""
+    for found in certificates(compile_program(family(name))):
         assert found.sizes == "all sizes"
         assert {c.verdict for c in found.claims} == {"proved"}, found.text()
 
@@ -82,22 +101,21 @@ def test_one_certificate_is_for_all_sizes(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "kind"),
     [
-        ("saxpy", "i < n", "i < n + 1", "bounds"),
-        ("saxpy", "int i = glb_0", "int i = 0", "races"),
-        ("saxpy", "i += glb_0_count", "i += 1", "races"),
-        ("matmul", "i*n + i_2", "i*k + i_2", "races"),
-        ("transposed_by_tiles", "barrier(CLK_LOCAL_MEM_FENCE);\n    }", "}", "races"),
-        (
-            "loop_over_tiles",
-            "wrg_0_count = get_num_groups(0)",
-            "wrg_0_count = get_local_id(0)",
-            "barriers",
-        ),
+        ("saxpy", "out[glb_0]", "out[glb_0 + 1]", "bounds"),
+        ("saxpy", "out[glb_0]", "out[glb_0 / 2]", "races"),
+        ("matmul", "glb_1*n + glb_0]", "glb_1*k + glb_0]", "races"),
+        ("long_group", "600*wrg_0", "600*(wrg_0 + 1)", "bounds"),
+        ("long_group", "i_2 += 256", "i_2 += 1", "races"),
+        ("loop_over_tiles", "i < 4", "i < lcl_0", "barriers"),
+        ("transposed_by_tiles", "barrier(CLK_LOCAL_MEM_FENCE);", "", "races"),
+        ("sides", "i < m", "i < m + 1", "bounds"),
+        ("sides", "int i = glb_0", "int i = 0", "races"),
+        ("sides", "i += glb_0_count", "i += 1", "races"),
     ],
 )
 def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind: str) -> None:
-    """A loop that goes on too long, work-items that take each other's turns, a barrier that is missing."""
-    compiled = compile_program(made(name, *OPEN[name]))
+    """A place that another has or none, a loop that goes on too long, turns of others, a missing barrier."""
+    compiled = compile_program(family(name))
     assert old in compiled.source
     broken = dataclasses.replace(compiled, source=compiled.source.replace(old, new))
     verdicts = {c.verdict for found in certificates(broken) for c in found.claims if c.kind == kind}
@@ -109,6 +127,7 @@ def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind:
     [
         ("saxpy", None),
         ("saxpy", 2),
+        ("sides", None),
         ("transposed_by_tiles", None),
         ("transposed_by_tiles", (4, 4)),
         ("loop_over_tiles", 8),
@@ -117,7 +136,7 @@ def test_a_wrong_kernel_gets_no_certificate(name: str, old: str, new: str, kind:
 )
 def test_the_simulator_finds_no_race_at_open_sizes(name: str, counts: Counts) -> None:
     """On Oclgrind, also with one group that takes all turns: local memory is used again and again."""
-    program = made(name, *OPEN[name])
+    program = family(name)
     values = tuple(arguments(at(program, {"m": 2, "n": 3})))
     local = 2 if name == "saxpy" else None
     found = race_check(compile_program(program, local=local, global_=counts), values)
@@ -128,7 +147,7 @@ def test_the_simulator_finds_no_race_at_open_sizes(name: str, counts: Counts) ->
 
 def test_the_simulator_sees_a_barrier_that_is_missing() -> None:
     """Between the turns of a group: without it the next turn overwrites what is still read."""
-    program = made("transposed_by_tiles", *OPEN["transposed_by_tiles"])
+    program = family("transposed_by_tiles")
     compiled = compile_program(program, global_=(4, 4))
     end = "barrier(CLK_LOCAL_MEM_FENCE);\n    }"
     assert end in compiled.source
@@ -139,6 +158,35 @@ def test_the_simulator_sees_a_barrier_that_is_missing() -> None:
     assert any("race" in message for message in found)
 
 
+def test_a_kernel_of_open_sizes_is_compared_at_some() -> None:
+    """On each device and by the race checker, at the sizes given or small ones; a wrong kernel differs."""
+    program = made("transposed", m, n)
+    compiled = compile_program(program)
+    found = differential_at(program, compiled, {"n": 70}, ["cpu"], lambda _: None)
+    assert [c.ok for c in found] == [True, True], found
+    assert "SKIPPED" in found[1].detail or "at m=3, n=70" in found[1].detail
+    wrong = dataclasses.replace(compiled, source=compiled.source.replace("glb_0*n", "glb_0*m"))
+    assert wrong.source != compiled.source
+    kernel, _ = differential_at(program, wrong, {"n": 70}, ["cpu"], lambda _: None)
+    assert not kernel.ok
+
+
+def test_what_is_low_level_says_what_runs_in_parallel() -> None:
+    """A program that the compiler takes as it is, but in which nothing is parallel, is searched for."""
+
+    @typed(x=f32[m, n])
+    def turned(x: Any) -> Any:
+        return rl.transpose(x)
+
+    @typed(x=f32[n])
+    def mapped(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    assert runs(turned)
+    assert not is_low_level(turned)
+    assert is_low_level(mapped)
+
+
 # ---- sizes
 
 
@@ -146,8 +194,8 @@ def test_some_sizes_may_be_fixed() -> None:
     """Those that are fixed are numbers in the kernel, the others arguments."""
     program = made("matmul", m, k, n)
     compiled = compile_program(program, {"k": 6})
-    assert compiled.plan.kernels[0].arguments == ("a", "b", "out", "m", "n")
-    assert "i_3 < 6" in compiled.source
+    assert compiled.plan.kernels[0].arguments == ("a", "b", "out", "n")
+    assert "i < 6" in compiled.source
     values = arguments(program.at({"m": 3, "k": 6, "n": 70}))
     assert_same(compiled(*values), program(*values))
     with pytest.raises(IllTyped, match="shape"):
@@ -181,6 +229,7 @@ def test_a_size_that_no_shape_shows_is_given() -> None:
 
     compiled, x = compile_program(rows), np.arange(12, dtype=np.float32)
     np.testing.assert_array_equal(compiled(x, sizes={"n": 4}), x.reshape(3, 4).sum(1))
+    assert len(compiled.timed((x,), repeats=3, sizes={"n": 4})) == 3
     with pytest.raises(
         IllTyped, match=r"rows: its sizes are not determined: 12 .* call with sizes="
     ):
@@ -238,8 +287,7 @@ def test_indices_inside_indices_fit_int_as_well() -> None:
         return rl.map_glb(0)(lambda v: v, rl.pad(1, 1, rl.wrap, x))
 
     large = {"n": 2**30 + 1}
-    (kernel,) = compile_program(made("saxpy", n)).plan.at(large).kernels
-    assert kernel.range == (1 << 24,)
+    compile_program(made("saxpy", n)).plan.at(large)
     with pytest.raises(
         IllTyped, match=r"around: 2\*n \+ 1 is 2147483651; .* compile with wide=True"
     ):
@@ -356,6 +404,67 @@ def test_an_index_that_may_be_negative_is_refused() -> None:
 
 
 # ---- numbers of work-items
+
+
+@pytest.mark.parametrize(
+    "name", ["saxpy", "matmul", "transposed_by_tiles", "squares", "tuples_out"]
+)
+def test_each_element_has_a_work_item_of_its_own(name: str) -> None:
+    """The work-items are as many as the elements: nobody asks for the end of a parallel map."""
+    source = compile_program(family(name)).source
+    assert "_count" not in source
+    assert "if (" not in source
+
+
+@pytest.mark.parametrize("total", [(0,), (1,), (63,), (64,), (150,), (5, 0), (65, 7), (130, 9, 5)])
+def test_pieces_are_the_work_items_of_a_launch(total: tuple[int, ...]) -> None:
+    """Each number of a work-item is in one piece, and groups are whole."""
+    kernel = Kernel("k", (), tuple(map(Size.of, total)), (64, 2, 3)[: len(total)], 0)
+    found = list[tuple[int, ...]]()
+    for p in kernel.pieces:
+        assert all(size % m == 0 for size, m in zip(p.range, p.local, strict=True))
+        along = (range(o, o + size) for o, size in zip(p.offset, p.range, strict=True))
+        found += itertools.product(*along)
+    assert sorted(found) == list(itertools.product(*map(range, total)))
+
+
+def test_without_control_flow_all_take_turns() -> None:
+    """What the analysis saves at open sizes, an ablation has: the same results, through loops."""
+    program = made("saxpy", n)
+    compiled = compile_program(
+        program, analyses=dataclasses.replace(analyses.ALL, control_flow=False)
+    )
+    assert "i += glb_0_count" in compiled.source
+    values = arguments(program.at({"n": 70}))
+    assert_same(compiled(*values), program(*values))
+    assert all(found.ok for found in certificates(compiled))
+
+
+def test_work_items_that_take_turns_are_limited() -> None:
+    """To 2**24 in a dimension; that number counts for what `int` can hold, that of others does not."""
+    (kernel,) = compile_program(sides).plan.at({"m": 2**30, "n": 2**27}).kernels
+    assert kernel.range == (1 << 24,)
+    most = 2**31 - 1 - 2**24
+    compile_program(sides).plan.at({"m": most - 2**27, "n": 2**27})
+    with pytest.raises(IllTyped, match=r"sides: m \+ n is .* with 16777216 work-items in a turn"):
+        compile_program(sides).plan.at({"m": most - 2**27 + 1, "n": 2**27})
+    (kernel,) = compile_program(made("saxpy", n)).plan.at({"n": 2**31 - 65}).kernels
+    assert kernel.range == (2**31 - 65,)
+    with pytest.raises(IllTyped, match=r"saxpy: n is 2147483584; .* compile with wide=True"):
+        compile_program(made("saxpy", n)).plan.at({"n": 2**31 - 64})
+
+
+@pytest.mark.parametrize(
+    "call", ["get_global_size(0)", "get_local_id(0)", "get_group_id(0)", "get_num_groups(0)"]
+)
+def test_numbers_that_differ_between_pieces_get_no_certificate(call: str) -> None:
+    """The last group of a launch may be smaller: then these numbers are no longer those of the proof."""
+    compiled = compile_program(made("saxpy", n))
+    source = compiled.source.replace("{\n", f"{{\n  const int other = {call};\n")
+    source = source.replace("x[glb_0]", "x[other]")
+    (found,) = certificates(dataclasses.replace(compiled, source=source))
+    assert {c.verdict for c in found.claims} == {"unknown"}
+    assert call in found.text()
 
 
 @pytest.mark.parametrize("sizes", [None, {"n": 100}])

@@ -139,7 +139,7 @@ def test_a_broken_bundle_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
     compile_program(made("saxpy", 4)).save(tmp_path)
     (tmp_path / "launch.json").write_text('{"version": 99}', encoding="utf-8")
-    with pytest.raises(IllTyped, match=r"launch\.json has version 99, 2 is known"):
+    with pytest.raises(IllTyped, match=r"launch\.json has version 99, 3 is known"):
         load(tmp_path)
 
 

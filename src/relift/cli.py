@@ -19,12 +19,15 @@ import typer
 from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:
+    from relift.compiler.certificates import Certificate
     from relift.compiler.kernel import Compiled
+    from relift.compiler.verification import Agreement
     from relift.egraph.search import Optimized
     from relift.rewrites.derivation import Derivation
     from relift.rewrites.verdicts import TierName
     from relift.semantics.device import DeviceDescription
     from relift.semantics.language import Program
+    from relift.semantics.terms import Term
 
 app = typer.Typer(
     name="relift",
@@ -334,8 +337,12 @@ def run(
     float_policy: FloatOption = "reassociate",
     as_json: JsonOption = False,
 ) -> None:
-    """Run a program on a device: search for a kernel or take one, then execute it."""
+    """Run a program on a device: search for a kernel or take one, then execute it.
+
+    A program that is low-level is its own kernel, compiled once for all sizes.
+    """
     from relift.compiler.devices import find_device, label
+    from relift.compiler.program import is_low_level
     from relift.compiler.verification import check_derivation, check_run, random_inputs, read_inputs
     from relift.rewrites.loading import load_program
     from relift.semantics.storage import write_array
@@ -350,8 +357,11 @@ def run(
         sizes, arrays = read_inputs(loaded, sizes, _pairs(given, "--input", "x=FILE.npy"))
     source = loaded.at(sizes)
     device = label(find_device(target))
+    derivation: Derivation | None = None
     if kernel is not None:
         compiled, derivation = _load_kernel(kernel, source)
+    elif is_low_level(loaded):
+        compiled = _compile(loaded)
     else:
         best = _search(loaded, sizes, target, budget, 1, float_policy)
         compiled, derivation = _compile(best.term), best.derivation
@@ -359,13 +369,15 @@ def run(
             _print_search(best)
     with _progress("running") as report:
         report(f"{loaded.name} on {device}")
-        result = compiled(*arrays, device=device)
-        seconds = min(compiled.timed(arrays, device, 3))
+        known = {name: sizes[name] for name in compiled.plan.sizes if name in sizes}
+        result = compiled(*arrays, device=device, sizes=known)
+        seconds = min(compiled.timed(arrays, device, 3, sizes=known))
     checks = []
     if check:
         with _progress("comparing"):
             checks = check_run(loaded, arrays, result, source)
-            checks.append(check_derivation(derivation, device))
+            if derivation is not None:
+                checks.append(check_derivation(derivation, device))
     if out is not None:
         write_array(out, result)
     if as_json:
@@ -406,11 +418,15 @@ def verify(
     float_policy: FloatOption = "reassociate",
     as_json: JsonOption = False,
 ) -> None:
-    """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker."""
+    """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker.
+
+    A program that is low-level is certified for all sizes, and compared at those given, or at small ones.
+    """
     from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
     from relift.compiler.devices import find_device, is_simulator, label
-    from relift.compiler.verification import differential
+    from relift.compiler.program import is_low_level
+    from relift.compiler.verification import differential, differential_at
     from relift.rewrites.loading import load_program
     from relift.semantics.binding import tidy
     from relift.semantics.printer import show
@@ -420,35 +436,43 @@ def verify(
         if devices is not None
         else [label(device) for device in all_devices() if not is_simulator(device)]
     )
+    candidates: list[tuple[Compiled, Derivation]] = []
+    tested: list[tuple[Term, tuple[Certificate, ...], list[Agreement]]] = []
     if Path(program).is_dir():
         kernel, derivation = _load_kernel(Path(program), None)
-        candidates = [(kernel, derivation)]
+        name, candidates = derivation.origin.name, [(kernel, derivation)]
+    elif is_low_level(loaded := load_program(program)):
+        name, kernel = loaded.name, _compile(loaded)
+        with _progress("comparing") as report:
+            checks = differential_at(loaded, kernel, _sizes(size), chosen, report)
+        tested.append((loaded.body, certificates(kernel), checks))
     else:
-        loaded = load_program(program)
+        name = loaded.name
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
         best = _search(loaded, sizes, target, budget, top, float_policy)
         candidates = [(_compile(found.term), found.derivation) for found in best.candidates]
     with _progress("comparing") as report:
-        tested = [
-            (d, certificates(kernel), differential(d, chosen, report)) for kernel, d in candidates
+        tested += [
+            (tidy(d.result), certificates(kernel), differential(d, chosen, report))
+            for kernel, d in candidates
         ]
     if as_json:
         _print_json(
             {
-                "program": candidates[0][1].origin.name,
+                "program": name,
                 "candidates": [
                     {
-                        "term": show(tidy(d.result)),
+                        "term": show(term),
                         "certificates": [c.to_json() for c in certified],
                         "checks": [c.to_json() for c in checks],
                     }
-                    for d, certified, checks in tested
+                    for term, certified, checks in tested
                 ],
             }
         )
     else:
-        for d, certified, checks in tested:
-            print(show(tidy(d.result)))
+        for term, certified, checks in tested:
+            print(show(term))
             for certificate in certified:
                 print("  " + certificate.text().replace("\n", "\n  "))
             for c in checks:

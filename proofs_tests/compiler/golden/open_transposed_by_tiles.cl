@@ -29,15 +29,8 @@ kernel void transposed_by_tiles_1(global const float* restrict a, global float* 
   const int wrg_1 = get_group_id(1);
   const int lcl_0 = get_local_id(0);
   const int lcl_1 = get_local_id(1);
-  const int wrg_0_count = get_num_groups(0);
-  const int wrg_1_count = get_num_groups(1);
 
-  for (int i = wrg_1; i < n; i += wrg_1_count) {
-    for (int i_2 = wrg_0; i_2 < m; i_2 += wrg_0_count) {
-      tile[4*lcl_1 + lcl_0] = a[16*i_2*n + 4*lcl_1*n + 4*i + lcl_0];
-      barrier(CLK_LOCAL_MEM_FENCE);
-      out[16*i*m + 4*lcl_1*m + 4*i_2 + lcl_0] = tile[4*lcl_0 + lcl_1];
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-  }
+  tile[4*lcl_1 + lcl_0] = a[16*n*wrg_0 + 4*lcl_1*n + 4*wrg_1 + lcl_0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  out[16*m*wrg_1 + 4*lcl_1*m + 4*wrg_0 + lcl_0] = tile[4*lcl_0 + lcl_1];
 }
