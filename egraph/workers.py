@@ -16,11 +16,11 @@ import pickle
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe, wait
-from types import FrameType
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from relift.egraph.saturation import Progress
 
@@ -33,11 +33,12 @@ Job: TypeAlias = Callable[[Progress | None], T]
 def default_workers() -> int:
     """How many workers suit this machine and this process: two, or one.
 
-    One where there is one core, where processes are not forked, and where other threads run, whose locks a
-    forked process would find taken for ever.
+    One where there is one core, where forked processes are not safe, and where other threads run, whose locks
+    a forked process would find taken for ever.
     """
-    alone = threading.active_count() == 1
-    return 2 if sys.platform == "linux" and (os.cpu_count() or 1) > 1 and alone else 1
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return 1
+    return min(2, len(os.sched_getaffinity(0)))
 
 
 def in_order(
@@ -60,9 +61,10 @@ def in_order(
     waiting = iter(range(len(jobs)))
     done: dict[int, bytes | None] = {}
     started: list[_Worker] = []
+    lifeline = os.pipe()
     try:
         for _ in range(min(workers, len(jobs))):
-            started.append(_Worker(jobs, shared))
+            started.append(_Worker(jobs, shared, lifeline))
             started[-1].begin(next(waiting))
         for number, job in enumerate(jobs):
             while number not in done:
@@ -73,6 +75,8 @@ def in_order(
     finally:
         for worker in started:
             worker.end()
+        for end in lifeline:
+            os.close(end)
 
 
 def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
@@ -104,14 +108,31 @@ def _hear(
 
 
 class _Worker:
-    """A forked process that does one job after the other, and the connection to it."""
+    """A forked process that does one job after the other, and the connection to it.
 
-    def __init__(self, jobs: Sequence[Job[Any]], shared: Sequence[object]) -> None:
+    It leads a process group, to which the processes that it starts belong: one signal ends them all.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job[Any]], shared: Sequence[object], lifeline: tuple[int, int]
+    ) -> None:
         self.job: int | None = None
         self.connection, theirs = Pipe()
-        self.process = os.fork()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        with warnings.catch_warnings():
+            # from Python 3.12 on it warns of threads, which NumPy's libraries have; no job uses those
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.process = os.fork()
         if not self.process:
-            _serve(jobs, shared, theirs)
+            try:
+                os.setpgid(0, 0)
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                _serve(jobs, shared, theirs, lifeline)
+            finally:  # it is a copy of its parent, and must never go on as that
+                os._exit(0)
+        with suppress(ProcessLookupError):
+            os.setpgid(self.process, self.process)  # whoever comes first
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
     def begin(self, job: int | None) -> None:
@@ -123,38 +144,42 @@ class _Worker:
 
     def end(self) -> None:
         """End it, and what it has started."""
-        os.kill(self.process, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it was killed, and what it had started has ended
+            os.killpg(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
         self.connection.close()
 
 
-def _serve(jobs: Sequence[Job[Any]], shared: Sequence[object], connection: Connection) -> NoReturn:
-    """Do the jobs whose numbers come, until the process is told to end.
-
-    A signal raises `SystemExit`, so that every context is left: that of an e-graph ends its process.
-    """
-    try:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _exit)
-        while True:
-            job = jobs[connection.recv()]
-            connection.send(("done", _returned(job, shared, connection)))
-    except BaseException:  # the process is a copy of its parent, and must not go on as that
-        os._exit(1)
-    finally:
-        os._exit(0)
+def _serve(
+    jobs: Sequence[Job[Any]],
+    shared: Sequence[object],
+    connection: Connection,
+    lifeline: tuple[int, int],
+) -> None:
+    """Do the jobs whose numbers come, for as long as the parent lives, however it ends."""
+    alive, parents = lifeline
+    os.close(parents)
+    threading.Thread(target=_die_with_parent, args=(alive,), daemon=True).start()
+    while True:
+        job = jobs[connection.recv()]
+        connection.send(("done", _returned(job, shared, connection)))
 
 
-def _exit(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(number)
+def _die_with_parent(alive: int) -> None:
+    os.read(alive, 1)  # nothing is ever written: it returns when the other end is closed
+    os.killpg(0, signal.SIGKILL)
 
 
 def _returned(job: Job[Any], shared: Sequence[object], connection: Connection) -> bytes | None:
     """What a job returns, as it is sent; nothing when it fails."""
+
+    def heard(stage: str, nodes: int, seconds: float) -> None:
+        connection.send(("progress", (stage, nodes, seconds)))
+
     data = io.BytesIO()
     try:
-        _Pickler(data, shared).dump(job(lambda *content: connection.send(("progress", content))))
-    except Exception:  # done again by the parent, which then meets the same
+        _Pickler(data, shared).dump(job(heard))
+    except Exception:  # noqa: BLE001  # whatever it is: the parent does the job again and meets it
         return None
     return data.getvalue()
 
