@@ -6,6 +6,8 @@ reach      a sketch, through the stages that lead to it (see `guided`), with eve
            user's sketch, or those that suit the program (see `plans`)
 derive     what a tactic makes of the program, where one suits it
 extract    the best term of each plan, lowered by context (see `extraction`)
+
+Every start, plan and tactic is a job of its own, and two are done at once (see `workers`).
 """
 
 from __future__ import annotations
@@ -111,7 +113,8 @@ _Outcome: TypeAlias = tuple[Grown, list[Proposal]]
 class Proposals:
     """Where the proposals for one program come from; `budget` holds for all of them together.
 
-    So many `workers` look for them at once; what they find does not depend on it.
+    So many `workers` look for them at once; what they find does not depend on it, unless the seconds run out.
+    Each e-graph may take the nodes and the memory of the budget.
     """
 
     program: Program
