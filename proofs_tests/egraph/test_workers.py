@@ -54,7 +54,7 @@ def test_proposals_do_not_depend_on_the_number_of_workers(
             sizes,
             device,
             Budget(seconds=120),
-            progress=lambda stage, nodes, seconds, to=progress: to.append(f"{stage}: {nodes}"),
+            progress=listener(progress),
             workers=workers,
         )
         grown, proposals = task.all()
@@ -69,6 +69,15 @@ def test_proposals_do_not_depend_on_the_number_of_workers(
         heard.append("\n".join(sorted(progress)))
     assert results[0] == results[1]
     assert heard[0] == heard[1]
+
+
+def listener(heard: list[str]) -> Progress:
+    """What keeps the stages that it hears of."""
+
+    def listen(stage: str, nodes: int, seconds: float) -> None:
+        heard.append(f"{stage}: {nodes}")
+
+    return listen
 
 
 def elsewhere(way: Callable[..., Any]) -> Callable[..., Any]:
