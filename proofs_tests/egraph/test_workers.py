@@ -201,20 +201,28 @@ def test_the_end_of_a_search_is_the_end_of_its_workers(number: signal.Signals) -
         assert session(process.pid) == []
 
 
+@needs_proc
 def test_an_interrupt_in_progress_leaves_no_worker() -> None:
-    """The workers have ended when the exception arrives."""
-    jobs: list[Job[None]] = [report, report]
+    """The workers, and the processes that they have started, have ended when the exception arrives."""
+    jobs: list[Job[None]] = [sleeps, sleeps]
+    started: list[int] = []
 
-    def interrupt(stage: str, nodes: int, seconds: float) -> None:
-        raise KeyboardInterrupt
+    def interrupt(stage: str, process: int, seconds: float) -> None:
+        started.append(process)
+        if len(started) == 2:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         list(in_order(jobs, 2, (), interrupt))
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+    time.sleep(0.1)  # a process that was killed takes a moment
+    assert not set(started) & set(session(os.getsid(0)))
 
 
-def report(progress: Progress | None) -> None:
+def sleeps(progress: Progress | None) -> None:
+    """A job that starts a process and tells its number."""
+    process = subprocess.Popen(["sleep", "30"])
     assert progress is not None
-    progress("stage", 1, 0.0)
-    time.sleep(30)
+    progress("sleeps", process.pid, 0.0)
+    process.wait()
