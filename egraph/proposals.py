@@ -6,11 +6,12 @@ reach      a sketch, through the stages that lead to it (see `guided`), with eve
            user's sketch, or those that suit the program (see `plans`)
 derive     what a tactic makes of the program, where one suits it
 extract    the best term of each plan, lowered by context (see `extraction`)
+
+Every start, plan and tactic is a job of its own, and two are done at once (see `workers`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import TypeAlias
 
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.explanation import Explainer
@@ -25,10 +27,11 @@ from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.guided import Guide
 from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.plans import Plan, register_blocks, shared_windows, teams
-from relift.egraph.saturation import Budget, Request, Stage, saturate
+from relift.egraph.saturation import Budget, Progress, Request, Saturation, Stage, saturate
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.stencils import stencil_starts
 from relift.egraph.term_graph import TermGraph
+from relift.egraph.workers import default_workers, in_order
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.group_tactics import group_tiles
 from relift.rewrites.library import RULES
@@ -38,6 +41,7 @@ from relift.semantics.binding import Position
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language import Program
+from relift.semantics.parser import names_used
 from relift.semantics.terms import Term, subterms
 from relift.semantics.types import Array, type_sizes
 from relift.semantics.views import is_layout
@@ -92,7 +96,7 @@ class Grown:
         for rule, seconds in more.profile.items():
             profile[rule] = profile.get(rule, 0.0) + seconds
         return Grown(
-            f"{self.stopped}; {more.stopped}",
+            "; ".join(filter(None, (self.stopped, more.stopped))),
             self.complete and more.complete,
             self.nodes + more.nodes,
             Counter(self.firings) + Counter(more.firings),
@@ -100,16 +104,26 @@ class Grown:
         )
 
 
+_NOTHING = Grown("", True, 0, {}, {})
+
+_Outcome: TypeAlias = tuple[Grown, list[Proposal]]
+
+
 @dataclass(frozen=True)
 class Proposals:
-    """Where the proposals for one program come from; `budget` holds for all of them together."""
+    """Where the proposals for one program come from; `budget` holds for all of them together.
+
+    So many `workers` look for them at once; what they find does not depend on it, unless the seconds run out.
+    Each e-graph may take the nodes and the memory of the budget.
+    """
 
     program: Program
     sizes: Mapping[str, int]
     device: DeviceDescription
     budget: Budget = field(default_factory=Budget)
     policy: FloatPolicy = "reassociate"
-    progress: Callable[[str, int, float], None] | None = None
+    progress: Progress | None = None
+    workers: int = field(default_factory=default_workers)
     started: float = field(default_factory=time.monotonic)
 
     @cached_property
@@ -125,24 +139,49 @@ class Proposals:
 
     def all(self) -> tuple[Grown, list[Proposal]]:
         """What suits the program, in order of estimated cost."""
-        grown, found = self.saturated(self.prepared())
-        for start in stencil_starts(self.program, self.sizes, self.device, self.policy):
-            more, reshaped = self.saturated(start)
-            grown, found = grown.and_then(more), found + reshaped
-        for plan in register_blocks(self.program, self.sizes, self.device):
-            try:
-                more, blocked = self.sketched(plan)
-            except Unsatisfied as error:
-                more, blocked = Grown(str(error), self.left().seconds > 0, 0, {}, {}), []
-            grown, found = grown.and_then(more), found + blocked
-        plans = (teams, shared_windows, group_tiles)
-        for tactic in itertools.chain(*(plan(self.source, self.device) for plan in plans)):
-            if not self.left().seconds:
-                grown = replace(grown, complete=False)
-                break
-            with suppress(NoMatch):
-                found += self.derived(tactic)
+        starts = (
+            self.prepared(),
+            *stencil_starts(self.program, self.sizes, self.device, self.policy),
+        )
+        plans = register_blocks(self.program, self.sizes, self.device)
+        tactical = (teams, shared_windows, group_tiles)
+        tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
+        ways: list[_Way] = [
+            *(partial(Proposals.saturated, start=start) for start in starts),
+            *(partial(Proposals._planned, plan=plan) for plan in plans),
+            *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
+        ]
+        jobs = [partial(self._gone, way) for way in ways]
+        grown, found = _NOTHING, list[Proposal]()
+        for more, proposals in in_order(jobs, self.workers, self._shared(), self.progress):
+            grown, found = grown.and_then(more), found + proposals
         return grown, sorted(found, key=lambda proposal: proposal.rank)
+
+    def _gone(self, way: _Way, progress: Progress | None) -> _Outcome:
+        """What comes of a way, which tells its progress to the process that does it."""
+        return way(replace(self, progress=progress))
+
+    def _planned(self, plan: Plan) -> _Outcome:
+        """The proposals of a plan, none when its sketch is not reached."""
+        try:
+            return self.sketched(plan)
+        except Unsatisfied as error:
+            return Grown(str(error), self.left().seconds > 0, 0, {}, {}), []
+
+    def _by_tactic(self, tactic: Tactic) -> _Outcome:
+        """The proposals of a tactic, none when it does not apply."""
+        if not self.left().seconds:
+            return replace(_NOTHING, complete=False), []
+        with suppress(NoMatch):
+            return _NOTHING, self.derived(tactic)
+        return _NOTHING, []
+
+    def _shared(self) -> list[object]:
+        """What refers to functions, in whatever the search comes to."""
+        sides = (side for rule in RULES.values() for side in (rule.left, rule.right))
+        terms = (self.program.body, self.source.body, *sides)
+        used = (value for t in terms for value in names_used(t).values())
+        return [self.program, self.program.reference, RULES, *RULES.values(), *used]
 
     def prepared(self) -> Derivation:
         """The program, with a copy of every element where it only moves data and there is nothing to lower."""
@@ -168,17 +207,13 @@ class Proposals:
             budget=self.left(),
         )
         saturation = saturate(request, self.progress)
-        explainer = Explainer(saturation)
+        explanations = _Explanations(start, saturation)
         found: list[Proposal] = []
         extractor = Extractor(saturation.snapshot, self.device)
         for candidate in extractor.candidates(self.policy, most=32):
-
-            def derivation(candidate: Candidate = candidate) -> Derivation:
-                steps = (*start.steps, *explainer.explain(start.result, candidate.high))
-                return _lowered(replace(start, steps=steps, result=candidate.high), candidate)
-
             low = replace(self.source, body=candidate.low)
-            found.append(Proposal(estimate(low, self.device), low, derivation))
+            derived = partial(explanations.of, candidate)
+            found.append(Proposal(estimate(low, self.device), low, derived))
         grown = Grown(
             saturation.stopped,
             saturation.complete,
@@ -212,7 +247,7 @@ class Proposals:
         reached = derive(self.program, tactic, self.sizes, self.policy)
         low = replace(self.source, body=reached.result)
         try:
-            return [Proposal(estimate(low, self.device), low, lambda: reached)]
+            return [Proposal(estimate(low, self.device), low, partial(_same, reached))]
         except Unsupported:
             return self.extracted(reached, {})
 
@@ -236,6 +271,31 @@ class Proposals:
                 cost = estimate(low, self.device)
                 found.append(Proposal(cost, low, partial(_lowered, high, candidate)))
         return _in_rounds(found)
+
+
+_Way: TypeAlias = Callable[[Proposals], _Outcome]
+"""One of the ways to proposals."""
+
+
+@dataclass(frozen=True)
+class _Explanations:
+    """The derivations of what an e-graph holds, which are explained when they are asked for."""
+
+    start: Derivation
+    saturation: Saturation
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        return Explainer(self.saturation)
+
+    def of(self, candidate: Candidate) -> Derivation:
+        steps = self.explainer.explain(self.start.result, candidate.high)
+        reached = replace(self.start, steps=(*self.start.steps, *steps), result=candidate.high)
+        return _lowered(reached, candidate)
+
+
+def _same(reached: Derivation) -> Derivation:
+    return reached
 
 
 def _in_rounds(alike: list[Proposal]) -> list[Proposal]:

@@ -21,3 +21,16 @@ def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         timeout=200,
         check=False,
     )
+
+
+def session(leader: int) -> list[int]:
+    """The processes of a session that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of, *_ = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(of) == leader and state != "Z":
+            found.append(int(stat.parent.name))
+    return found

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.command_line import session
 from relift.compiler.program import compile_program, runs
 from relift.compiler.verification import random_inputs
 from relift.egraph.guided import Guide, Reached, reach
@@ -327,16 +328,3 @@ def test_an_interrupt_ends_both_workers_and_their_searches() -> None:
         process.communicate(timeout=60)
     assert process.returncode != 0
     assert session(process.pid) == []
-
-
-def session(leader: int) -> list[int]:
-    """The processes of a session that have not ended."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, of, *_ = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it ended meanwhile
-        if int(of) == leader and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
