@@ -12,6 +12,7 @@ Every start, plan and tactic is a job of its own, and two are done at once (see 
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections import Counter
