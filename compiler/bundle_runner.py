@@ -1,10 +1,10 @@
 """Runs a bundle: checks every kernel's result, times it, writes results.json.  Needs NumPy and pyopencl only.
 
-    python runner.py [--device gpu] [--only NAME] [--out results.json]
+    python runner.py [--device gpu] [--only NAME] [--out results.json] [--resume]
 
-Inputs are drawn from a seed.  Results are compared with what samples.py computes in float64 at rows picked
-from the same seed; the output is filled with a pattern first, so that a cell that no work-item writes is
-found.  A time is the device's own, from the start to the end of each kernel, summed over the kernels of a
+Inputs are drawn from a seed.  Results are compared at rows picked from the same seed, with what samples.py
+computes in float64 there or with what the bundle brings; the output is filled with a pattern first, so that
+a cell that no work-item writes is found.  A time is the device's own, from the start to the end of each kernel, summed over the kernels of a
 run; of the runs the median is kept: 30 below 2 ms, 15 below 20 ms, else 10, after 3 that do not count.
 
 This file travels inside bundles as runner.py; it imports nothing of Relift.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import statistics
 import sys
 import time
@@ -97,6 +98,16 @@ def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
     return worst
 
 
+def expected_rows(
+    place: Path, entry: Data, samples: Any, picked: Row, arguments: Sequence[Any]
+) -> Any:
+    """What the picked rows must be: as stored in the bundle, or else as samples.py computes them."""
+    if "expected" in entry:
+        with np.load(place / entry["expected"]) as stored:
+            return tuple(stored.values())
+    return getattr(samples, entry["name"])(picked, *arguments)
+
+
 def unwritten(outputs: Sequence[Row]) -> int:
     """How many cells of the outputs still hold the pattern."""
     return sum(int(np.count_nonzero(o.view(np.uint32) == POISON)) for o in outputs)
@@ -172,7 +183,7 @@ def measured(
     prepared.run()
     outputs = prepared.results()
     picked = picked_rows(len(outputs[0]))
-    error = largest_error(outputs, getattr(samples, entry["name"])(picked, *arguments), picked)
+    error = largest_error(outputs, expected_rows(place, entry, samples, picked, arguments), picked)
     missing = unwritten(outputs)
     ok = error <= entry["tolerance"] and not missing
     known = {"ok": ok, "error": error, "unwritten": missing, "log": prepared.log[-2000:]}
@@ -191,6 +202,28 @@ def chosen_device(cl: Any, wanted: str) -> Any:
     raise SystemExit(f"no OpenCL device is a {wanted!r}; there are: {[d.name for d in devices]}")
 
 
+def samples_of(place: Path) -> Any:
+    """The module samples.py of a bundle; None where every entry brings what is expected."""
+    if not (place / "samples.py").exists():
+        return None
+    spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
+    assert spec is not None, "cannot happen: samples.py is Python"
+    assert spec.loader is not None, "cannot happen: samples.py is a file"
+    samples = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(samples)
+    return samples
+
+
+def finished(file: Path, about: Data) -> list[Data]:
+    """The right entries that an earlier run on the same device wrote; none where there is no such file."""
+    if not file.exists():
+        return []
+    known = json.loads(file.read_text(encoding="utf-8"))
+    if {name: known.get(name) for name in about} != about:
+        raise SystemExit(f"{file} is of another device or driver; say --out for a file of its own")
+    return [row for row in known["entries"] if row["ok"]]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run all entries; 0 when every result is right."""
     import pyopencl as cl
@@ -199,21 +232,28 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--device", default="gpu", help="gpu, cpu, or part of a device's name")
     parser.add_argument("--only", action="append", help="names of benchmarks; all if not given")
     parser.add_argument("--out", default="results.json", type=Path)
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the right entries that --out holds already"
+    )
     options = parser.parse_args(arguments)
     place = Path(__file__).parent
-    spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
-    assert spec is not None, "cannot happen: samples.py is Python"
-    assert spec.loader is not None, "cannot happen: samples.py is a file"
-    samples = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(samples)
+    samples = samples_of(place)
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     device = chosen_device(cl, options.device)
     context = cl.Context([device])
-    about = {"device": device.name, "driver": f"{device.platform.version}, {device.driver_version}"}
+    about = {
+        "version": manifest["version"],
+        "device": device.name,
+        "driver": f"{device.platform.version}, {device.driver_version}",
+    }
+    before = finished(options.out, about) if options.resume else []
     results: list[Data] = []
     last, inputs = None, None
     for entry in manifest["entries"]:
         if options.only and entry["name"] not in options.only:
+            continue
+        if kept := [row for row in before if entry.items() <= row.items()]:
+            results += kept[:1]
             continue
         started = time.perf_counter()
         if last != (key := (entry["name"], entry["sizes"], entry["parameters"])):
@@ -227,7 +267,9 @@ def main(arguments: Sequence[str]) -> int:
             found = {**found, "ok": False, "failed": f"{type(error).__name__}: {error}"[:2000]}
         results.append({**entry, **found})
         text = json.dumps({**about, "entries": results}, indent=1)
-        options.out.write_text(text + "\n", encoding="utf-8")
+        complete = options.out.with_name(options.out.name + ".part")
+        complete.write_text(text + "\n", encoding="utf-8")
+        os.replace(complete, options.out)  # an interruption leaves what was there
         seconds = found.get("seconds")
         shown = f"{seconds * 1e6:10.1f} us" if seconds else " " * 13
         state = "right" if found["ok"] else f"WRONG {found.get('failed', found.get('error'))}"
