@@ -214,14 +214,30 @@ def samples_of(place: Path) -> Any:
     return samples
 
 
-def finished(file: Path, about: Data) -> list[Data]:
-    """The right entries that an earlier run on the same device wrote; none where there is no such file."""
+def kept(file: Path, about: Data, entries: Sequence[Data]) -> dict[str, Data]:
+    """The right rows, by folder, that an earlier run of the entries on the same device wrote."""
     if not file.exists():
-        return []
-    known = json.loads(file.read_text(encoding="utf-8"))
-    if {name: known.get(name) for name in about} != about:
+        return {}
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+        same = {name: known.get(name) for name in about} == about
+        rows = {row["folder"]: row for row in known["entries"] if row["ok"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SystemExit(f"{file} holds no results to resume; remove it") from None
+    if not same:
         raise SystemExit(f"{file} is of another device or driver; say --out for a file of its own")
-    return [row for row in known["entries"] if row["ok"]]
+    return {
+        e["folder"]: rows[e["folder"]]
+        for e in entries
+        if e["folder"] in rows and e.items() <= rows[e["folder"]].items()
+    }
+
+
+def write_whole(file: Path, data: Data) -> None:
+    """Write JSON; an interruption leaves what was there."""
+    complete = file.with_name(file.name + ".part")
+    complete.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    os.replace(complete, file)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -246,14 +262,11 @@ def main(arguments: Sequence[str]) -> int:
         "device": device.name,
         "driver": f"{device.platform.version}, {device.driver_version}",
     }
-    before = finished(options.out, about) if options.resume else []
-    results: list[Data] = []
+    entries = manifest["entries"]
+    rows = kept(options.out, about, entries) if options.resume else {}
     last, inputs = None, None
-    for entry in manifest["entries"]:
-        if options.only and entry["name"] not in options.only:
-            continue
-        if kept := [row for row in before if entry.items() <= row.items()]:
-            results += kept[:1]
+    for entry in entries:
+        if (options.only and entry["name"] not in options.only) or entry["folder"] in rows:
             continue
         started = time.perf_counter()
         if last != (key := (entry["name"], entry["sizes"], entry["parameters"])):
@@ -265,11 +278,9 @@ def main(arguments: Sequence[str]) -> int:
                 found = known
         except Exception as error:  # noqa: BLE001 (one entry's failure must not end the others)
             found = {**found, "ok": False, "failed": f"{type(error).__name__}: {error}"[:2000]}
-        results.append({**entry, **found})
-        text = json.dumps({**about, "entries": results}, indent=1)
-        complete = options.out.with_name(options.out.name + ".part")
-        complete.write_text(text + "\n", encoding="utf-8")
-        os.replace(complete, options.out)  # an interruption leaves what was there
+        rows[entry["folder"]] = {**entry, **found}
+        so_far = [rows[e["folder"]] for e in entries if e["folder"] in rows]
+        write_whole(options.out, {**about, "entries": so_far})
         seconds = found.get("seconds")
         shown = f"{seconds * 1e6:10.1f} us" if seconds else " " * 13
         state = "right" if found["ok"] else f"WRONG {found.get('failed', found.get('error'))}"
@@ -277,7 +288,7 @@ def main(arguments: Sequence[str]) -> int:
             f"{entry['folder']:28} {shown}  {state}  ({time.perf_counter() - started:.1f} s)",
             flush=True,
         )
-    return 0 if results and all(r["ok"] for r in results) else 1
+    return 0 if rows and all(row["ok"] for row in rows.values()) else 1
 
 
 if __name__ == "__main__":

@@ -113,23 +113,45 @@ def _draws(source: Program) -> dict[str, dict[str, Any]]:
 
 def _expected(source: Program, entry: Mapping[str, Any]) -> bytes:
     """The rows of the result that a runner compares, at the inputs that it draws, as .npz."""
-    _, arguments = inputs_of(dict(entry))
-    result = (source.reference or source)(*arguments)
-    parts = result if isinstance(result, tuple) else (result,)
-    shapes = [shape for _, shape in components(source.body.type)]
-    given = [np.shape(part) for part in parts]
-    if given != shapes:
-        raise ReliftError(
-            f"the NumPy function of {source.name} returns shapes {given}, the program has {shapes}",
-            place="",
-        )
-    rows = [
-        np.asarray(part).reshape(shape or (1,)) for part, shape in zip(parts, shapes, strict=True)
-    ]
+    try:
+        _, arguments = inputs_of(dict(entry))
+        rows = _rows(source, (source.reference or source)(*arguments))
+    except MemoryError:
+        raise Unsupported(
+            f"the result of {source.name} at these sizes is computed here first, and memory does not suffice"
+        ) from None
     picked = picked_rows(len(rows[0]))
     file = io.BytesIO()
     np.savez(file, *(row[picked] for row in rows))
     return file.getvalue()
+
+
+def _rows(source: Program, result: Any) -> list[Any]:
+    """The components of a result as the runner compares them; raises `Unsupported` where it cannot."""
+    parts = result if isinstance(result, tuple) else (result,)
+    wanted = list(components(source.body.type))
+    given = [np.shape(part) for part in parts]
+    if given != [shape for _, shape in wanted]:
+        raise Unsupported(
+            f"the NumPy function of {source.name} returns {_shapes(given)}, the program "
+            f"{_shapes([shape for _, shape in wanted])}"
+        )
+    for part, (scalar, _) in zip(parts, wanted, strict=True):
+        if not np.all(np.isfinite(part)):
+            raise Unsupported(
+                f"the result of {source.name} is not finite at the inputs of a bundle; "
+                "what is no number cannot be compared"
+            )
+        if scalar == i32 and np.any(np.asarray(part) == -1):
+            raise Unsupported(
+                f"the result of {source.name} has cells that are -1, "
+                "which a bundle's runner takes for cells that no kernel wrote"
+            )
+    return [np.reshape(part, shape or (1,)) for part, (_, shape) in zip(parts, wanted, strict=True)]
+
+
+def _shapes(shapes: Sequence[Sequence[int]]) -> str:
+    return " and ".join(f"[{', '.join(map(str, shape))}]" for shape in shapes)
 
 
 # ---- back
@@ -151,12 +173,12 @@ def read_times(
         found = [_timed(e) for e in entries]
     except (KeyError, TypeError, ValueError):
         raise BadTimes(file, f"holds no times of candidates; {ORIGIN}") from None
+    if not found:
+        raise BadTimes(file, f"holds no times of candidates; {ORIGIN}")
     if version != VERSION:
         raise BadTimes(
             file, f"has version {version}, this Relift reads {VERSION}; write the bundle again"
         )
-    if not found:
-        raise BadTimes(file, f"holds no times yet; {ORIGIN}")
     for name, there, kind, text in heads:
         if name != source.name:
             raise BadTimes(file, f"has times of {name}, not of {source.name}")
@@ -165,7 +187,9 @@ def read_times(
         if kind != target:
             raise BadTimes(file, f"has times of candidates for a {kind}; say --target {kind}")
         if text != str(source):
-            raise BadTimes(file, f"has times of another {name}: it changed; write the bundle again")
+            raise BadTimes(
+                file, f"has times of another {name}: it changed since; write the bundle again"
+            )
     if all(t.seconds is None for t in found):
         reasons = "; ".join(dict.fromkeys(t.failure.splitlines()[0] for t in found))
         raise BadTimes(file, f"has no candidate that was right on {device}: {reasons}")
