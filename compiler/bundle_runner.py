@@ -32,7 +32,7 @@ Data = dict[str, Any]
 
 SEED = 20261121
 PICKED = 16
-"""How many rows of a result are compared."""
+"""How many rows of a result are compared with samples.py."""
 
 WARM_UPS = 3
 RUNS = ((2e-3, 30), (20e-3, 15), (float("inf"), 10))
@@ -77,10 +77,12 @@ def inputs_of(entry: Data) -> tuple[dict[str, Row], list[Any]]:
     return rows, arguments
 
 
-def picked_rows(length: int) -> Row:
-    """Rows to compare: both ends, and random ones."""
+def picked_rows(length: int, count: int = PICKED) -> Row:
+    """Rows to compare: all if there are no more than `count`, else both ends and about so many random ones."""
+    if length <= count:
+        return np.arange(length)
     generator = np.random.default_rng(SEED)
-    return np.unique([0, length - 1, *generator.integers(0, length, PICKED)])
+    return np.unique([0, length - 1, *generator.integers(0, length, count)])
 
 
 def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
@@ -99,13 +101,15 @@ def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
 
 
 def expected_rows(
-    place: Path, entry: Data, samples: Any, picked: Row, arguments: Sequence[Any]
-) -> Any:
-    """What the picked rows must be: as stored in the bundle, or else as samples.py computes them."""
+    place: Path, entry: Data, samples: Any, length: int, arguments: Sequence[Any]
+) -> tuple[Row, Any]:
+    """Some rows, and what they must be: as stored in the bundle, or else as samples.py computes them."""
     if "expected" in entry:
         with np.load(place / entry["expected"]) as stored:
-            return tuple(stored.values())
-    return getattr(samples, entry["name"])(picked, *arguments)
+            picked, *parts = stored.values()
+            return picked, tuple(parts)
+    picked = picked_rows(length)
+    return picked, getattr(samples, entry["name"])(picked, *arguments)
 
 
 def unwritten(outputs: Sequence[Row]) -> int:
@@ -182,8 +186,8 @@ def measured(
     prepared = Prepared(cl, context, place / entry["folder"], entry, rows)
     prepared.run()
     outputs = prepared.results()
-    picked = picked_rows(len(outputs[0]))
-    error = largest_error(outputs, expected_rows(place, entry, samples, picked, arguments), picked)
+    picked, expected = expected_rows(place, entry, samples, len(outputs[0]), arguments)
+    error = largest_error(outputs, expected, picked)
     missing = unwritten(outputs)
     ok = error <= entry["tolerance"] and not missing
     known = {"ok": ok, "error": error, "unwritten": missing, "log": prepared.log[-2000:]}

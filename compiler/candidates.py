@@ -17,7 +17,7 @@ import numpy as np
 from relift.compiler.benchmarks import Draw
 from relift.compiler.buffers import components
 from relift.compiler.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
-from relift.compiler.bundle_runner import inputs_of, picked_rows
+from relift.compiler.bundle_runner import PICKED, inputs_of, picked_rows
 from relift.compiler.program import compile_program
 from relift.compiler.verification import in_reach, index_bounds, rounding
 from relift.semantics.errors import ReliftError, Unsupported
@@ -26,6 +26,8 @@ from relift.semantics.storage import write_bytes
 from relift.semantics.types import f32, i32
 
 EXPECTED = "expected.npz"
+COMPARED = 1 << 20
+"""Cells of a result that a bundle brings: all cells of a smaller one, random rows of a larger one."""
 
 Target: TypeAlias = Literal["cpu", "gpu"]
 
@@ -61,7 +63,7 @@ def write_candidates(
     _require_comparable(source)
     compiled = [compile_program(candidate) for candidate in candidates]
     draws = _draws(source)
-    entries = [
+    entries: list[dict[str, Any]] = [
         {
             "name": source.name,
             "target": target,
@@ -112,7 +114,7 @@ def _draws(source: Program) -> dict[str, dict[str, Any]]:
 
 
 def _expected(source: Program, entry: Mapping[str, Any]) -> bytes:
-    """The rows of the result that a runner compares, at the inputs that it draws, as .npz."""
+    """The numbers of some rows of the result, and these rows at the inputs that a runner draws, as .npz."""
     try:
         _, arguments = inputs_of(dict(entry))
         rows = _rows(source, (source.reference or source)(*arguments))
@@ -120,9 +122,10 @@ def _expected(source: Program, entry: Mapping[str, Any]) -> bytes:
         raise Unsupported(
             f"the result of {source.name} at these sizes is computed here first, and memory does not suffice"
         ) from None
-    picked = picked_rows(len(rows[0]))
+    widest = max(row[0].size for row in rows)
+    picked = picked_rows(len(rows[0]), max(PICKED, COMPARED // widest))
     file = io.BytesIO()
-    np.savez(file, *(row[picked] for row in rows))
+    np.savez(file, picked, *(row[picked] for row in rows))
     return file.getvalue()
 
 

@@ -1,5 +1,7 @@
 """Candidates that another machine times: the bundle, its results, and the order that they give."""
 
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+
 from __future__ import annotations
 
 import json
@@ -15,8 +17,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import ROOT, relift
-from relift.compiler.bundle_runner import picked_rows
-from relift.compiler.candidates import read_times, write_candidates
+from relift.compiler.candidates import COMPARED, read_times, write_candidates
 from relift.egraph.search import as_written
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import Unsupported
@@ -148,7 +149,8 @@ def test_a_wrong_kernel_gets_no_time(bundle: Path) -> None:
 def test_another_result_is_no_longer_right(bundle: Path) -> None:
     """What the results are compared with decides: other rows, and every kernel is wrong."""
     with np.load(bundle / "expected.npz") as stored:
-        np.savez(bundle / "expected.npz", *(row * 1.01 for row in stored.values()))
+        picked, rows = stored.values()
+    np.savez(bundle / "expected.npz", picked, rows * 1.01)
 
     assert not any(entry["ok"] for entry in run(bundle)["entries"])
 
@@ -364,37 +366,37 @@ n = rl.nat("n", least=0)
 
 
 @rl.program
-def doubled(x: rl.f32[n]) -> Any:
+def doubled(x: rl.f32[n]):
     """No NumPy function says what this is."""
     return rl.map(lambda a: a + a, x)
 
 
 @rl.program
-def copied(ids: rl.i32[n], x: rl.f32[n]) -> Any:
+def copied(ids: rl.i32[n], x: rl.f32[n]):
     """Whole numbers that are used as indices."""
     return rl.map(lambda i: rl.at_runtime_unsafe(i, x), ids)
 
 
 @rl.program
-def below_zero(x: rl.i32[n]) -> Any:
+def below_zero(x: rl.i32[n]):
     """Whole numbers as they were drawn."""
     return rl.map(lambda a: a + 0, x)
 
 
 @rl.program
-def roots(x: rl.f32[n]) -> Any:
+def roots(x: rl.f32[n]):
     """What is no number."""
     return rl.map(lambda a: rl.sqrt(a - 2.0), x)
 
 
 @rl.program
-def wide(x: rl.f64[n]) -> Any:
+def wide(x: rl.f64[n]):
     """Cells of eight bytes."""
     return rl.map(lambda a: a + a, x)
 
 
 @rl.program
-def misjudged(x: rl.f32[n]) -> Any:
+def misjudged(x: rl.f32[n]):
     """A program whose NumPy function is that of another."""
     return rl.map(lambda a: a + a, x)
 
@@ -466,15 +468,40 @@ def test_no_bundle_without_a_result_to_compare_with(
     assert not (tmp_path / "manifest.json").exists()
 
 
-def test_both_ends_of_a_result_are_compared(tmp_path: Path) -> None:
-    """The stored rows are those of the interpreter's result that the runner picks."""
+def test_every_cell_of_a_small_result_is_compared(tmp_path: Path) -> None:
+    """The bundle brings all of them, so one wrong cell is found."""
     sizes = {"n": 256}
     write_candidates(tmp_path, doubled, sizes, lowered(doubled, sizes), "cpu")
     with np.load(tmp_path / "expected.npz") as stored:
-        (rows,) = stored.values()
+        picked, rows = stored.values()
+    rows[100] += 1e-3
+    np.savez(tmp_path / "expected.npz", picked, rows)
 
-    assert len(rows) == len(picked_rows(256))
-    assert len(set(rows.tolist())) > 2
+    assert picked.tolist() == list(range(256))
+    assert not run(tmp_path)["entries"][0]["ok"]
+
+
+@rl.program
+def large(x: rl.f32[n]):
+    """More cells than a bundle brings."""
+    return rl.map(lambda a: a + a, x)
+
+
+@large.gold
+def with_numpy(x: Any) -> Any:
+    return x + x
+
+
+def test_rows_of_a_large_result_are_compared(tmp_path: Path) -> None:
+    """Random ones and both ends, as many as fit; what is stored is what the kernel gives."""
+    sizes = {"n": COMPARED + 4096}
+    write_candidates(tmp_path, large, sizes, lowered(large, sizes), "cpu")
+    with np.load(tmp_path / "expected.npz") as stored:
+        picked, rows = stored.values()
+
+    assert (picked[0], picked[-1]) == (0, COMPARED + 4095)
+    assert COMPARED // 2 < len(picked) == len(rows) <= COMPARED + 2
+    assert run(tmp_path)["entries"][0]["ok"]
 
 
 def test_a_program_of_the_examples_is_found_by_name(measured: Path) -> None:
