@@ -207,6 +207,17 @@ def test_what_was_not_right_is_run_again(bundle: Path) -> None:
     assert third[0] != first[0]
 
 
+def test_another_bundle_is_not_resumed(bundle: Path) -> None:
+    """Times of a bundle that was written again for something else do not count."""
+    manifest = bundle / "manifest.json"
+    first = run(bundle)["entries"]
+    manifest.write_text(manifest.read_text().replace('"term": "dot', '"term": "another dot', 1))
+    second = run(bundle, "--resume")["entries"]
+
+    assert second[0]["term"].startswith("another dot")
+    assert second[1:] == first[1:]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -504,8 +515,15 @@ def test_rows_of_a_large_result_are_compared(tmp_path: Path) -> None:
     assert run(tmp_path)["entries"][0]["ok"]
 
 
-def test_a_program_of_the_examples_is_found_by_name(measured: Path) -> None:
-    """What is read back is in the order of the bundle, with the terms of the search."""
+def test_the_order_of_a_bundle_is_that_of_tuning(measured: Path) -> None:
+    """The candidates are those that `--tune` would measure first, in its order."""
+    asked: list[str] = []
+
+    def measure(program: Program) -> float:
+        asked.append(str(program))
+        return 1.0
+
+    rl.optimize(load_program(DOT), SIZES, "cpu", measure=measure, tuning=measured / "order.sqlite")
     _, found = read_times(measured / "results.json", load_program(DOT), SIZES, "cpu")
 
-    assert len({timed.term for timed in found}) == COUNT
+    assert [timed.term for timed in found] == asked[:COUNT]
