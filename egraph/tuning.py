@@ -2,7 +2,8 @@
 
 The cost model puts candidates in order; the device has the last word.  Timings live in one SQLite file,
 keyed by term, sizes and device, so that a second search reuses them and an interrupted one goes on where it
-was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.
+was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.  Times
+that another machine took are kept alike, under the name of its device.
 """
 
 from __future__ import annotations
@@ -51,7 +52,15 @@ def default_path() -> Path:
 
 
 class Timings:
-    """The times of programs on one device, as a database keeps them."""
+    """The times of programs on one device, as a database keeps them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Timings(Path(folder) / "times.sqlite", "NVIDIA H200")
+    ...     kept.keep("dot", {"dot(x: f32[64]) = ...": Timing(1e-3)})
+    ...     kept.known("dot(x: f32[64]) = ...")
+    Timing(seconds=0.001, failure='', reused=True)
+    """
 
     def __init__(self, path: Path, device: str) -> None:
         self.path, self.device = path, device
