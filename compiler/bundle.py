@@ -27,6 +27,7 @@ from relift.semantics.types import Tuple, Type, dimensions
 
 MANIFEST, RUNNER, SAMPLES = "manifest.json", "runner.py", "samples.py"
 VERSION = 1
+ORIGIN = "a bundle's runner.py writes them as results.json"
 
 
 def write_bundle(
@@ -57,22 +58,36 @@ def write_bundle(
                     "predicted": predict(program),
                 }
             )
+    write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
+    return write_manifest(folder, entries)
+
+
+def write_manifest(folder: Path, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write the manifest of a bundle, and the runner, whose kernels are in place; the names of its entries."""
     manifest = {"version": VERSION, "entries": entries}
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
-    write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
     write_text(folder / RUNNER, Path(bundle_runner.__file__).read_text(encoding="utf-8"))
     return [entry["folder"] for entry in entries]
 
 
 def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> dict[str, Any]:
     """All that is known of a benchmark before it runs: the manifest's entry, and the head of a row of times."""
-    stored = {p.name: p.buffers for p in plan.parameters}
     return {
         **b.described(variant),
         "options": list(b.options),
         "tolerance": b.tolerance,
+        **buffers_of(program, plan, {name: draw.at(b.sizes) for name, draw in b.inputs.items()}),
+    }
+
+
+def buffers_of(
+    program: Program, plan: Launch, draws: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """The inputs and how they are drawn, and the outputs: what a runner fills and compares."""
+    stored = {p.name: p.buffers for p in plan.parameters}
+    return {
         "parameters": [
-            _parameter(p, stored[p.name], b.inputs.get(p.name, Draw()).at(b.sizes))
+            _parameter(p, stored[p.name], draws.get(p.name) or Draw().at({}))
             for p in program.parameters
         ],
         "outputs": _rows(_components(plan.result.buffers, program.body.type)),
@@ -102,17 +117,25 @@ def _parameter(p: Input, buffers: Sequence[str], draw: dict[str, Any]) -> dict[s
 
 
 def read_results(file: Path) -> dict[str, Any]:
-    """What a runner wrote; raises `ReliftError` for a file that is none of its."""
+    """The times of benchmarks that a runner wrote; raises `ReliftError` for a file that holds none."""
+    data = read_json(file)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
         known = isinstance(data["device"], str) and "analyses" in data["entries"][0]
-    except FileNotFoundError:
-        raise ReliftError(f"there is no file {file}", place="") from None
-    except (json.JSONDecodeError, KeyError, IndexError, TypeError):
-        known, data = False, {}
+    except (KeyError, IndexError, TypeError):
+        known = False
     if not known:
-        raise ReliftError(
-            f"{file} holds no times; a bundle's runner.py writes them as results.json", place=""
-        )
+        raise ReliftError(f"{file} holds no times of benchmarks; {ORIGIN}", place="")
     found: dict[str, Any] = data
     return found
+
+
+def read_json(file: Path) -> Any:
+    """What a runner may have written; raises `ReliftError` when there is no file or it is not JSON."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReliftError(f"there is no file {file}", place="") from None
+    except OSError as error:
+        raise ReliftError(f"cannot read {file}: {error.strerror}", place="") from None
+    except ValueError:
+        raise ReliftError(f"{file} holds no times; {ORIGIN}", place="") from None

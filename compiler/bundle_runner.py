@@ -1,10 +1,10 @@
 """Runs a bundle: checks every kernel's result, times it, writes results.json.  Needs NumPy and pyopencl only.
 
-    python runner.py [--device gpu] [--only NAME] [--out results.json]
+    python runner.py [--device gpu] [--only NAME] [--out results.json] [--resume]
 
-Inputs are drawn from a seed.  Results are compared with what samples.py computes in float64 at rows picked
-from the same seed; the output is filled with a pattern first, so that a cell that no work-item writes is
-found.  A time is the device's own, from the start to the end of each kernel, summed over the kernels of a
+Inputs are drawn from a seed.  Results are compared at rows picked from the same seed, with what samples.py
+computes in float64 there or with what the bundle brings; the output is filled with a pattern first, so that
+a cell that no work-item writes is found.  A time is the device's own, from the start to the end of each kernel, summed over the kernels of a
 run; of the runs the median is kept: 30 below 2 ms, 15 below 20 ms, else 10, after 3 that do not count.
 
 This file travels inside bundles as runner.py; it imports nothing of Relift.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import statistics
 import sys
 import time
@@ -31,7 +32,7 @@ Data = dict[str, Any]
 
 SEED = 20261121
 PICKED = 16
-"""How many rows of a result are compared."""
+"""How many rows of a result are compared with samples.py."""
 
 WARM_UPS = 3
 RUNS = ((2e-3, 30), (20e-3, 15), (float("inf"), 10))
@@ -76,10 +77,12 @@ def inputs_of(entry: Data) -> tuple[dict[str, Row], list[Any]]:
     return rows, arguments
 
 
-def picked_rows(length: int) -> Row:
-    """Rows to compare: both ends, and random ones."""
+def picked_rows(length: int, count: int = PICKED) -> Row:
+    """Rows to compare: all if there are no more than `count`, else both ends and about so many random ones."""
+    if length <= count:
+        return np.arange(length)
     generator = np.random.default_rng(SEED)
-    return np.unique([0, length - 1, *generator.integers(0, length, PICKED)])
+    return np.unique([0, length - 1, *generator.integers(0, length, count)])
 
 
 def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
@@ -95,6 +98,18 @@ def largest_error(outputs: Sequence[Row], expected: Any, picked: Row) -> float:
         error = float(np.max(np.abs(got - wanted))) / scale
         worst = max(worst, float("inf") if np.isnan(error) else error)
     return worst
+
+
+def expected_rows(
+    place: Path, entry: Data, samples: Any, length: int, arguments: Sequence[Any]
+) -> tuple[Row, Any]:
+    """Some rows, and what they must be: as stored in the bundle, or else as samples.py computes them."""
+    if "expected" in entry:
+        with np.load(place / entry["expected"]) as stored:
+            picked, *parts = stored.values()
+            return picked, tuple(parts)
+    picked = picked_rows(length)
+    return picked, getattr(samples, entry["name"])(picked, *arguments)
 
 
 def unwritten(outputs: Sequence[Row]) -> int:
@@ -171,8 +186,8 @@ def measured(
     prepared = Prepared(cl, context, place / entry["folder"], entry, rows)
     prepared.run()
     outputs = prepared.results()
-    picked = picked_rows(len(outputs[0]))
-    error = largest_error(outputs, getattr(samples, entry["name"])(picked, *arguments), picked)
+    picked, expected = expected_rows(place, entry, samples, len(outputs[0]), arguments)
+    error = largest_error(outputs, expected, picked)
     missing = unwritten(outputs)
     ok = error <= entry["tolerance"] and not missing
     known = {"ok": ok, "error": error, "unwritten": missing, "log": prepared.log[-2000:]}
@@ -191,6 +206,44 @@ def chosen_device(cl: Any, wanted: str) -> Any:
     raise SystemExit(f"no OpenCL device is a {wanted!r}; there are: {[d.name for d in devices]}")
 
 
+def samples_of(place: Path) -> Any:
+    """The module samples.py of a bundle; None where every entry brings what is expected."""
+    if not (place / "samples.py").exists():
+        return None
+    spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
+    assert spec is not None, "cannot happen: samples.py is Python"
+    assert spec.loader is not None, "cannot happen: samples.py is a file"
+    samples = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(samples)
+    return samples
+
+
+def kept(file: Path, about: Data, entries: Sequence[Data]) -> dict[str, Data]:
+    """The right rows, by folder, that an earlier run of the entries on the same device wrote."""
+    if not file.exists():
+        return {}
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+        same = {name: known.get(name) for name in about} == about
+        rows = {row["folder"]: row for row in known["entries"] if row["ok"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SystemExit(f"{file} holds no results to resume; remove it") from None
+    if not same:
+        raise SystemExit(f"{file} is of another device or driver; say --out for a file of its own")
+    return {
+        e["folder"]: rows[e["folder"]]
+        for e in entries
+        if e["folder"] in rows and e.items() <= rows[e["folder"]].items()
+    }
+
+
+def write_whole(file: Path, data: Data) -> None:
+    """Write JSON; an interruption leaves what was there."""
+    complete = file.with_name(file.name + ".part")
+    complete.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    os.replace(complete, file)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run all entries; 0 when every result is right."""
     import pyopencl as cl
@@ -199,21 +252,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--device", default="gpu", help="gpu, cpu, or part of a device's name")
     parser.add_argument("--only", action="append", help="names of benchmarks; all if not given")
     parser.add_argument("--out", default="results.json", type=Path)
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the right entries that --out holds already"
+    )
     options = parser.parse_args(arguments)
     place = Path(__file__).parent
-    spec = importlib.util.spec_from_file_location("samples", place / "samples.py")
-    assert spec is not None, "cannot happen: samples.py is Python"
-    assert spec.loader is not None, "cannot happen: samples.py is a file"
-    samples = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(samples)
+    samples = samples_of(place)
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     device = chosen_device(cl, options.device)
     context = cl.Context([device])
-    about = {"device": device.name, "driver": f"{device.platform.version}, {device.driver_version}"}
-    results: list[Data] = []
+    about = {
+        "version": manifest["version"],
+        "device": device.name,
+        "driver": f"{device.platform.version}, {device.driver_version}",
+    }
+    entries = manifest["entries"]
+    rows = kept(options.out, about, entries) if options.resume else {}
     last, inputs = None, None
-    for entry in manifest["entries"]:
-        if options.only and entry["name"] not in options.only:
+    for entry in entries:
+        if (options.only and entry["name"] not in options.only) or entry["folder"] in rows:
             continue
         started = time.perf_counter()
         if last != (key := (entry["name"], entry["sizes"], entry["parameters"])):
@@ -225,9 +282,9 @@ def main(arguments: Sequence[str]) -> int:
                 found = known
         except Exception as error:  # noqa: BLE001 (one entry's failure must not end the others)
             found = {**found, "ok": False, "failed": f"{type(error).__name__}: {error}"[:2000]}
-        results.append({**entry, **found})
-        text = json.dumps({**about, "entries": results}, indent=1)
-        options.out.write_text(text + "\n", encoding="utf-8")
+        rows[entry["folder"]] = {**entry, **found}
+        so_far = [rows[e["folder"]] for e in entries if e["folder"] in rows]
+        write_whole(options.out, {**about, "entries": so_far})
         seconds = found.get("seconds")
         shown = f"{seconds * 1e6:10.1f} us" if seconds else " " * 13
         state = "right" if found["ok"] else f"WRONG {found.get('failed', found.get('error'))}"
@@ -235,7 +292,7 @@ def main(arguments: Sequence[str]) -> int:
             f"{entry['folder']:28} {shown}  {state}  ({time.perf_counter() - started:.1f} s)",
             flush=True,
         )
-    return 0 if results and all(r["ok"] for r in results) else 1
+    return 0 if rows and all(row["ok"] for row in rows.values()) else 1
 
 
 if __name__ == "__main__":

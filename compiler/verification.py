@@ -215,10 +215,15 @@ def check_run(
     if program.reference is not None:
         expected = program.reference(*arrays)
         found.append(_compared("NumPy at full size", result, expected, tolerance))
-    if _size(source) <= INTERPRETER_LIMIT:
+    if in_reach(source):
         expected = source(*arrays)
         found.append(_compared("the interpreter at full size", result, expected, tolerance))
     return found
+
+
+def in_reach(source: Program) -> bool:
+    """Whether a program at its sizes is small enough for the interpreter."""
+    return _size(source) <= INTERPRETER_LIMIT
 
 
 _STEPS = "the interpreter, step by step"

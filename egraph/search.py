@@ -20,7 +20,7 @@ from relift.egraph.proposals import Proposal, Proposals
 from relift.egraph.saturation import Budget
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
-from relift.egraph.tuning import Measure, Tuner, default_path
+from relift.egraph.tuning import Measure, Timings, Tuner, default_path
 from relift.rewrites.derivation import Derivation
 from relift.rewrites.matching import FloatPolicy
 from relift.semantics.binding import tidy
@@ -93,6 +93,7 @@ def optimize(
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
     measure: Measure | None = None,
+    timed_on: str | None = None,
     tuning: Path | None = None,
     progress: Callable[[str, int, float], None] | None = None,
 ) -> Optimized:
@@ -103,7 +104,8 @@ def optimize(
     open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
     `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
     took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
-    fastest come first; `tuning` is the file in which these times are kept and looked up.
+    fastest come first; `tuning` is the file in which these times are kept and looked up.  With `timed_on`, the
+    name of a device, nothing is measured: the times that the file has of that device decide.
 
     `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
     returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
@@ -115,9 +117,14 @@ def optimize(
     if sketch is None:
         program.at(task.sizes)  # no size is missing, and none is of no use
     require_searchable(task.source.body)
-    tuner = None if measure is None else Tuner(tuning or default_path(), device.name, measure)
-    if tuner is not None:
-        tuner.check()  # a damaged database is found before the search, not after
+    kept = tuning or default_path()
+    times: Timings | None = None
+    if timed_on is not None:
+        times = Timings(kept, timed_on)
+    elif measure is not None:
+        times = Tuner(kept, device.name, measure)
+    if times is not None:
+        times.check()  # a damaged database is found before the search, not after
     if sketch is None:
         grown, proposals = task.all()
     else:
@@ -129,10 +136,10 @@ def optimize(
                 f"no tiles divide the sizes {given} as the sketch {wanted} needs; give tiles that do, or pad"
             )
         grown, proposals = task.sketched(Plan(wanted, choices))
-    if varied or tuner is not None:
+    if varied or times is not None:
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
     results: list[Found] = []
-    most = top if tuner is None else max(top, MEASURED)
+    most = top if times is None else max(top, MEASURED)
     for proposal in proposals:
         if len(results) == most:
             break
@@ -143,8 +150,8 @@ def optimize(
             f"no program that OpenCL can run was found for {program.name} ({grown.stopped}); "
             "give the search a larger budget, or store an intermediate array with to_global"
         )
-    if tuner is not None:
-        results = _measured(results, tuner, budget, progress)[:top]
+    if times is not None:
+        results = _measured(results, times, budget, progress)[:top]
     return Optimized(
         task.source,
         tuple(results),
@@ -187,13 +194,13 @@ def _found(proposal: Proposal) -> Found:
 
 def _measured(
     results: Sequence[Found],
-    tuner: Tuner,
+    times: Timings,
     budget: float,
     progress: Callable[[str, int, float], None] | None,
 ) -> list[Found]:
     """The results with their times, fastest first; those that did not run are left out.
 
-    What the budget does not reach keeps its place after what was timed.
+    What has no time, since the budget does not reach it or nobody measured it, keeps its place after those.
     """
     started = time.monotonic()
 
@@ -201,7 +208,7 @@ def _measured(
         if progress is not None:
             progress(f"measuring {text}", 0, time.monotonic() - started)
 
-    timings = tuner.best([found.term for found in results], budget, heard)
+    timings = times.best([found.term for found in results], budget, heard)
     timed = [
         replace(found, measured=timing.seconds)
         for found, timing in zip(results, timings, strict=True)
@@ -210,5 +217,5 @@ def _measured(
     rest = [found for found, timing in zip(results, timings, strict=True) if timing is None]
     if not timed and not rest:
         reasons = sorted({timing.failure for timing in timings if timing is not None})
-        raise NoProgram(f"no candidate ran on {tuner.device}: {'; '.join(reasons)}")
+        raise NoProgram(f"no candidate ran on {times.device}: {'; '.join(reasons)}")
     return sorted(timed, key=lambda found: found.measured or 0.0) + rest

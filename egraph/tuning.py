@@ -2,7 +2,8 @@
 
 The cost model puts candidates in order; the device has the last word.  Timings live in one SQLite file,
 keyed by term, sizes and device, so that a second search reuses them and an interrupted one goes on where it
-was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.
+was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.  Times
+that another machine took are kept alike, under the name of its device.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,28 +51,37 @@ def default_path() -> Path:
     return Path(chosen) if chosen else user_cache() / "tuning.sqlite"
 
 
-class Tuner:
-    """Times programs on one device, each once."""
+class Timings:
+    """The times of programs on one device, as a database keeps them.
 
-    def __init__(self, path: Path, device: str, measure: Measure) -> None:
-        self.path, self.device, self.measure = path, device, measure
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Timings(Path(folder) / "times.sqlite", "NVIDIA H200")
+    ...     kept.keep("dot", {"dot(x: f32[64]) = ...": Timing(1e-3)})
+    ...     kept.known("dot(x: f32[64]) = ...")
+    Timing(seconds=0.001, failure='', reused=True)
+    """
 
-    def time(self, program: Program) -> Timing:
-        """The recorded timing of a program whose sizes are fixed, or a new one."""
-        key = _key(program, self.device)
+    def __init__(self, path: Path, device: str) -> None:
+        self.path, self.device = path, device
+
+    def known(self, term: str) -> Timing | None:
+        """The recorded timing of a program whose sizes are fixed, given as `str` shows it."""
         with self._database() as database:
             row = database.execute(
-                "SELECT seconds, failure FROM timings WHERE key = ?", (key,)
+                "SELECT seconds, failure FROM timings WHERE key = ?", (_key(term, self.device),)
             ).fetchone()
-        if row is not None:
-            return Timing(row[0], row[1], reused=True)
-        timing = self._measured(program)
+        return None if row is None else Timing(row[0], row[1], reused=True)
+
+    def keep(self, name: str, timings: Mapping[str, Timing]) -> None:
+        """Record timings of programs called `name`, all or none, by the program as `str` shows it."""
+        rows = [
+            (_key(term, self.device), name, self.device, t.seconds, t.failure, time.time())
+            for term, t in timings.items()
+        ]
         with self._database() as database, database:
-            database.execute(
-                "INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)",
-                (key, program.name, self.device, timing.seconds, timing.failure, time.time()),
-            )
-        return timing
+            for row in rows:
+                database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def check(self) -> None:
         """Raise `BadDatabase` when the database cannot be used."""
@@ -81,22 +91,9 @@ class Tuner:
     def best(
         self, programs: Sequence[Program], budget: float, heard: Callable[[str], None]
     ) -> list[Timing | None]:
-        """The timings of as many programs as `budget` seconds allow, in order; None for the rest."""
-        end = time.monotonic() + budget
-        found: list[Timing | None] = []
-        for number, program in enumerate(programs, 1):
-            if found and time.monotonic() > end:
-                found.append(None)
-                continue
-            heard(f"candidate {number} of {len(programs)}")
-            found.append(self.time(program))
-        return found
-
-    def _measured(self, program: Program) -> Timing:
-        try:
-            return Timing(self.measure(program))
-        except ReliftError as error:
-            return Timing(None, error.message)
+        """The recorded timings of programs, in order; None for those that have none."""
+        del budget, heard  # looking up takes no time
+        return [self.known(str(program)) for program in programs]
 
     @contextmanager
     def _database(self) -> Generator[sqlite3.Connection]:
@@ -128,6 +125,43 @@ class Tuner:
             raise BadDatabase(self.path, f"has format {version}, this Relift reads {FORMAT}")
 
 
-def _key(program: Program, device: str) -> str:
+class Tuner(Timings):
+    """Times programs on one device, each once."""
+
+    def __init__(self, path: Path, device: str, measure: Measure) -> None:
+        super().__init__(path, device)
+        self.measure = measure
+
+    def time(self, program: Program) -> Timing:
+        """The recorded timing of a program whose sizes are fixed, or a new one."""
+        known = self.known(str(program))
+        if known is not None:
+            return known
+        timing = self._measured(program)
+        self.keep(program.name, {str(program): timing})
+        return timing
+
+    def best(
+        self, programs: Sequence[Program], budget: float, heard: Callable[[str], None]
+    ) -> list[Timing | None]:
+        """The timings of as many programs as `budget` seconds allow, in order; None for the rest."""
+        end = time.monotonic() + budget
+        found: list[Timing | None] = []
+        for number, program in enumerate(programs, 1):
+            if found and time.monotonic() > end:
+                found.append(None)
+                continue
+            heard(f"candidate {number} of {len(programs)}")
+            found.append(self.time(program))
+        return found
+
+    def _measured(self, program: Program) -> Timing:
+        try:
+            return Timing(self.measure(program))
+        except ReliftError as error:
+            return Timing(None, error.message)
+
+
+def _key(term: str, device: str) -> str:
     """Term, types and so sizes, and device; a program with the same text is the same program."""
-    return hashlib.sha256(f"{program}\n{device}".encode()).hexdigest()
+    return hashlib.sha256(f"{term}\n{device}".encode()).hexdigest()

@@ -83,5 +83,7 @@ def test_times_without_tuning_are_refused(tmp_path: Path) -> None:
     """An option that would have no effect is an error."""
     found = relift("optimize", DOT, "--size", "n=64", "--times", str(tmp_path / "t"))
 
-    assert found.stderr == "relift: --times keeps the times of --tune; give both\n"
+    assert found.stderr == (
+        "relift: --times keeps the times of --tune or --times-from; give one of them\n"
+    )
     assert found.returncode == 2

@@ -194,7 +194,15 @@ def optimize(
     ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
     times: Annotated[
-        Path | None, typer.Option(help="File that keeps the times of --tune.", metavar="FILE")
+        Path | None, typer.Option(help="Database of the times that were measured.", metavar="FILE")
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(help="Write the candidates as a folder to be timed on another machine."),
+    ] = None,
+    times_from: Annotated[
+        Path | None,
+        typer.Option(help="The results.json of such a folder: the fastest there first."),
     ] = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Print what each rule of the search matched and took.")
@@ -208,12 +216,22 @@ def optimize(
     from relift.semantics.printer import show
     from relift.semantics.storage import write_text
 
-    if times is not None and not tune:
-        raise Refusal("--times keeps the times of --tune; give both")
+    if times is not None and not tune and times_from is None:
+        raise Refusal("--times keeps the times of --tune or --times-from; give one of them")
+    if sum((tune, bundle is not None, times_from is not None)) > 1:
+        raise Refusal("--tune times here, --bundle and --times-from elsewhere; give one of them")
+    loaded, sizes = load_program(program), _sizes(size)
+    timed_on = None
+    if times_from is not None:
+        timed_on = _keep_times(times_from, loaded, sizes, target, times)
     best = _search(
-        load_program(program), _sizes(size), target, budget, top, float_policy, sketch,
-        tune=tune, times=times,
+        loaded, sizes, target, budget, top, float_policy, sketch,
+        tune=tune, times=times, timed_on=timed_on, elsewhere=bundle is not None or times_from is not None,
     )  # fmt: skip
+    written: list[str] = []
+    if bundle is not None:
+        with _progress("computing what results must be"):
+            written = _write_candidates(bundle, best, loaded, sizes, target)
     compiled = [_compile(found.term) for found in best.candidates]
     pairs = list(zip(best.candidates, compiled, strict=True))
     if out is not None:
@@ -230,6 +248,8 @@ def optimize(
                 "complete": best.complete,
                 "nodes": best.nodes,
                 "seconds": best.seconds,
+                "timed_on": timed_on,
+                "bundle": written,
                 "profile": {
                     rule: {"matches": best.firings.get(rule, 0), "seconds": seconds}
                     for rule, seconds in best.profile.items()
@@ -258,6 +278,43 @@ def optimize(
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
     if out is not None:
         print(f"\nwritten to {out}")
+    if bundle is not None:
+        print(f"\nwritten to {bundle}: {', '.join(written)}")
+        print(
+            f"there: python {bundle.name}/runner.py --device {target}; here: --times-from results.json"
+        )
+    if timed_on is not None:
+        known = sum(found.measured is not None for found, _ in pairs)
+        print(f"\n{known} of {len(pairs)} candidates have a time on {timed_on}")
+
+
+def _write_candidates(
+    bundle: Path, best: Optimized, program: Program, sizes: Mapping[str, int], target: str
+) -> list[str]:
+    from relift.compiler.candidates import write_candidates
+    from relift.semantics.device import preset
+
+    candidates = [found.term for found in best.candidates]
+    return write_candidates(bundle, program, _own(sizes, program), candidates, preset(target).kind)
+
+
+def _keep_times(
+    file: Path, program: Program, sizes: Mapping[str, int], target: str, database: Path | None
+) -> str:
+    """Take a runner's times into the database of times; the device that they are of."""
+    from relift.compiler.candidates import read_times
+    from relift.egraph.tuning import Timing, Timings, default_path
+    from relift.semantics.device import preset
+
+    device, found = read_times(file, program, _own(sizes, program), preset(target).kind)
+    kept = Timings(database or default_path(), device)
+    kept.keep(program.name, {t.term: Timing(t.seconds, t.failure) for t in found})
+    return device
+
+
+def _own(sizes: Mapping[str, int], program: Program) -> dict[str, int]:
+    """The sizes of a program, without those of a sketch."""
+    return {name: n for name, n in sizes.items() if name in program.sizes}
 
 
 # ---- compile
@@ -653,12 +710,16 @@ def _search(
     *,
     tune: bool = False,
     times: Path | None = None,
+    timed_on: str | None = None,
+    elsewhere: bool = False,
 ) -> Optimized:
+    """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
     from relift.compiler.devices import describe, find_device
     from relift.compiler.program import runs
     from relift.compiler.timing import timer
     from relift.egraph.search import optimize as search
     from relift.egraph.sketches import load_sketch
+    from relift.semantics.device import preset
 
     if float_policy not in ("reassociate", "exact"):
         raise Refusal(f"--float {float_policy}: say reassociate or exact")
@@ -666,7 +727,7 @@ def _search(
     tiles = () if goal is None else goal.names
     program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
     # a missing size is a better message than a missing device
-    device = describe(find_device(target))
+    device = preset(target) if elsewhere else describe(find_device(target))
     with _progress("searching") as report:
         return search(
             program,
@@ -676,7 +737,9 @@ def _search(
             top=top,
             sketch=goal,
             accepts=runs,
+            varied=elsewhere,
             measure=timer(target) if tune else None,
+            timed_on=timed_on,
             tuning=times,
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
