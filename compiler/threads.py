@@ -100,7 +100,8 @@ def threads_of(
 ) -> Threads:
     """The work-items of the kernel that computes t; of those given, what its parallel maps can use.
 
-    With `in_turns`, they take turns wherever their number is a symbol.  Raises `IllTyped` for numbers that are no counts, or no whole groups.
+    With `in_turns`, they take turns wherever their number is a symbol.  Raises `IllTyped` for numbers that are no
+    counts, or no whole groups.
 
     >>> xs = Input("xs", f32[1000, 12])
     >>> threads_of(parse("map_glb(0)(lambda row: row, xs)", xs=xs))
