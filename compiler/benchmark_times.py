@@ -163,11 +163,14 @@ def predicted_anew(
     benchmarks: Iterable[Benchmark],
     predict: Callable[[Program], float | None],
 ) -> list[Times]:
-    """Rows of times as they were kept, with what the cost model of today says of their programs."""
+    """Rows of times as they were kept, with what the cost model of today says of their programs.
+
+    Rows of other programs than the benchmarks' variants keep what was said when they were timed.
+    """
     known = {b.name: b for b in benchmarks}
     return [
         {**row, "predicted": predict(replace(b, sizes=row["sizes"]).at(row["variant"]))}
-        if (b := known.get(row["name"])) is not None
+        if (b := known.get(row["name"])) is not None and row["variant"] in b.variants
         else row
         for row in rows
     ]
