@@ -17,16 +17,18 @@ from relift.egraph.encoding import require_searchable
 from relift.egraph.planning import tile_choices
 from relift.egraph.plans import Plan
 from relift.egraph.proposals import Proposal, Proposals
-from relift.egraph.saturation import Budget
+from relift.egraph.saturation import Budget, named
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.egraph.tuning import Measure, Timings, Tuner, default_path
 from relift.rewrites.derivation import Derivation
+from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy
 from relift.semantics.binding import tidy
 from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
+from relift.semantics.terms import Metavariable, Var, subterms
 
 
 class NoProgram(ReliftError):
@@ -62,6 +64,17 @@ class Optimized:
     seconds: float
     firings: Mapping[str, int]
     profile: Mapping[str, float]
+
+    @property
+    def written(self) -> Mapping[str, int]:
+        """At most how many nodes each rule added: what its matches wrote, before the e-graph shared it."""
+        found: dict[str, int] = {}
+        for name, matches in self.firings.items():
+            rule, direction = named(name)
+            _, after = RULES[rule].side(direction)
+            nodes = sum(1 for t, _ in subterms(after) if not isinstance(t, Metavariable | Var))
+            found[name] = matches * nodes
+        return found
 
     @property
     def term(self) -> Program:

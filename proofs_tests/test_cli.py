@@ -307,13 +307,15 @@ def test_a_profile_of_the_rules_is_printed() -> None:
     rows = {
         cells[1].strip(): int(cells[2])
         for line in ran.stdout.splitlines()
-        if len(cells := line.split("│")) == 5
+        if len(cells := line.split("│")) == 6
     }
     (dead,) = [line for line in ran.stdout.splitlines() if line.startswith("never matched: ")]
     assert rows == {rule: of["matches"] for rule, of in found.items() if of["matches"]}
     assert set(dead.removeprefix("never matched: ").split(", ")) == set(found) - set(rows)
     assert {"split_join", "map_fusion", "reduce_to_seq"} <= set(rows)
     assert sum(of["seconds"] for of in found.values()) > 0
+    # join(map(lambda c: map(f, c), split(m, xs))): four patterns
+    assert found["split_join"]["nodes_at_most"] == 4 * found["split_join"]["matches"]
 
 
 def test_a_search_out_of_budget_says_so() -> None:

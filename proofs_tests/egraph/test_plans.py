@@ -124,6 +124,7 @@ def test_teams_share_a_reduction_on_a_gpu_only() -> None:
     ]
     assert groups
     assert all(MapLcl in patterns_of(c.term) for c in groups)
+    require_proved([step.rule for step in groups[0].derivation.steps], RULES)
     assert confirm(groups[0].derivation, RULES) is not None
 
 

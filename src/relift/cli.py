@@ -251,7 +251,11 @@ def optimize(
                 "timed_on": timed_on,
                 "bundle": written,
                 "profile": {
-                    rule: {"matches": best.firings.get(rule, 0), "seconds": seconds}
+                    rule: {
+                        "matches": best.firings.get(rule, 0),
+                        "nodes_at_most": best.written.get(rule, 0),
+                        "seconds": seconds,
+                    }
                     for rule, seconds in best.profile.items()
                 },
                 "candidates": [
@@ -901,16 +905,20 @@ def _print_search(best: Optimized) -> None:
 
 
 def _print_profile(best: Optimized) -> None:
-    """The rules that matched, those that took longest first, and those that never did."""
+    """The rules that matched, those that took longest first, and those that never did.
+
+    Nodes are what the matches wrote, before the e-graph shared it: egglog does not say who was first.
+    """
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("rule", "matches", "seconds")
+    table = Table("rule", "matches", "nodes at most", "seconds")
     for column in table.columns[1:]:
         column.justify = "right"
     matched = [rule for rule in best.profile if best.firings.get(rule)]
     for rule in sorted(matched, key=lambda r: (-best.profile[r], -best.firings[r], r)):
-        table.add_row(rule, str(best.firings[rule]), f"{best.profile[rule]:.3f}")
+        numbers = str(best.firings[rule]), str(best.written[rule]), f"{best.profile[rule]:.3f}"
+        table.add_row(rule, *numbers)
     Console().print(table)
     dead = sorted(set(best.profile) - set(matched))
     print("never matched: " + (", ".join(dead) or "none"))
