@@ -143,13 +143,15 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
 class _Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
-    `waits` are the cycles that a work-item waits for memory, `registers` those of its private arrays.
+    `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
+    the private arrays of one.
     """
 
     items: float = 1.0
     issued: float = 0.0
     longest: float = 0.0
     waits: float = 0.0
+    waited: float = 0.0
     registers: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
     has_loop: bool = False
@@ -169,8 +171,10 @@ class _Kernel:
         if device.kind == "gpu":
             slots = float(device.compute_units * 128)
             resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
-            waves = max(self.items / (device.compute_units * resident), 1.0)
-            longest = (longest * _WAIT_RESULT + self.waits) * waves
+            together = (self.issued * _WAIT_RESULT + self.waited) / (
+                device.compute_units * resident
+            )
+            longest = max(longest * _WAIT_RESULT + self.waits, together)
         else:
             packed = device.vector_width * 0.5 if not (self.has_loop or self.has_lanes) else 1.0
             slots = device.compute_units * packed
@@ -257,6 +261,7 @@ class _Walk:
 
     def _wait(self, cycles: float) -> None:
         self._kernel.waits += cycles * self._scope.trips
+        self._kernel.waited += cycles * self._scope.trips * self._scope.items
 
     # ---- results
 
@@ -322,9 +327,9 @@ class _Walk:
                     self._copy(part, at)
             case _:
                 self._touch(source)
-                waits = self._kernel.waits
+                waits = self._kernel.waits, self._kernel.waited
                 self._touch(target)
-                self._kernel.waits = waits  # nobody waits for what is written
+                self._kernel.waits, self._kernel.waited = waits  # nobody waits for what is written
 
     @contextmanager
     def _work_items(self, t: MapGlb | MapWrg | MapLcl, length: Index) -> Generator[Index]:
