@@ -32,7 +32,7 @@ from relift.egraph.saturation import Budget, Progress, Request, Saturation, Stag
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.stencils import stencil_starts
 from relift.egraph.term_graph import TermGraph
-from relift.egraph.workers import default_workers, in_order
+from relift.egraph.workers import MOST_WORKERS, default_workers, in_order
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.group_tactics import group_tiles
 from relift.rewrites.library import RULES
@@ -115,7 +115,7 @@ class Proposals:
     """Where the proposals for one program come from; `budget` holds for all of them together.
 
     So many `workers` look for them at once; what they find does not depend on it, unless the seconds run out.
-    Each e-graph may take the nodes and the memory of the budget.
+    Two e-graphs may grow at a time, so each may take half of the memory, with one worker too.
     """
 
     program: Program
@@ -160,7 +160,8 @@ class Proposals:
 
     def _gone(self, way: _Way, progress: Progress | None) -> _Outcome:
         """What comes of a way, which tells its progress to the process that does it."""
-        return way(replace(self, progress=progress))
+        budget = replace(self.budget, memory_mb=self.budget.memory_mb // MOST_WORKERS)
+        return way(replace(self, progress=progress, budget=budget))
 
     def _planned(self, plan: Plan) -> _Outcome:
         """The proposals of a plan, none when its sketch is not reached."""

@@ -33,6 +33,10 @@ Job: TypeAlias = Callable[[Progress | None], T]
 """A piece of work, which tells how far it is."""
 
 
+MOST_WORKERS = 2
+"""More share one memory bus, and each has an e-graph's process beside it."""
+
+
 def default_workers() -> int:
     """How many workers suit this machine and this process: two, or one.
 
@@ -41,7 +45,7 @@ def default_workers() -> int:
     """
     if sys.platform != "linux":
         return 1
-    return min(2, len(os.sched_getaffinity(0)))
+    return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
 
 
 def in_order(
