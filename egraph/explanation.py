@@ -53,6 +53,7 @@ from relift.semantics.terms import (
     Vectorized,
     children,
     subterms,
+    unused,
 )
 from relift.semantics.types import Type
 from relift.semantics.written import Written
@@ -802,9 +803,7 @@ def _renamed(f: Lambda, outer: Mapping[str, Var]) -> Lambda:
     values: dict[str, Term] = dict(outer)
     parameters: list[Var] = []
     for x in f.parameters:
-        name = x.name
-        while name in taken:
-            name += "_"
+        name = unused(x.name, taken)
         taken.add(name)
         parameters.append(Var(name, x.type))
         values[x.name] = parameters[-1]

@@ -34,7 +34,16 @@ from relift.semantics import patterns
 from relift.semantics.binding import Position
 from relift.semantics.device import DeviceDescription
 from relift.semantics.terms import Pattern, Term
-from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    cells,
+    dimensions,
+)
 
 
 class Want(Enum):
@@ -196,11 +205,6 @@ def _as_demanded(option: _Option, demanded: Lowering) -> _Option | None:
         swapped = tuple(demanded if low.rule == plain else low for low in option.lowerings)
         return replace(option, lowerings=swapped)
     return None
-
-
-def _dimensions(t: Type) -> int:
-    """How many arrays are nested in a type."""
-    return 1 + _dimensions(t.element) if isinstance(t, Array) else 0
 
 
 class Extractor:
@@ -422,11 +426,9 @@ class Extractor:
             own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
             start = State(init, Want.START, own)
             loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
-            dimensions = [("f",) * d for d in range(_dimensions(t))]
+            copies = [("f",) * d for d in range(len(dimensions(t)[0]))]
             lowerings = tuple(
-                Lowering(rule, inside=inside)
-                for rule in ("insert_copy", loop)
-                for inside in dimensions
+                Lowering(rule, inside=inside) for rule in ("insert_copy", loop) for inside in copies
             )
             copied = ("xs",)
         else:

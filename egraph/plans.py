@@ -26,7 +26,7 @@ from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 from relift.semantics.patterns import Reduce, Slide
-from relift.semantics.terms import subterms
+from relift.semantics.terms import subterms, unused
 
 _LEAST_BLOCK = 16
 """Cells of a block: a smaller one is read about as often as single results are."""
@@ -60,7 +60,7 @@ def register_blocks(
     if names is None:
         return
     i, j, k = names
-    rows, columns, lanes = _unused(("rows", "columns", "lanes"), program)
+    rows, columns, lanes = (unused(name, program.sizes) for name in ("rows", "columns", "lanes"))
     choices = tuple(
         {**sizes, rows: r, columns: c, lanes: w}
         for r, c, w in _blocks(device)
@@ -92,15 +92,6 @@ def _loop_names(program: Program) -> tuple[str, str, str] | None:
         return None
     i, j, k = (names[loop.length] for loop in loops)
     return i, j, k
-
-
-def _unused(wanted: tuple[str, ...], program: Program) -> tuple[str, ...]:
-    """The names, longer where the program has a size of that name."""
-    return tuple(name + "_" * max(0, _clashes(name, program)) for name in wanted)
-
-
-def _clashes(name: str, program: Program) -> int:
-    return sum(size.startswith(name) for size in program.sizes)
 
 
 def _blocks(device: DeviceDescription) -> Iterator[tuple[int, int, int]]:

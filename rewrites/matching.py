@@ -7,7 +7,6 @@ replayed here independently.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Literal as Choice
 from typing import TypeAlias
@@ -49,6 +48,7 @@ from relift.semantics.terms import (
     free_variables,
     innermost,
     subterms,
+    unused,
 )
 from relift.semantics.types import (
     Array,
@@ -323,17 +323,11 @@ class _Matcher:
                     )
                 self._metavariable(u, part, names)
                 taken = free_variables(t) | {x.name for x in names.values()} | set(names)
-                y = Var(_unused(u.name, taken), part.type)
+                y = Var(unused(u.name, taken), part.type)
                 names, t = {**names, y.name: y}, _named(part, y, t)
                 u = Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names
-
-
-def _unused(name: str, taken: AbstractSet[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _named(part: Term, y: Var, t: Term) -> Term:

@@ -31,6 +31,7 @@ from relift.semantics.terms import (
     Vectorized,
     free_variables,
     subterms,
+    unused,
 )
 from relift.semantics.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.types import Type, substitute_type
@@ -130,9 +131,7 @@ class Filling:
         fresh: dict[str, Term] = {}
         renamed: list[Var] = []
         for x in parameters:
-            name = x.name
-            while name in taken:
-                name += "_"
+            name = unused(x.name, taken)
             taken = taken | {name}
             renamed.append(Var(name, self.type(x.type)))
             if name != x.name:

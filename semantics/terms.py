@@ -9,7 +9,7 @@ function.  Letters: `t` term, `x` variable, `f` function, `xs` array, `n` size. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -372,6 +372,17 @@ def subterms(t: Term, bound: tuple[Var, ...] = ()) -> Iterator[tuple[Term, tuple
             yield from subterms(child.body, bound + child.parameters)
         else:
             yield from subterms(child, bound)
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """The name, with as many underscores behind it as it takes until nobody has it.
+
+    >>> unused("x", {"x", "x_"}), unused("y", {"x"})
+    ('x__', 'y')
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 def free_variables(t: Term) -> frozenset[str]:

@@ -48,6 +48,7 @@ from relift.semantics.terms import (
     Var,
     Vectorized,
     free_variables,
+    unused,
 )
 from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
 from relift.semantics.written import index_function, numbers
@@ -266,10 +267,8 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
     used = list(_names_in_scope.get())
     variables: list[Var] = []
     for name, t in zip(names, types, strict=True):
-        while name in used:
-            name += "_"
-        used.append(name)
-        variables.append(Var(name, t))
+        used.append(unused(name, used))
+        variables.append(Var(used[-1], t))
     with scope([x.name for x in variables]):
         return Lambda(tuple(variables), as_term(function(*variables), expected))
 
