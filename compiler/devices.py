@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relift.compiler.drivers import INSTALL, drivers, register
 from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.errors import Unsupported
 
@@ -14,12 +15,15 @@ SIMULATOR = "Oclgrind"
 """A simulator is no device to run on, unless it is asked for by name."""
 
 
+IMPLEMENTATIONS = {"Intel(R) OpenCL": "Intel", "Portable Computing Language": "PoCL"}
+"""Short names of platforms."""
+
+
 def devices() -> list[cl.Device]:
     """All devices; raises `Unsupported` when OpenCL or every driver is missing."""
-    try:
-        import pyopencl as cl
-    except ImportError:
-        raise Unsupported("OpenCL is not installed; pip install 'pyopencl[pocl]'") from None
+    register(drivers())
+    import pyopencl as cl
+
     found: list[cl.Device] = []
     for platform in _platforms():
         try:
@@ -27,9 +31,7 @@ def devices() -> list[cl.Device]:
         except cl.Error:
             continue  # a driver without its device
     if not found:
-        raise Unsupported(
-            "there is no OpenCL device; pip install 'pyopencl[pocl]' installs one that is this CPU"
-        )
+        raise Unsupported(f"there is no OpenCL device; {INSTALL}")
     return found
 
 
@@ -45,18 +47,17 @@ def _platforms() -> list[cl.Platform]:
 def find_device(target: str | None = None) -> cl.Device:
     """The device for a target: `cpu`, `gpu`, or part of the name of a device or the version of its platform.
 
-    Without a target it is a CPU, and of several the one that came with pyopencl.  Raises `Unsupported`
-    with the devices that there are, when none fits.
+    Without a target it is a CPU.  Raises `Unsupported` with the devices that there are, when none fits.
     """
+    known = devices()
     import pyopencl as cl
 
-    known = devices()
     wanted = (target or "cpu").lower()
     real = [d for d in known if not is_simulator(d)]
     match wanted:
         case "cpu":
             fitting = [d for d in real if d.type & cl.device_type.CPU]
-            fitting.sort(key=lambda d: _bundled(d), reverse=True)
+            fitting.sort(key=_place)
         case "gpu":
             fitting = [d for d in real if d.type & cl.device_type.GPU]
         case _:
@@ -73,15 +74,25 @@ def is_simulator(device: cl.Device) -> bool:
 
 
 def label(device: cl.Device) -> str:
-    """The name of a device and the version of its platform, on one line."""
+    """The name of a device and the implementation that it belongs to, on one line."""
     version = " ".join(device.platform.version.split(",")[0].split())
-    return f"{device.name} [{version}]"
+    name = implementation(device)
+    if name.lower() not in version.lower():
+        version = f"{name}, {version}"
+    return f"{' '.join(device.name.split())} [{version}]"
 
 
-def _bundled(device: cl.Device) -> bool:
-    """Whether the device is PoCL as pip installs it, not one of the system."""
-    version = device.platform.version.lower()
-    return "pocl" in version and not any(name in version for name in ("debian", "ubuntu"))
+def implementation(device: cl.Device) -> str:
+    """The short name of the OpenCL implementation, by which a device can be asked for."""
+    name: str = device.platform.name
+    return IMPLEMENTATIONS.get(name, name)
+
+
+def _place(device: cl.Device) -> int:
+    """Where a device stands among those of its kind: the one that pip installs comes first."""
+    known = [*IMPLEMENTATIONS.values()]
+    name = implementation(device)
+    return known.index(name) if name in known else len(known)
 
 
 def describe(device: cl.Device) -> DeviceDescription:

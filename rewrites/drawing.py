@@ -1,6 +1,6 @@
 """What Hypothesis draws for Relift's own checks: the same each time, in silence, with nothing left on disk.
 
-Hypothesis is optional (`pip install hypothesis`), so nothing else in Relift imports this module early.
+Hypothesis takes long to load, so nothing else in Relift imports this module early.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
     def test_my_rule(model):
         assert model.difference() is None
 
-Hypothesis is optional (`pip install hypothesis`), so nothing else in Relift imports this module early.
+Hypothesis takes long to load, so nothing else in Relift imports this module early.
 """
 
 from __future__ import annotations

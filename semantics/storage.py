@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,29 @@ from relift.semantics.errors import ReliftError
 def user_cache() -> Path:
     """The folder of Relift in the user's cache; it need not exist yet."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "relift"
+
+
+def writable_cache() -> Path:
+    """The folder of Relift in the user's cache, or one for temporary files where that cannot be written.
+
+    Raises `ReliftError` where neither can.
+    """
+    with suppress(OSError, RuntimeError):  # RuntimeError: a user without a home
+        folder = user_cache()
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    own = Path(tempfile.gettempdir()) / f"relift-{os.getuid()}"
+    with suppress(OSError):
+        own.mkdir(mode=0o700, exist_ok=True)
+        found = own.lstat()  # others may write beside it, and must not have made it
+        if (
+            stat.S_ISDIR(found.st_mode)
+            and found.st_uid == os.getuid()
+            and not found.st_mode & 0o022
+        ):
+            return own
+    raise ReliftError(f"{own} cannot be written; let TMPDIR name a folder that can", place="")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
