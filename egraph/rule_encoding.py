@@ -182,7 +182,7 @@ class _Encoder:
         matched = self._match(self.left, ())
         self._type_premises()
         choices = self._choose()
-        positive = [f"(> {self.sizes.text(n)} 0)" for n in self.rule.positive]
+        bounds = [f"(>= {self.sizes.text(b.size)} {b.least})" for b in self.rule.lower_bounds]
         laws = self._laws()
         undetermined = set(self.rule.types) - self.types_seen
         if undetermined:
@@ -202,7 +202,7 @@ class _Encoder:
             *self.type_premises,
             *choices,
             *self.sizes.premises,
-            *positive,
+            *bounds,
             *laws,
         ]
         free = [f"(= f_{name} (fv m_{name}))" for name in self.free_used]

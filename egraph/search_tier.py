@@ -398,7 +398,10 @@ def make_trial(
             neutral[condition.element] = Lambda((), Literal(value, i32))
     filling = Filling(
         dict.fromkeys(rule.types, i32),
-        {n: Size.of(v) for n, v in zip(rule.sizes, itertools.cycle(sizes), strict=False)},
+        {
+            n: Size.of(max(v, rule.least.get(n, 0)))
+            for n, v in zip(rule.sizes, itertools.cycle(sizes), strict=False)
+        },
         neutral,
         operators,
     )

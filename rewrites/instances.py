@@ -63,21 +63,31 @@ class Instances:
     def assignments(self, bound: int) -> Iterator[dict[str, int]]:
         """Every admissible assignment of sizes up to a bound, by rising total.
 
-        A size that names a dimension of OpenCL changes no value and is always 0.
+        A size that must be at least the bound is tried at its two smallest values.  One that names a dimension
+        of OpenCL changes no value and is always 0.
         """
         names = self.rule.sizes
-        limits = [0 if name in self.dimensions else bound for name in names]
+        first = [self.least(name) for name in names]
+        limits = [
+            0 if name in self.dimensions else max(bound - least, 1 if least else 0)
+            for name, least in zip(names, first, strict=True)
+        ]
         for total in range(sum(limits) + 1):
             for values in _with_total(limits, total):
-                sizes = dict(zip(names, values, strict=True))
+                sizes = {n: a + b for n, a, b in zip(names, first, values, strict=True)}
                 if self.admissible(sizes):
                     yield sizes
 
     def admissible(self, sizes: Mapping[str, int]) -> bool:
-        """Whether the sizes make both sides defined: nothing negative, nothing 0 that must not be."""
-        return all(n.evaluate(sizes) >= 1 for n in self.rule.positive) and all(
+        """Whether the sizes are such as the rule speaks of: nothing negative, nothing below its least value."""
+        return all(bound.holds(sizes) for bound in self.rule.lower_bounds) and all(
             n.evaluate(sizes) >= 0 for n in self.naturals
         )
+
+    def least(self, name: str) -> int:
+        """The smallest value that a size variable may have."""
+        stated = self.rule.least.get(name, 0)
+        return max(stated, int(Size.atom(name) in self.rule.positive))
 
     def largest(self, sizes: Mapping[str, int]) -> int:
         """How many cells the largest array of either side has."""

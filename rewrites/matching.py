@@ -121,9 +121,9 @@ def apply_filled(
             if isinstance(condition, Condition):
                 require(condition, filling, policy)
         _require_index_laws(rule, filling)
-        for size in rule.positive:
-            if not size.substitute(filling.sizes).surely_at_least(1):
-                raise NoMatch(f"{rule.name}: {size} must be at least 1")
+        for bound in rule.lower_bounds:
+            if not bound.at(filling.sizes).surely():
+                raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
         _require_uncopied(rule, before, after, filling)
         new = filling.term(after)
     except IllTyped as error:

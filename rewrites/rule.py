@@ -36,7 +36,7 @@ from relift.semantics.signatures import (
     OperatorKind,
     Unproved,
 )
-from relift.semantics.sizes import Size, is_bound
+from relift.semantics.sizes import Name, Size, is_bound, nat
 from relift.semantics.terms import (
     BinaryOperator,
     Combine,
@@ -75,7 +75,42 @@ def type_variables(names: str) -> tuple[TypeVariable, ...]:
 
 def naturals(names: str) -> tuple[Size, ...]:
     """Size variables for rules, any natural number including 0: `k, m = naturals("k m")`."""
-    return tuple(Size.atom(name) for name in names.split())
+    return tuple(nat(name, least=0) for name in names.split())
+
+
+@dataclass(frozen=True)
+class Bound:
+    """That a size is at least a number; `n <= 5` is that `5 - n` is at least 0."""
+
+    size: Size
+    least: int
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        return self.size.evaluate(sizes) >= self.least
+
+    def surely(self) -> bool:
+        """Whether it holds of all sizes that the names stand for."""
+        return self.size.surely_at_least(self.least)
+
+    def at(self, sizes: Mapping[str, Size]) -> Bound:
+        return Bound(self.size.substitute(sizes), self.least)
+
+    def __str__(self) -> str:
+        """As an inequality without a minus.
+
+        >>> n, m = naturals("n m")
+        >>> print(Bound(n, 2), Bound(5 - n, 0), Bound(n - m, 1), sep="; ")
+        n >= 2; n <= 5; m + 1 <= n
+        """
+        terms = self.size.terms.items()
+        more = Size({monomial: c for monomial, c in terms if c > 0 and monomial})
+        less = Size({monomial: -c for monomial, c in terms if c < 0 and monomial})
+        least = self.least - self.size.terms.get((), 0)
+        if less == 0:
+            return f"{more} >= {least}"
+        if least >= 0:
+            return f"{less + least} <= {more}"
+        return f"{less} <= {more - least}"
 
 
 @dataclass(frozen=True)
@@ -177,6 +212,7 @@ class Rule:
     `refinement` rules hold from left to right only: the right side fixes cells that the left leaves open.
     `choose` holds sizes that matching does not determine and that the user of the rule picks.
     `proof` is the script that tier 4b runs where its own tactic does not suffice.
+    `bounds` holds what sizes must satisfy besides what their names promise.
     """
 
     name: str
@@ -191,6 +227,7 @@ class Rule:
     place: str | None = None
     refinement: bool = False
     proof: str = ""
+    bounds: tuple[Bound, ...] = ()
 
     def side(self, direction: Direction) -> tuple[Term, Term]:
         """The term to match and the term to put in its place."""
@@ -204,14 +241,26 @@ class Rule:
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The size variables, sorted."""
-        found = {n for t in self._all_types() for size in type_sizes(t) for n in size.names()}
-        for kind in self.parameters.values():
-            if isinstance(kind, IndexKind):
-                found |= kind.length.names()
-        for side in (self.left, self.right):
-            for t, _ in subterms(side):
-                found.update(n for size in named_sizes(t) for n in size.names())
+        found = {n for size in self._all_sizes() for n in size.names()}
         return tuple(sorted(name for name in found if not is_bound(Size.atom(name))))
+
+    @cached_property
+    def least(self) -> dict[str, int]:
+        """What size variables promise to be at least, where that is more than 0: `rl.nat("s", least=2)`."""
+        found: dict[str, int] = {}
+        for size in self._all_sizes():
+            for name in size.names():
+                if isinstance(name, Name) and name.least > found.get(name, 0):
+                    found[name] = name.least
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def lower_bounds(self) -> tuple[Bound, ...]:
+        """All that is required of sizes: by the patterns, by their names, and by `bounds`.
+
+        Every tier and every application of the rule keeps to these.
+        """
+        return (*(Bound(size, 1) for size in self.positive), *self.stated_bounds)
 
     @property
     def positive(self) -> tuple[Size, ...]:
@@ -241,6 +290,14 @@ class Rule:
             c for c in self.where if isinstance(c, Condition) and operator in (None, c.operator)
         )
 
+    def _all_sizes(self) -> list[Size]:
+        """Every size that is written in the rule or in the type of a metavariable."""
+        found = [size for t in self._all_types() for size in type_sizes(t)]
+        found += [k.length for k in self.parameters.values() if isinstance(k, IndexKind)]
+        for side in (self.left, self.right):
+            found += [size for t, _ in subterms(side) for size in named_sizes(t)]
+        return [*found, *(bound.size for bound in self.bounds)]
+
     def _all_types(self) -> list[Any]:
         found: list[Any] = []
         for kind in self.parameters.values():
@@ -260,9 +317,16 @@ class Rule:
         """What stands between the sides: an arrow where they may not be swapped."""
         return "->" if self.lowering or self.refinement else "=="
 
+    @property
+    def stated_bounds(self) -> tuple[Bound, ...]:
+        """The bounds of sizes that the rule states, which are printed; those of its patterns are implied."""
+        own = [Bound(Size.atom(name), least) for name, least in self.least.items()]
+        return (*own, *self.bounds)
+
     def equation(self, width: int = 100) -> str:
         """Both sides and the conditions, on as many lines as needed."""
-        conditions = "   where " + ", ".join(map(str, self.where)) if self.where else ""
+        needed = [str(condition) for condition in (*self.where, *self.stated_bounds)]
+        conditions = "   where " + ", ".join(needed) if needed else ""
         left, right = show(self.left, width=width), show(self.right, width=width)
         sign = self.sign
         if len(left) + len(right) + len(conditions) + 4 <= width and "\n" not in left + right:
@@ -365,8 +429,13 @@ def specialised(
     filling = Filling(types or {}, sizes)
     left, right = filling.term(rule.left), filling.term(rule.right)
     _require_one_type(rule.name, left, right)
+    promised = [
+        Bound(Size.atom(name), least) for name, least in rule.least.items() if name in sizes
+    ]
+    bounds = [bound.at(sizes) for bound in (*promised, *rule.bounds)]
     return replace(
         rule,
+        bounds=tuple(bound for bound in bounds if not bound.surely()),
         parameters={name: _kind_at(kind, filling) for name, kind in rule.parameters.items()},
         left=left,
         right=right,

@@ -575,8 +575,8 @@ def check_index(rule: Rule) -> TierResult:
     prover = Prover()
     for n in (*Instances(rule).naturals, *map(Size.atom, rule.sizes)):
         prover.given.append(prover.size(n) >= 0)
-    for n in rule.positive:
-        prover.given.append(prover.size(n) >= 1)
+    for bound in rule.lower_bounds:
+        prover.given.append(prover.size(bound.size) >= bound.least)
     meaning = Meaning(rule, prover)
     sides = [(rule.left, rule.right)]
     if not rule.refinement and _has_open_cells(rule):

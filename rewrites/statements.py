@@ -554,6 +554,7 @@ def proposition(rule: Provable) -> str:
     kind_of_relation = "refines" if rule.refinement else "PER"
     hypotheses = [f"{kind_of_relation} {r}" for _, r in types] + positive + _least(s, rule)
     hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
+    hypotheses += _bounds(s, rule)
     hypotheses += [*laws, *given_related, *related]
     if rule.refinement:  # of values the relation gives this; of functions it has to be said
         functions = {x: k for x, k in metavariables.items() if isinstance(k, FunctionKind)}
@@ -609,6 +610,12 @@ def _least(s: _Statement, rule: Provable) -> list[str]:
         for name in rule.sizes
         if isinstance(name, Name) and name.least > 0
     ]
+
+
+def _bounds(s: _Statement, rule: Provable) -> list[str]:
+    """What a rule requires of its sizes besides: `n <= 5`."""
+    signed = [s.signed(b.size - b.least) for b in rule.bounds] if isinstance(rule, Rule) else []
+    return [f"{minus or '0'} <= {plus}" for plus, minus in signed]
 
 
 def _read(rule: Provable) -> list[Size]:

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from relift.rewrites.instances import Instances
 from relift.rewrites.models import Model, NoModel, draw_model
 from relift.rewrites.rule import Rule
-from relift.semantics.sizes import Size
 
 T = TypeVar("T")
 
@@ -35,8 +34,9 @@ def size_assignments(draw: st.DrawFn, rule: Rule, most: int = 6) -> dict[str, in
     instances = Instances(rule)
     sizes: dict[str, int] = {}
     for name in rule.sizes:
-        least = int(Size.atom(name) in rule.positive)
-        sizes[name] = draw(st.integers(least, 0 if name in instances.dimensions else most))
+        least = instances.least(name)
+        largest = 0 if name in instances.dimensions else max(most, least + 2)
+        sizes[name] = draw(st.integers(least, largest))
     assume(instances.admissible(sizes) and instances.largest(sizes) <= LARGEST)
     return sizes
 
