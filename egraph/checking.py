@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from relift.egraph.search_tier import Bench, check_search
 from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
-from relift.rewrites.ledger import Entry, entry, known_rules
+from relift.rewrites.ledger import Entry, differences, entry, known_rules, load
 from relift.rewrites.library import RULES
-from relift.rewrites.proving import prove
+from relift.rewrites.proving import prove, prover_version
 from relift.rewrites.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.smt import check_index
@@ -62,12 +63,29 @@ def check_all(
             )
 
 
-def fill_ledger(progress: Callable[[str], None] | None = None) -> list[Entry]:
-    """What the ledger should say: every tier on the library, all but the costly ones on what is refuted."""
-    library = check_all(RULES.values(), guards=False, progress=progress)
-    refuted = check_all(REFUTED.values(), tiers=TIERS[:4], guards=False, progress=progress)
-    rules = known_rules()
-    return [entry(report, rules[report.rule]) for report in (*library, *refuted)]
+def checked_entries(
+    names: Collection[str] = (), progress: Callable[[str], None] | None = None
+) -> Iterator[Entry]:
+    """What the ledger should say of rules, of all if none are named.
+
+    Every tier judges the rules of the library, all but the costly ones what is refuted.
+    """
+    rules = {name: r for name, r in known_rules().items() if not names or name in names}
+    coqc = shutil.which("coqc")
+    version = "" if coqc is None else prover_version(coqc)
+    library = [r for name, r in rules.items() if name in RULES]
+    refuted = [r for name, r in rules.items() if name in REFUTED]
+    for chosen, tiers in ((library, TIERS), (refuted, TIERS[:4])):
+        for report in check_all(chosen, tiers=tiers, guards=False, progress=progress):
+            yield entry(report, rules[report.rule], version)
+
+
+def audit(
+    names: Collection[str] = (), progress: Callable[[str], None] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Each rule checked again, and what the ledger says otherwise."""
+    for found in checked_entries(names, progress):
+        yield found.rule, differences(load().get(found.rule), found)
 
 
 def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) -> Tier:

@@ -1,33 +1,43 @@
 """The ledger: every rule, and what is known of it.
 
-`ledger.json`, beside the Rocq library, holds what a full check said of each rule: the result of each tier,
-and the hash of the statement that was proved.  A rule whose statement has changed since is *stale*: what is
-recorded speaks of another rule.  Refuted rules of the literature stay in the ledger, as refuted.
+`ledger.json`, beside the Rocq library, holds what a full check said of each rule: the result of each tier, the
+hash of the statement that was proved, and the hash of what proved it.  A rule whose statement, or a
+definition that it is made of, has changed since is *stale*: what is recorded speaks of another rule.  A
+proof that has changed since is only *outdated*: the theorem was proved, and `--audit` proves it again.  Each
+entry is sealed by a hash of all that it says, so that an edit by hand is seen; who forges the seal as well is
+found by `relift ledger --audit`, which checks everything again and compares.  Refuted rules of the
+literature stay in the ledger, as refuted.
 
-    relift ledger             the table
-    relift ledger map_fusion  one rule's page
-    relift ledger --update    check everything again, and record it
+    relift ledger                     the table
+    relift ledger map_fusion          one rule's page
+    relift ledger --update            check everything again, and record it
+    relift ledger --update map_fusion check this again, and record it
+    relift ledger --audit             check everything again, and compare with what is recorded
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from html import escape
 from typing import Literal, TypeAlias
 
-from relift.rewrites import literature
-from relift.rewrites.library import FAMILIES, RULES, rules_of
-from relift.rewrites.refuted import CORRECTIONS, REFUTED
+from relift.rewrites.library import RULES
+from relift.rewrites.rocq_library import LIBRARY
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.rewrites.statements import LIBRARY, statement_hash
+from relift.rewrites.statements import proof_hash, statement_hash
 from relift.rewrites.verdicts import CheckReport, Status, TierName, printed
 from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.storage import locked, write_text
 
-Verdict: TypeAlias = Literal["PROVED", "SMT-proved", "tested", "REFUTED", "stale", "unchecked"]
+Verdict: TypeAlias = Literal[
+    "PROVED", "SMT-proved", "tested", "REFUTED", "stale", "edited", "unchecked"
+]
 
 FILE = LIBRARY / "ledger.json"
 
@@ -43,13 +53,30 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Entry:
-    """All that is recorded of one rule; of a refuted one also how it is refuted."""
+    """All that is recorded of one rule; of a refuted one also how it is refuted.
+
+    `statement` is the hash of what tier 4b was asked to prove; `proof` that of what proved it, by the `prover`
+    of that version, and empty where nothing did.
+    """
 
     rule: str
     statement: str
     tiers: Mapping[TierName, Recorded]
     float_verdict: str | None
     counterexample: str = ""
+    proof: str = ""
+    prover: str = ""
+    seal: str = ""
+
+    def sealed(self) -> Entry:
+        """The entry with the hash of all that it says."""
+        return replace(self, seal=self.digest)
+
+    @property
+    def digest(self) -> str:
+        """sha256 of all that the entry says."""
+        said = {**asdict(self), "seal": ""}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
     @property
     def verdict(self) -> Verdict:
@@ -64,19 +91,9 @@ class Entry:
 
 def known_rules() -> dict[str, Rule | RejectedRule]:
     """The rules that the ledger has an entry for: the library, and the refuted ones."""
+    from relift.rewrites.refuted import REFUTED
+
     return {**RULES, **REFUTED}
-
-
-def family(name: str) -> str:
-    """The family that a rule of the library belongs to; `refuted` for the others."""
-    return _families().get(name, "refuted")
-
-
-@cache
-def _families() -> dict[str, str]:
-    return {
-        name: module.__name__.rpartition(".")[2] for module in FAMILIES for name in rules_of(module)
-    }
 
 
 @cache
@@ -91,6 +108,9 @@ def load() -> Mapping[str, Entry]:
                 {tier: Recorded(**recorded) for tier, recorded in item["tiers"].items()},
                 item["float_verdict"],
                 item["counterexample"],
+                item["proof"],
+                item["prover"],
+                item["seal"],
             )
             for name, item in data.items()
         }
@@ -101,19 +121,22 @@ def load() -> Mapping[str, Entry]:
         ) from None
 
 
-def entry(report: CheckReport, rule: Rule | RejectedRule) -> Entry:
-    """What a check of a rule leaves in the ledger."""
+def entry(report: CheckReport, rule: Rule | RejectedRule, prover: str) -> Entry:
+    """What a check of a rule, by a version of the prover, leaves in the ledger."""
     found = report.counterexample
+    tiers: dict[TierName, Recorded] = {
+        r.tier: Recorded(r.status, _without_place(r.detail, rule), r.goal) for r in report.results
+    }
+    proved = "4b" in tiers and tiers["4b"].status == "proved" and isinstance(rule, Rule)
     return Entry(
         report.rule,
-        _hash(rule),
-        {
-            r.tier: Recorded(r.status, _without_place(r.detail, rule), r.goal)
-            for r in report.results
-        },
+        rule_hash(rule),
+        tiers,
         report.float_verdict,
         "" if found is None else found.text(),
-    )
+        proof_hash(rule) if proved and isinstance(rule, Rule) else "",
+        prover if proved else "",
+    ).sealed()
 
 
 def _without_place(detail: str, rule: Rule | RejectedRule) -> str:
@@ -121,12 +144,19 @@ def _without_place(detail: str, rule: Rule | RejectedRule) -> str:
     return rule.error.message if isinstance(rule, RejectedRule) else detail
 
 
-def _hash(rule: Rule | RejectedRule) -> str:
-    """The hash of what is proved; empty where there is nothing to state."""
+def rule_hash(rule: Rule | RejectedRule) -> str:
+    """The hash of what a rule says: of its statement, or of its text where nothing can be stated of it."""
+    if isinstance(rule, RejectedRule):
+        return _text_hash(rule.error.message)
     try:
-        return "" if isinstance(rule, RejectedRule) else statement_hash(rule)
+        return statement_hash(rule)
     except Unsupported:
-        return ""
+        kinds = ", ".join(f"{name}: {kind}" for name, kind in rule.parameters.items())
+        return _text_hash(f"({kinds}) {rule.equation()}")
+
+
+def _text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def as_json(entries: Iterable[Entry]) -> str:
@@ -135,15 +165,6 @@ def as_json(entries: Iterable[Entry]) -> str:
     for item in data.values():
         del item["rule"]
     return json.dumps(data, indent=1, sort_keys=True) + "\n"
-
-
-def literature_of(name: str) -> list[str]:
-    """The named rules of the literature that a rule states, or that a refuted one is as written."""
-    return [
-        title
-        for title, known in literature.entries().items()
-        if name in known.rules or name in known.refuted
-    ]
 
 
 def verdict(rule: Rule | RejectedRule) -> Verdict:
@@ -155,9 +176,19 @@ def verdict(rule: Rule | RejectedRule) -> Verdict:
     recorded = load().get(rule.name)
     if recorded is None:
         return "unchecked"
-    if recorded.statement != _hash(rule):
+    if recorded.seal != recorded.digest:
+        return "edited"
+    if recorded.statement != rule_hash(rule):
         return "stale"
     return recorded.verdict
+
+
+def outdated(rule: Rule | RejectedRule) -> bool:
+    """Whether a rule was proved by a script, or lemmas and a tactic, that have changed since."""
+    recorded = load().get(rule.name)
+    if recorded is None or not recorded.proof or isinstance(rule, RejectedRule):
+        return False
+    return recorded.proof != proof_hash(rule)
 
 
 def require_proved(names: Iterable[str], rules: Mapping[str, Rule]) -> None:
@@ -173,88 +204,62 @@ def require_proved(names: Iterable[str], rules: Mapping[str, Rule]) -> None:
             )
 
 
+def require_writable() -> None:
+    """Raise `ReliftError` where the ledger cannot be written: before the work, not after it."""
+    if not os.access(FILE.parent, os.W_OK):
+        raise ReliftError(
+            f"the ledger {FILE} cannot be written: it belongs to an installation that is read-only; "
+            "run relift ledger --update in a checkout",
+            place="",
+        )
+
+
+def require_prover() -> None:
+    """Raise `ReliftError` without a prover: every rule would lose its proof, or seem to."""
+    if shutil.which("coqc") is None:
+        raise ReliftError(
+            "the ledger cannot be checked: coqc is not installed (apt-get install coq)", place=""
+        )
+
+
+def record(entries: Iterable[Entry]) -> None:
+    """Put entries in the place of those of the same rules; the file is replaced whole, by one at a time."""
+    new, known = {found.rule: found for found in entries}, known_rules()
+    with locked(FILE.parent):
+        load.cache_clear()
+        kept = {} if new.keys() == known.keys() else load()
+        merged = {name: found for name, found in {**kept, **new}.items() if name in known}
+        write_text(FILE, as_json(merged.values()))
+    load.cache_clear()
+
+
+def differences(recorded: Entry | None, found: Entry) -> list[str]:
+    """What an entry says otherwise than a new check of its rule."""
+    if recorded is None:
+        return ["has no entry"]
+    said: list[str] = []
+    if recorded.seal != recorded.digest:
+        said.append("was edited by hand")
+    if recorded.statement != found.statement:
+        said.append("speaks of another statement")
+    tiers: dict[TierName, None] = {tier: None for e in (recorded, found) for tier in e.tiers}
+    for tier in tiers:
+        before, after = (
+            printed(tier, e.tiers[tier].status) if tier in e.tiers else "nothing"
+            for e in (recorded, found)
+        )
+        if before != after:
+            said.append(f"tier {tier} says {after}, recorded is {before}")
+    if recorded.float_verdict != found.float_verdict:
+        said.append(f"floats: {found.float_verdict}, recorded is {recorded.float_verdict}")
+    if bool(recorded.counterexample) != bool(found.counterexample):
+        said.append("one of them has a counterexample")
+    return said
+
+
 def summary() -> str:
     """How many rules have which verdict: `201 rules: 190 PROVED, 11 tested`."""
     known = known_rules()
     counts = Counter(verdict(rule) for rule in known.values())
     shown = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     return f"{len(known)} rules: {shown}"
-
-
-def row(name: str) -> tuple[str, str, str, str, str, str]:
-    """A line of the table: name, family, verdict, how it is searched, floating point, conditions."""
-    rule, recorded = known_rules()[name], load().get(name)
-    searched = recorded.tiers.get("5") if recorded else None
-    conditions = ", ".join(map(str, rule.where)) if isinstance(rule, Rule) else ""
-    return (
-        name,
-        family(name),
-        verdict(rule),
-        searched.detail.split(":")[0] if searched else "",
-        (recorded.float_verdict or "") if recorded else "",
-        conditions,
-    )
-
-
-def to_json(name: str) -> dict[str, object]:
-    """The same as JSON, with the equation, the source, and what each tier said."""
-    rule, recorded = known_rules()[name], load().get(name)
-    return {
-        "rule": name,
-        "family": family(name),
-        "verdict": verdict(rule),
-        "equation": rule.equation() if isinstance(rule, Rule) else str(rule.error),
-        "source": rule.source if isinstance(rule, Rule) else "",
-        "conditions": [str(c) for c in rule.where] if isinstance(rule, Rule) else [],
-        "literature": literature_of(name),
-        "corrected": list(CORRECTIONS.get(name, ())),
-        "recorded": asdict(recorded) if recorded else None,
-    }
-
-
-def page(name: str) -> str:
-    """All that is known of one rule, as text."""
-    rule = known_rules()[name]
-    recorded = load().get(name)
-    lines = [f"{name}: {verdict(rule)}", ""]
-    if isinstance(rule, Rule):
-        lines += [*(f"  {line}" for line in rule.equation().splitlines()), "", rule.doc]
-        lines += [f"Source: {rule.source}"] if rule.source else []
-    else:
-        lines.append(f"  {rule.error}")
-    if named := literature_of(name):
-        lines.append(f"In the literature: {', '.join(named)}")
-    if correction := CORRECTIONS.get(name):
-        lines.append(f"Corrected: {', '.join(correction)}")
-    if recorded is not None:
-        lines.append("")
-        for tier, found in recorded.tiers.items():
-            lines.append(f"  tier {tier:2} {printed(tier, found.status):10} {found.detail}")
-            lines += [f"    {line}" for line in found.goal.splitlines()]
-        if recorded.float_verdict:
-            lines.append(f"  floating point: {recorded.float_verdict}")
-        lines += [f"  statement {recorded.statement[:16]}"] if recorded.statement else []
-        lines += [f"    {line}" for line in recorded.counterexample.splitlines()]
-    return "\n".join(lines)
-
-
-def as_html() -> str:
-    """The ledger as one self-contained page: the table, and a section for every rule."""
-    heading = ("rule", "family", "verdict", "search", "floating point", "under")
-    cells = "".join(f"<th>{title}" for title in heading)
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>The ledger of Relift</title>",
-        "<style>body{font:16px/1.5 sans-serif;max-width:75em;margin:2em auto;padding:0 1em}",
-        "pre{background:#f5f5f5;padding:1em;overflow-x:auto}td,th{text-align:left;padding:0 .8em 0 0}",
-        "tr.REFUTED td,tr.stale td{color:#a00}</style><h1>The ledger of Relift</h1>",
-        f"<p>{escape(summary())}</p><table><tr>{cells}",
-    ]
-    for name in known_rules():
-        first, *others = row(name)
-        link = f"<a href=#{name}>{escape(first)}</a>"
-        columns = "".join(f"<td>{text}" for text in (link, *map(escape, others)))
-        parts.append(f"<tr class={others[1]}>{columns}")
-    parts.append("</table>")
-    for name in known_rules():
-        parts.append(f"<h2 id={name}>{escape(name)}</h2><pre>{escape(page(name))}</pre>")
-    return "\n".join([*parts, "</html>", ""])

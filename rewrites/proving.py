@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from relift.rewrites.statements import LIBRARY, Provable, proposition, uncommented
+from relift.rewrites.rocq_library import LIBRARY, ORDER, uncommented
+from relift.rewrites.statements import Provable, proposition
 from relift.rewrites.verdicts import Status, TierResult
 from relift.semantics.errors import Unsupported
 from relift.semantics.storage import user_cache
@@ -35,9 +36,6 @@ SECONDS = 5
 """How long the tactic may work on one rule; a script may take a minute."""
 SCRIPT_SECONDS = 60
 MISSING = "coqc is not installed (apt-get install coq)"
-ORDER = ("Arrays", "Patterns", "Laws", "Indices", "Folds", "Positions", "Tactic", "Audit")
-"""The files of the library, each after those that it needs."""
-
 _ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
 _SENTENCE = re.compile(r"(?<=\.)(?=\s|$)")
 _PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
@@ -276,13 +274,20 @@ def _last_line(output: str) -> str:
 
 
 @cache
+def prover_version(coqc: str) -> str:
+    """What the prover calls itself."""
+    shown = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
+    return shown.splitlines()[0].removeprefix("The ").replace(", version", "")
+
+
+@cache
 def compiled_library(coqc: str) -> Path:
     """The folder with the compiled library, made when it is not there.
 
     It is made under another name and then renamed, so that no process meets one that is not finished.
     """
     files = [LIBRARY / f"{name}.v" for name in ORDER]
-    version = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
+    version = prover_version(coqc)
     key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
         :16
     ]

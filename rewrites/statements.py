@@ -25,14 +25,13 @@ does not overflow.  `select` is if-then-else.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
+from relift.rewrites import rocq_library
 from relift.rewrites.rule import Condition, FunctionMetavariable, IndexCondition, Rule
 from relift.semantics import indices
 from relift.semantics.errors import Unsupported
@@ -95,54 +94,17 @@ from relift.semantics.written import (
     index_metavariable,
 )
 
-LIBRARY = Path(__file__).parent.parent / "rocq"  # not resolved: in a checkout the parts are links
-"""The folder with the library of definitions, lemmas and the tactic (in a checkout: `proofs_tests/rocq`)."""
-
-DEFINITIONS = ("Arrays", "Patterns", "Laws")
-"""The files that say what statements mean; a proof can only use the others."""
-
 _WORDS = """
     Prop Set Type SProp as at by cofix else end exists exists2 fix for forall fun if in is let match mod open
     return then using where with nat bool Z list prod option fst snd pair true false eq nil cons S O Some None
     not and or True False ex sigma pred rel_of
 """
-_DEFINED = re.compile(r"^\s*(?:Definition|Fixpoint|Lemma|Theorem) (\w+)", re.MULTILINE)
-
-
-def _text(name: str) -> str:
-    """A file of the library without its comments."""
-    return uncommented((LIBRARY / f"{name}.v").read_text())
-
-
-@cache
-def definitions_hash() -> str:
-    """sha256 of the definitions that statements are made of; comments and layout do not count."""
-    text = "".join(_normalised(_text(name)) for name in DEFINITIONS)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def uncommented(text: str) -> str:
-    """Rocq text without its comments, which nest."""
-    kept: list[str] = []
-    depth = 0
-    for part in re.split(r"(\(\*|\*\))", text):
-        depth += (part == "(*") - (part == "*)")
-        if depth == 0 and part != "*)":
-            kept.append(part)
-    return "".join(kept)
-
-
-def _normalised(text: str) -> str:
-    return " ".join(text.split())
 
 
 @cache
 def _reserved() -> frozenset[str]:
     """Names that a binder of a statement must not take."""
-    found = set(_WORDS.split())
-    for name in DEFINITIONS:
-        found.update(_DEFINED.findall(_text(name)))
-    return frozenset(found)
+    return frozenset(_WORDS.split()) | rocq_library.defined_names()
 
 
 class Names:
@@ -629,10 +591,19 @@ def _read(rule: Provable) -> list[Size]:
     ]
 
 
+def statements_of(rule: Provable) -> tuple[str, ...]:
+    """All that tier 4b proves of a rule."""
+    return (proposition(rule),)
+
+
 def statement_hash(rule: Provable) -> str:
     """sha256 of a rule's statement and of the definitions that it is made of: a changed meaning changes it."""
-    text = definitions_hash() + _normalised(proposition(rule))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return rocq_library.statement_hash(statements_of(rule))
+
+
+def proof_hash(rule: Provable) -> str:
+    """sha256 of what proves a rule: its script, or the tactic, with every lemma that these can reach."""
+    return rocq_library.proof_hash(statements_of(rule), rule.proof)
 
 
 def respects(pattern: type[Pattern]) -> Equation:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,17 @@ def writable_cache() -> Path:
         ):
             return own
     raise ReliftError(f"{own} cannot be written; let TMPDIR name a folder that can", place="")
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[None]:
+    """Let nobody else who asks write in a folder meanwhile."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from proofs_tests.prover import needs_prover
 from proofs_tests.searched import USED
+from relift.egraph.checking import audit
 from relift.rewrites import ledger
 from relift.rewrites.ledger import (
-    as_html,
+    Entry,
     as_json,
     known_rules,
     load,
-    page,
+    outdated,
+    record,
     require_proved,
-    row,
-    to_json,
+    require_writable,
     verdict,
 )
+from relift.rewrites.ledger_pages import as_html, page, row, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.refuted import CORRECTIONS, REFUTED
 from relift.semantics.errors import ReliftError
@@ -109,3 +115,104 @@ def test_html_and_json_hold_every_rule() -> None:
         assert f"<h2 id={name}>" in html
         assert row(name)[0] == name
     assert json.dumps([to_json(name) for name in known_rules()])
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A ledger that a test may spoil."""
+    copy = tmp_path / "ledger.json"
+    copy.write_text(ledger.FILE.read_text())
+    monkeypatch.setattr(ledger, "FILE", copy)
+    load.cache_clear()
+    yield copy
+    monkeypatch.undo()
+    load.cache_clear()
+
+
+def forge(file: Path, name: str, *, seal: bool) -> None:
+    """Mark a rule as proved by hand, with a fitting seal or without."""
+    data = json.loads(file.read_text())
+    data[name]["tiers"]["4b"] |= {"status": "proved", "goal": ""}
+    file.write_text(json.dumps(data))
+    load.cache_clear()
+    if seal:
+        file.write_text(as_json({**load(), name: load()[name].sealed()}.values()))
+        load.cache_clear()
+
+
+def test_an_entry_that_was_edited_by_hand_is_believed_in_nothing(copied: Path) -> None:
+    """Its seal does not fit any more; a search refuses the rule."""
+    forge(copied, "iterate_sizes_add", seal=False)
+
+    assert verdict(RULES["iterate_sizes_add"]) == "edited"
+    with pytest.raises(ReliftError, match="iterate_sizes_add is edited in the ledger"):
+        require_proved(["iterate_sizes_add"], RULES)
+
+
+@needs_prover
+def test_a_forged_entry_is_found_by_the_audit(copied: Path) -> None:
+    """Who forges the seal as well meets the prover."""
+    forge(copied, "iterate_sizes_add", seal=True)
+    assert verdict(RULES["iterate_sizes_add"]) == "PROVED"
+
+    ((name, said),) = audit(["iterate_sizes_add"])
+
+    assert name == "iterate_sizes_add"
+    assert said == ["tier 4b says UNPROVED, recorded is PROVED"]
+
+
+@needs_prover
+def test_a_random_sample_of_the_ledger_is_what_a_new_check_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Other rules in every run; the seed repeats them: `relift ledger --audit --sample 5 --seed N`."""
+    seed = random.SystemRandom().randrange(10**6)
+    with capsys.disabled():
+        print(f" [audited with seed {seed}]", end="")
+    names = random.Random(seed).sample(list(known_rules()), 5)
+
+    assert {name: said for name, said in audit(names) if said} == {}, f"seed {seed}"
+
+
+def test_some_entries_are_replaced_and_the_others_kept(copied: Path) -> None:
+    """`relift ledger --update RULE` writes the file whole, with the others as they were."""
+    before = dict(load())
+    changed = replace(before["map_fusion"], float_verdict="another").sealed()
+    record([changed])
+
+    assert load() == {**before, "map_fusion": changed}
+    assert copied.read_text() == as_json(load().values())
+
+
+def test_a_read_only_ledger_says_so_before_the_work(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ReliftError, match=r"ledger\.json cannot be written"):
+        require_writable()
+
+
+def test_a_proof_that_changed_since_is_outdated_and_still_a_proof() -> None:
+    """The theorem was proved; what proves it today is another question, which the audit answers."""
+    other = replace(RULES["map_fusion"], proof="start. relate.")
+
+    assert not outdated(RULES["map_fusion"])
+    assert outdated(other)
+    assert verdict(other) == "PROVED"
+
+
+def test_every_field_of_an_entry_is_sealed() -> None:
+    """Whatever is changed in an entry, its seal does not fit."""
+    sound = load()["map_fusion"]
+    others = Entry("x", "x", {}, "x", "x", "x", "x")
+    for name in (
+        "rule",
+        "statement",
+        "tiers",
+        "float_verdict",
+        "counterexample",
+        "proof",
+        "prover",
+    ):
+        changed = replace(sound, **{name: getattr(others, name)})
+        assert changed.digest != sound.seal, name

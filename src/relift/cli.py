@@ -140,41 +140,103 @@ def check(
 
 @app.command()
 def ledger(
-    rule: Annotated[str | None, typer.Argument(help="A rule whose page is printed.")] = None,
+    rules: Annotated[
+        list[str] | None, typer.Argument(help="Rules whose pages are printed, or that are checked.")
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
-    update: Annotated[bool, typer.Option(help="Check every rule again and record it.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Check these rules, or all, again and record it.")
+    ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit", help="Check these rules, or all, again and compare; 1 if it differs."
+        ),
+    ] = False,
+    sample: Annotated[
+        int | None, typer.Option(help="With --audit: only so many rules, drawn by --seed.", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="What the sample is drawn by.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Every rule and what is known of it; or all that is known of one."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from relift.egraph.checking import fill_ledger
+    """Every rule and what is known of it; or all that is known of some."""
     from relift.rewrites import ledger as book
+    from relift.rewrites import ledger_pages as pages
     from relift.semantics.storage import write_text
 
     known = book.known_rules()
-    if rule is not None and rule not in known:
-        raise Refusal(f"there is no rule {rule}; relift ledger lists them")
+    if unknown := [name for name in rules or () if name not in known]:
+        raise Refusal(f"there is no rule {unknown[0]}; relift ledger lists them")
+    if update and audit:
+        raise Refusal("--update records what --audit compares; give one of them")
+    if sample is not None and (not audit or rules):
+        raise Refusal("--sample draws the rules of --audit; give it with --audit and without names")
+    if audit:
+        _audit_ledger(rules or _sample(list(known), sample, seed), as_json)
     if update:
-        with _progress("checking") as progress:
-            entries = fill_ledger(progress)
-        write_text(book.FILE, book.as_json(entries))
-        book.load.cache_clear()
+        _update_ledger(rules or [])
     if html is not None:
-        write_text(html, book.as_html())
+        write_text(html, pages.as_html())
     if as_json:
-        _print_json({"rules": [book.to_json(name) for name in ([rule] if rule else known)]})
-    elif rule is not None:
-        print(book.page(rule))
+        _print_json({"rules": [pages.to_json(name) for name in rules or known]})
+    elif rules:
+        print("\n\n".join(map(pages.page, rules)))
     else:
-        table = Table("rule", "family", "verdict", "search", "floating point", "under")
-        for name in known:
-            table.add_row(*book.row(name))
-        Console().print(table)
-        print(book.summary())
-    if html is not None and not as_json:
-        print(f"written to {html}")
+        _print_ledger()
+    if not as_json:
+        for file in [book.FILE] * update + ([html] if html is not None else []):
+            print(f"written to {file}")
+
+
+def _print_ledger() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from relift.rewrites.ledger import known_rules, summary
+    from relift.rewrites.ledger_pages import row
+
+    table = Table("rule", "family", "verdict", "search", "floating point", "under")
+    for name in known_rules():
+        table.add_row(*row(name))
+    Console().print(table)
+    print(summary())
+
+
+def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
+    """So many of the names, the same for the same seed; all of them without a number."""
+    from random import Random
+
+    return names if count is None else Random(seed).sample(names, min(count, len(names)))
+
+
+def _update_ledger(names: Sequence[str]) -> None:
+    from relift.egraph.checking import checked_entries
+    from relift.rewrites.ledger import record, require_prover, require_writable
+
+    require_writable()
+    require_prover()
+    with _progress("checking") as progress:
+        record(list(checked_entries(names, progress)))
+
+
+def _audit_ledger(names: Sequence[str], as_json: bool) -> None:
+    """Check rules again, print what the ledger says otherwise, and end with 1 if there is any."""
+    from relift.egraph.checking import audit
+    from relift.rewrites.ledger import require_prover
+
+    require_prover()
+    found: dict[str, list[str]] = {}
+    with _progress("checking") as progress:
+        for name, said in audit(names, progress):
+            found[name] = said
+            if said and not as_json:
+                print(f"{name}: {'; '.join(said)}", flush=True)
+    wrong = {name: said for name, said in found.items() if said}
+    if as_json:
+        _print_json({"checked": list(found), "differ": wrong})
+    else:
+        print(f"{len(found)} rules checked again: {len(found) - len(wrong)} as recorded")
+    raise typer.Exit(1 if wrong else 0)
 
 
 # ---- optimize
