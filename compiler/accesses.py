@@ -8,10 +8,23 @@ made unique by a suffix such as `#2`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
 
+from relift.compiler.flows import (
+    FREE,
+    Access,
+    Array,
+    Fact,
+    Flow,
+    Kind,
+    Meeting,
+    Place,
+    Turn,
+    repeated,
+    straight,
+    under,
+)
 from relift.compiler.kernel_text import (
     Assignment,
     Barrier,
@@ -36,106 +49,12 @@ from relift.compiler.kernel_text import (
     Whole,
     in_c,
 )
-
-Kind: TypeAlias = Literal["read", "write"]
+from relift.compiler.text_expressions import parts, shown, within
 
 NUMBERS_OF_ITEMS = (
     "get_global_id", "get_group_id", "get_local_id", "get_global_size", "get_num_groups"
 )  # fmt: skip
 """The functions that tell work-items apart; their numbers have no sign until a variable holds them."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """A row of `cells` elements; `constant` when the kernel cannot write it."""
-
-    name: str
-    type: CType
-    cells: Expression
-
-    @property
-    def constant(self) -> bool:
-        """Whether the kernel only reads it."""
-        return self.type.space == "global" and self.type.constant
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One turn of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
-
-    The stride is the step, unless pointers were exchanged at the end of a turn, so that only one turn in
-    several is meant.  `uniform` when all work-items of a group take the same turns.
-    """
-
-    counter: str
-    start: Expression
-    end: Expression
-    step: Expression
-    stride: Expression
-    uniform: bool
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A condition that holds where an access is made."""
-
-    condition: Expression
-
-
-Place: TypeAlias = "tuple[Turn | Fact, ...]"
-"""The loops and conditions around an access, outermost first."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector."""
-
-    kind: Kind
-    array: Array
-    offset: Expression
-    width: int
-    aligned: bool
-    place: Place
-
-    def __str__(self) -> str:
-        more = f" and {self.width - 1} more" if self.width > 1 else ""
-        return f"{self.kind} {shown(Element(Name(self.array.name), self.offset))}{more}"
-
-
-@dataclass(frozen=True)
-class Point:
-    """An access in the first turn of some loops, and in the last turn of others."""
-
-    access: Access
-    first: frozenset[str] = frozenset()
-    last: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Two accesses that two work-items may make with no barrier between them.
-
-    Both are in the same turn of the loops `same`; of the loop `follows`, the right one is a turn later.
-    """
-
-    left: Point
-    right: Point
-    same: frozenset[str] = frozenset()
-    follows: str | None = None
-
-
-@dataclass(frozen=True)
-class Flow:
-    """A piece of code between barriers.
-
-    `opening` is reached with no barrier since its start, `closing` has no barrier until its end; with
-    `open`, it may be run through without meeting one.
-    """
-
-    opening: tuple[Point, ...]
-    closing: tuple[Point, ...]
-    meetings: tuple[Meeting, ...]
-    open: bool
 
 
 @dataclass(frozen=True)
@@ -178,42 +97,7 @@ def accesses_of(
 UNIFORM = ("get_group_id", "get_global_size", "get_num_groups", "min", "max")
 """The functions with one value for all work-items of a group, if their arguments have one."""
 
-_SHOWN = {"get_global_id": "glb", "get_group_id": "wrg", "get_local_id": "lcl"}
-
-
 _SOMEWHERE = "an array that is not known"
-
-
-def shown(e: Expression) -> str:
-    """An expression as the kernel would write it."""
-    text = re.sub(r"#\d+", "", in_c(e))
-    return re.sub(r"\b(get_\w+_id)\((\d)\)", lambda m: f"{_SHOWN.get(m[1], m[1])}_{m[2]}", text)
-
-
-def parts(e: Expression) -> tuple[Expression, ...]:
-    """The expressions directly inside."""
-    match e:
-        case Whole() | Real() | Name():
-            return ()
-        case Element(array, index):
-            return (array, index)
-        case Member(of, _):
-            return (of,)
-        case Prefix(_, operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return (left, right)
-        case Conditional(condition, yes, no):
-            return (condition, yes, no)
-        case Invocation(_, arguments) | Cast(_, arguments):
-            return arguments
-
-
-def within(e: Expression) -> Iterator[Expression]:
-    """The expression and all inside it."""
-    yield e
-    for part in parts(e):
-        yield from within(part)
 
 
 @dataclass
@@ -263,53 +147,42 @@ class _Walker:
 
     def flow(self, body: Sequence[Statement]) -> Flow:
         outer, pointers = (dict(self.scope), dict(self.arrays)), tuple(self.pointers)
-        opening: list[Point] = []
-        closing: list[Point] = []
-        meetings: list[Meeting] = []
-        open_ = True
+        found = Flow()
         for statement in body:
-            piece = self.piece(statement)
-            meetings += piece.meetings
-            meetings += _meet(closing, piece.opening)
-            if open_:
-                opening += piece.opening
-            closing = [*(closing if piece.open else []), *piece.closing]
-            open_ = open_ and piece.open
+            found = found.then(self.piece(statement))
         self.scope, self.arrays = outer
         self.pointers = {name: self.pointers[name] for name in pointers}
-        return Flow(tuple(opening), tuple(closing), tuple(meetings), open_)
+        return found
 
     def piece(self, statement: Statement) -> Flow:
         match statement:
             case Barrier(fences):
                 differing = tuple(w for w in self.place if not self._same_for_all(w))
                 self.stops.append(Stop(differing))
-                holds = "local" in fences
-                return Flow((), (), (), not holds)
+                return Flow(ways=() if "local" in fences else FREE)
             case Loop():
                 return self.loop(statement)
             case Guard(condition, body):
-                found = self.reads(self.resolved(condition))
+                asked = self.resolved(condition)
+                found = self.reads(asked)
                 before = dict(self.pointers)
-                with_it = self.around(Fact(self.resolved(condition)), body)
+                inside = self.around(Fact(asked), body)
                 if self.pointers != before:
                     raise NotUnderstood("a pointer that is set under a condition")
-                opening = (*_points(found), *with_it.opening)
-                closing = (*_points(found), *with_it.closing)
-                meetings = (*_meet(_points(found), opening), *with_it.meetings)
-                return Flow(opening, closing, meetings, True)
+                told = asked if self._fixed(asked) else None
+                return straight(found).then(under(told, inside))
             case Declaration():
-                return self.straight(self.declaration(statement))
+                return straight(self.declaration(statement))
             case Assignment(Name(name), "=", value) if name in self.pointers:
                 self.pointers[name] = self.pointed(value)
-                return Flow((), (), (), True)
+                return Flow()
             case Assignment(target, operator, value):
                 value = self.resolved(value)
                 target = self.resolved(target)
                 found = self.reads(value)
                 if operator != "=":
                     found += self.reads(target)
-                return self.straight(found + self.written(target))
+                return straight(found + self.written(target))
             case Evaluation(Invocation(function, (value, n, pointer))) if width := _vector_function(
                 function, "vstore"
             ):
@@ -317,13 +190,9 @@ class _Walker:
                 array, offset = self.pointer(pointer)
                 start = Binary("+", offset, Binary("*", n, Whole(width)))
                 found = self.reads(value) + self.reads(start)
-                return self.straight([*found, self.access("write", array, start, width)])
+                return straight([*found, self.access("write", array, start, width)])
             case Evaluation(call):
                 raise NotUnderstood(f"the statement {in_c(call)}")
-
-    def straight(self, found: list[Access]) -> Flow:
-        points = _points(found)
-        return Flow(points, points, tuple(_meet(points, points)), True)
 
     def around(self, where: Turn | Fact, body: Sequence[Statement]) -> Flow:
         outer = self.place
@@ -354,29 +223,8 @@ class _Walker:
             del self.scope[loop.counter]
         else:
             self.scope[loop.counter] = outer
-        if any(body.open for body in bodies) or not uniform:
-            everything = (p for b in bodies for p in (*b.opening, *b.closing, *_all(b.meetings)))
-            points = tuple(dict.fromkeys(everything))
-            found = Flow(points, points, tuple(_meet(points, points)), True)
-        else:
-            meetings = [
-                Meeting(m.left, m.right, m.same | {counter}, m.follows)
-                for body in bodies
-                for m in body.meetings
-            ]
-            for body, following in zip(bodies, (*bodies[1:], bodies[0]), strict=True):
-                across = _meet(body.closing, following.opening)
-                meetings += [replace(m, follows=counter) for m in across]
-            opening = tuple(replace(p, first=p.first | {counter}) for p in bodies[0].opening)
-            closing = tuple(replace(p, last=p.last | {counter}) for p in bodies[last].closing)
-            found = Flow(opening, closing, tuple(meetings), not _turns(turns))
-        points = _points(reads)
-        return Flow(
-            (*points, *found.opening),
-            (*points, *found.closing),
-            (*_meet(points, (*points, *found.opening)), *found.meetings),
-            found.open,
-        )
+        surely = _turns(turns) > 0
+        return straight(reads).then(repeated(bodies, last, turns, surely=surely))
 
     def bodies(self, loop: Loop, turns: Turn) -> tuple[list[Flow], int]:
         """The body of a loop, once for each way in which a turn finds the pointers, and which one is the last."""
@@ -541,7 +389,7 @@ class _Walker:
             if isinstance(w, Turn)
             or not any(isinstance(u, Name) and u.name in self.changing for u in within(w.condition))
         )  # fmt: skip
-        made = Access(kind, array, offset, width, aligned, kept)
+        made = Access(kind, array, offset, width, aligned, kept, kept == self.place)
         self.found.append(made)
         return made
 
@@ -635,28 +483,6 @@ class _Walker:
                 return self.arrays[name], index
             case _:
                 raise NotUnderstood(f"the pointer {shown(e)}")
-
-
-def _points(found: Iterable[Access]) -> tuple[Point, ...]:
-    return tuple(Point(access) for access in found if access.array.type.space == "local")
-
-
-def _all(meetings: Iterable[Meeting]) -> Iterator[Point]:
-    for m in meetings:
-        yield m.left
-        yield m.right
-
-
-def _matters(a: Access, b: Access) -> bool:
-    return a.array == b.array and "write" in (a.kind, b.kind)
-
-
-def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[Meeting]:
-    right = tuple(right)
-    for a in left:
-        for b in right:
-            if _matters(a.access, b.access):
-                yield Meeting(a, b)
 
 
 def _is_whole(t: CType) -> bool:

@@ -3,6 +3,9 @@
 A work-item may read what another one wrote only after a barrier, and may overwrite what another one reads
 only after a barrier.  Barriers stand in group-uniform code, never in a `map_lcl`: before the statement, the
 outermost `map_lcl` nest or the loop that reads, and at the end of a loop body that will overwrite.
+
+A barrier in code that a group may skip, the body of an `if` or of a loop that may have no turn, keeps apart only
+what stands in that code: after it, what was not synchronised before still is not.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from relift.compiler.emitter import Emitter
+from relift.compiler.emitter import Emitter, words
 from relift.semantics.views import Memory
 
 BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
@@ -22,7 +25,8 @@ class Barriers:
     """The local memories with unsynchronised traffic; without effect in groups of one work-item.
 
     `uniform` is true where a barrier may stand.  `touched` and `filled` hold what the current statement or
-    unit reads and writes, `in_body` what the current loop body has written, `pointers` what each may show.
+    unit reads and writes, `in_body` what the current loop body has written, `known` all local memories that were
+    ever written, `pointers` what each may show.
     """
 
     emitter: Emitter
@@ -33,6 +37,7 @@ class Barriers:
     touched: set[str] = field(default_factory=set)
     filled: set[str] = field(default_factory=set)
     in_body: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
     pointers: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def point(self, pointer: Memory, arrays: Iterable[str]) -> None:
@@ -52,6 +57,13 @@ class Barriers:
         if memory.space == "local":
             self.filled |= self._arrays(memory)
             self.in_body |= self._arrays(memory)
+            self.known |= {memory.name, *self._arrays(memory)}
+
+    def on_statement(self, text: str) -> None:
+        """Note what a statement reads: its text may be older than the last barrier."""
+        if self.active and self.known:
+            for name in self.known & words(text):
+                self.touched |= self.pointers.get(name, frozenset((name,))) - self.filled
 
     def before_statement(self) -> None:
         """In uniform code: a barrier here, if the statement about to be emitted needs it."""
@@ -72,6 +84,16 @@ class Barriers:
         finally:
             self.uniform = True
         self._settle(mark)
+
+    @contextmanager
+    def skippable(self) -> Generator[None, None, None]:
+        """Code that a whole group may leave out is emitted inside: afterwards both may have happened."""
+        self.before_statement()
+        written, read = set(self.written), set(self.read)
+        yield
+        self.before_statement()
+        self.written |= written
+        self.read |= read
 
     def here(self) -> None:
         """A barrier whether it is needed or not, where one may stand."""

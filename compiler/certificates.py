@@ -24,7 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from relift.compiler.accesses import Access, Accesses, Meeting, Stop, Turn, accesses_of, within
+from relift.compiler.accesses import Accesses, Stop, accesses_of
+from relift.compiler.flows import Access, Meeting, Turn
 from relift.compiler.kernel_text import (
     Expression,
     Invocation,
@@ -36,6 +37,7 @@ from relift.compiler.kernel_text import (
     read_expression,
     read_kernels,
 )
+from relift.compiler.text_expressions import within
 from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
 from relift.semantics.indices import as_c
 from relift.semantics.sizes import Size
@@ -258,7 +260,7 @@ class _Prover:
             wrong["an index overflows at "] = z3.Or(
                 [z3.Or(t < -largest, t > largest) for t in one.terms]
             )
-        return self.claim("bounds", str(access), wrong, one)
+        return self.claim("bounds", str(access), wrong, one, sure=access.sure)
 
     # ---- races
 
@@ -308,7 +310,8 @@ class _Prover:
         ]
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
         subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
-        return self.claim("races", subject, {"": z3.And(different, *both)}, one, other)
+        sure = meeting.sure if meeting is not None else all(a.sure for a in (*left, *right))
+        return self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
 
     # ---- barriers
 
@@ -321,9 +324,17 @@ class _Prover:
     # ---- Z3
 
     def claim(
-        self, kind: Kind, subject: str, wrong: Mapping[str, Formula], *items: WorkItem
+        self,
+        kind: Kind,
+        subject: str,
+        wrong: Mapping[str, Formula],
+        *items: WorkItem,
+        sure: bool,
     ) -> Claim:
-        """What Z3 says about the absence of all that is `wrong`, each with the words for it."""
+        """What Z3 says about the absence of all that is `wrong`, each with the words for it.
+
+        Only where the accesses are made for `sure`, whenever what is known of them holds, is a model a refutation.
+        """
         import z3
 
         start = time.perf_counter()
@@ -337,6 +348,8 @@ class _Prover:
         detail = ""
         if answer == z3.sat and any(item.data for item in items):
             verdict, detail = "unknown", "the index depends on data"
+        elif answer == z3.sat and not sure:
+            verdict, detail = "unknown", "it depends on a condition that is not known"
         elif answer == z3.sat:
             model = solver.model()
             words = next(w for w, f in wrong.items() if z3.is_true(model.eval(f, True)))
@@ -353,8 +366,12 @@ def _meeting_facts(m: Meeting, one: WorkItem, other: WorkItem) -> list[Formula]:
     if m.follows is not None:
         step = one.number(turns[m.follows].stride)
         facts.append(other.counter(m.follows) == one.counter(m.follows) + step)
+    if m.later is not None:
+        step = one.number(turns[m.later].stride)
+        facts.append(other.counter(m.later) > one.counter(m.later) + step)
     for point, item in ((m.left, one), (m.right, other)):
         turns = {w.counter: w for w in point.access.place if isinstance(w, Turn)}
+        facts += map(item.truth, point.way.conditions)
         for name in point.first:
             facts.append(item.counter(name) == item.number(turns[name].start))
         for name in point.last:

@@ -83,7 +83,7 @@ from relift.semantics.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, holds_array
 from relift.semantics.views import (
     ArrayView,
     Cell,
@@ -213,7 +213,7 @@ class Generator:
             case Zip(xs, ys):
                 self.write(xs, component_view(target, 0), scope)
                 self.write(ys, component_view(target, 1), scope)
-            case MakeTuple(parts) if any(isinstance(part.type, Array) for part in parts):
+            case MakeTuple(parts) if holds_array(t.type):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
             case ToLocal() | ToPrivate() if isinstance(t.type, Array):
@@ -248,6 +248,7 @@ class Generator:
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
         end, simple = self.addressing.text(n), self.analyses.control_flow
         enough = count is not None and (count - n).surely_at_least(0)
+        always = count is not None and (n - count).surely_at_least(0)
         inner = scope if n == count and simple else scope.block()
 
         def element(i: Index) -> None:
@@ -257,13 +258,17 @@ class Generator:
             if n == count and simple:
                 element(variable(name, n))
             elif enough and simple:
-                with self.emitter.block(f"if ({name} < {end})"):
+                with (
+                    self.barriers.skippable(),
+                    self.emitter.block(f"if ({name} < {end})"),
+                ):
                     element(variable(name, n))
             else:
                 i = self.emitter.fresh("i")
                 int_type = "long" if self.addressing.suffix else "int"
                 step = f"{name}_count" if count is None else count
                 with (
+                    nullcontext() if always else self.barriers.skippable(),
                     self.emitter.block(
                         f"for ({int_type} {i} = {name}; {i} < {end}; {i} += {step})"
                     ),
@@ -322,7 +327,9 @@ class Generator:
                 self.emitter.line(UNROLL)
             mark = self.emitter.mark()
             end = self.addressing.text(data.length)
+            always = data.length.surely_at_least(1)
             with (
+                nullcontext() if always else self.barriers.skippable(),
                 self.emitter.block(f"for ({int_type} {i} = 0; {i} < {end}; ++{i})"),
                 self.barriers.loop_body(),
             ):
@@ -755,6 +762,7 @@ class Generator:
 
     def statement(self, text: str) -> None:
         """Emit one statement, after the barrier that it may need."""
+        self.barriers.on_statement(text)
         self.barriers.before_statement()
         self.emitter.line(text)
 

@@ -8,7 +8,6 @@ else only layouts stand.  Whatever is refused is named, with the mend.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -67,7 +66,16 @@ from relift.semantics.terms import (
     children,
     subterms,
 )
-from relift.semantics.types import Array, Tuple, Type, TypeVariable, Vector, type_sizes
+from relift.semantics.types import (
+    Array,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    holds_array,
+    type_sizes,
+    types_within,
+)
 from relift.semantics.views import LAYOUT, Space, invertible_data, is_layout, name_of
 from relift.semantics.written import IndexFunction
 
@@ -145,7 +153,7 @@ def _check_type(t: Type, name: str) -> None:
         case Vector(element, width):
             if fixed(width, f"{name}: the vector {t}") not in WIDTHS:
                 raise Unsupported(f"{name}: vectors of {width} lanes; OpenCL has 2, 3, 4, 8 and 16")
-            if any(isinstance(inner, Vector) for inner in _types_in(element)):
+            if any(isinstance(inner, Vector) for inner in types_within(element)):
                 raise Unsupported(f"{name}: {t} is a vector of vectors")
         case TypeVariable():
             raise IllTyped(f"{name} has the type {t}, which stands for any type")
@@ -159,22 +167,6 @@ def _check_type(t: Type, name: str) -> None:
                 _check_type(part, name)
         case _:
             pass
-
-
-def _types_in(t: Type) -> Iterator[Type]:
-    yield t
-    match t:
-        case Array(element, _) | Vector(element, _):
-            yield from _types_in(element)
-        case Tuple(parts):
-            for part in parts:
-                yield from _types_in(part)
-        case _:
-            pass
-
-
-def _has_array(t: Type) -> bool:
-    return any(isinstance(inner, Array) for inner in _types_in(t))
 
 
 def _write(t: Term, place: Place) -> None:
@@ -282,7 +274,7 @@ def _read(t: Term, place: Place) -> None:
             )
         case MapVec(f, v):
             _read(v, place)
-            if _has_array(t.type) and not is_layout(f.body):
+            if holds_array(t.type) and not is_layout(f.body):
                 raise Unsupported(f"map_vec computes {t.type}; a lane computes scalars or tuples")
             _read(f.body, replace(place, lanes=True, sequential=True))
         case Scatter():
@@ -334,7 +326,7 @@ def _write_state(body: Term, first: Term, place: Place) -> None:
 
 
 def _check_registers(t: Pattern, state: Type) -> None:
-    if _has_array(state):
+    if holds_array(state):
         raise Unsupported(
             f"{t.name} with an accumulator of type {state}; accumulators are scalars, "
             "vectors and tuples of them"

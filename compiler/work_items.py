@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from relift.compiler.accesses import Fact, Place, Turn
+from relift.compiler.flows import Fact, Place, Turn
 from relift.compiler.kernel_text import (
     Binary,
     Cast,

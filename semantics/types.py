@@ -176,6 +176,28 @@ def type_sizes(t: Type) -> Iterator[Size]:
             pass
 
 
+def types_within(t: Type) -> Iterator[Type]:
+    """t and the types of which it is made.
+
+    >>> list(types_within(tup(f32, i32[2])))
+    [(f32, i32[2]), f32, i32[2], i32]
+    """
+    yield t
+    match t:
+        case Array(element, _) | Vector(element, _):
+            yield from types_within(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from types_within(part)
+        case Scalar() | TypeVariable():
+            pass
+
+
+def holds_array(t: Type) -> bool:
+    """Whether an array is among the parts of t, however deep."""
+    return any(isinstance(inner, Array) for inner in types_within(t))
+
+
 def substitute_type(t: Type, types: Mapping[str, Type], sizes: Mapping[str, Size]) -> Type:
     """Replace type variables and size names, all at once."""
     match t:
