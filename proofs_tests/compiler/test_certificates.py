@@ -271,22 +271,22 @@ def test_pointers_that_turns_exchange() -> None:
     assert "read b[(lcl_0 + 1) % 8]" in [c.subject for c in found.claims]
 
 
-TILE = GROUPS + "local float tile[8]; tile[l] = x[l]; "
-WAIT = "barrier(CLK_LOCAL_MEM_FENCE); "
-READ = "out[8*w + l] = tile[7 - l]; "
+FILLED = GROUPS + "local float tile[8]; tile[l] = x[l]; "
+WAITS = "barrier(CLK_LOCAL_MEM_FENCE); "
+READS_TILE = "out[8*w + l] = tile[7 - l]; "
 SKIPPED = {
-    "where it was skipped": (TILE + f"if (w < 2) {{ {WAIT} }} if (!(w < 2)) {{ {WAIT} }} {READ}", None),
-    "where it was not skipped": (TILE + f"if (w < 2) {{ {WAIT} }} if (w < 2) {{ {READ} }}", None),
-    "in a loop that runs": (TILE + f"for (int i = 0; i < n; ++i) {{ {WAIT} }} {READ}", None),
+    "where it was skipped": (FILLED + f"if (w < 2) {{ {WAITS} }} if (!(w < 2)) {{ {WAITS} }} {READS_TILE}", None),
+    "where it was not skipped": (FILLED + f"if (w < 2) {{ {WAITS} }} if (w < 2) {{ {READS_TILE} }}", None),
+    "in a loop that runs": (FILLED + f"for (int i = 0; i < n; ++i) {{ {WAITS} }} {READS_TILE}", None),
     "in a loop in a loop that runs": (
-        TILE + f"for (int i = 0; i < n; ++i) {{ for (int k = 0; k < n; ++k) {{ {WAIT} }} {READ} {WAIT} }}", None
+        FILLED + f"for (int i = 0; i < n; ++i) {{ for (int k = 0; k < n; ++k) {{ {WAITS} }} {READS_TILE} {WAITS} }}", None
     ),
-    "in one branch": (TILE + f"if (w < 2) {{ {WAIT} }} {READ}", r".*wrg_0 = [2-9]"),
+    "in one branch": (FILLED + f"if (w < 2) {{ {WAITS} }} {READS_TILE}", r".*wrg_0 = [2-9]"),
     "in a loop that may have no turn": (
-        TILE + f"for (int i = 1; i < n; ++i) {{ {WAIT} }} {READ}", r"n = 1, "
+        FILLED + f"for (int i = 1; i < n; ++i) {{ {WAITS} }} {READS_TILE}", r"n = 1, "
     ),
     "in some turns only": (
-        TILE + f"for (int i = 0; i < n; ++i) {{ if (w < 2) {{ {WAIT} }} {READ} tile[l] = x[l]; }}",
+        FILLED + f"for (int i = 0; i < n; ++i) {{ if (w < 2) {{ {WAITS} }} {READS_TILE} tile[l] = x[l]; }}",
         r".*wrg_0 = [2-9]",
     ),
 }  # fmt: skip
@@ -306,7 +306,7 @@ def test_a_barrier_keeps_apart_where_it_is_reached(name: str) -> None:
 
 def test_a_barrier_in_turns_that_are_not_known_refutes_nothing() -> None:
     """Whether the first turns wait for all is not followed: what is not proved is unknown."""
-    body = TILE + f"for (int i = 0; i < 4; ++i) {{ if (i < 1) {{ {WAIT} }} {READ} }}"
+    body = FILLED + f"for (int i = 0; i < 4; ++i) {{ if (i < 1) {{ {WAITS} }} {READS_TILE} }}"
     found = Written(body, {"x": "8", "out": "8*n"}, ["n"], ["8"], "n").certificate()
     tile = [c.verdict for c in found.claims if c.kind == "races" and "tile" in c.subject]
     assert set(tile) == {"proved", "unknown"}
