@@ -72,6 +72,10 @@ def _flatten(value: Any, t: Type, name: str) -> Iterator[Any]:
 
 
 def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Row:
+    if isinstance(value, np.ma.MaskedArray):
+        raise IllTyped(
+            f"{name}: a masked array has cells without a value; fill them with .filled()"
+        )
     if not isinstance(value, np.ndarray | np.generic | int | float | bool):
         raise IllTyped(f"{name}: a NumPy array is needed, not {type(value).__name__}")
     dtype = DTYPES[scalar.name]

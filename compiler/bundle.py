@@ -10,7 +10,9 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
 
 from relift.compiler import bundle_runner
 from relift.compiler.analyses import EVERYTHING, Analyses
@@ -116,17 +118,51 @@ def _parameter(p: Input, buffers: Sequence[str], draw: dict[str, Any]) -> dict[s
     }
 
 
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
+
+
+class _Row(msgspec.Struct):
+    """What a table needs of a row of times; a row may say more."""
+
+    name: str
+    target: Literal["cpu", "gpu"]
+    variant: dict[str, int]
+    analyses: str
+    flops: Amount
+    moved: Amount
+    ok: bool
+    predicted: Seconds | None
+    reference: str | None = None
+    reference_seconds: Seconds | None = None
+    numpy_seconds: Seconds | None = None
+    error: float | None = None
+    failed: str | None = None
+    seconds: Seconds | msgspec.UnsetType = msgspec.UNSET
+    fastest: Seconds | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if self.ok and self.seconds is msgspec.UNSET:
+            raise ValueError(f"{self.name} is right, and has no seconds")
+        if self.seconds is not msgspec.UNSET and not self.ok and self.error is None:
+            raise ValueError(f"{self.name} is wrong, and has no error")
+
+
+class _Results(msgspec.Struct):
+    device: str
+    entries: Annotated[list[_Row], msgspec.Meta(min_length=1)]
+
+
 def read_results(file: Path) -> dict[str, Any]:
     """The times of benchmarks that a runner wrote; raises `ReliftError` for a file that holds none."""
-    data = read_json(file)
+    found: dict[str, Any] = read_json(file)
     try:
-        known = isinstance(data["device"], str) and "analyses" in data["entries"][0]
-    except (KeyError, IndexError, TypeError):
-        known = False
-    if not known:
-        raise ReliftError(f"{file} holds no times of benchmarks; {ORIGIN}", place="")
-    found: dict[str, Any] = data
-    return found
+        results = msgspec.convert(found, _Results)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ReliftError(
+            f"{file} holds no times of benchmarks ({error}); {ORIGIN}", place=""
+        ) from None
+    return {**found, "device": "".join(c for c in results.device if c.isprintable())}
 
 
 def read_json(file: Path) -> Any:
@@ -137,5 +173,5 @@ def read_json(file: Path) -> Any:
         raise ReliftError(f"there is no file {file}", place="") from None
     except OSError as error:
         raise ReliftError(f"cannot read {file}: {error.strerror}", place="") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ReliftError(f"{file} holds no times; {ORIGIN}", place="") from None

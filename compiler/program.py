@@ -20,8 +20,9 @@ from relift.compiler.spec import check_kernel, check_sizes
 from relift.compiler.stages import Stage, stages_of
 from relift.compiler.steps import written_out
 from relift.compiler.threads import Counts, Threads, counts_of, number, threads_of
+from relift.semantics.arguments import an_instance
 from relift.semantics.binding import tidy
-from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
 from relift.semantics.patterns import MapGlb, MapWrg
@@ -46,6 +47,7 @@ LONGEST_COMMENT = 60
 """Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
 
 
+@bounded_depth("the program")
 def compile_program(
     program: Program,
     sizes: Mapping[str, int] | None = None,
@@ -82,6 +84,7 @@ def compile_program(
     }
     <BLANKLINE>
     """
+    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
     program = program.at(sizes or {}, partly=True)
     program = replace(program, body=written_out(program.body))
     check_sizes(program)

@@ -264,7 +264,9 @@ def _read(t: Term, place: Place) -> None:
         case Metavariable(name):
             raise IllTyped(f"{name} is a metavariable; a program has none")
         case Reduce():
-            raise Unsupported("reduce has no order yet; lower it to reduce_seq")
+            raise Unsupported(
+                "reduce has no order yet; lower it to reduce_seq, or let relift optimize find how"
+            )
         case Map() if not is_layout(t.f.body):
             raise _plain_map(t)
         case MapSeq() | MapSeqUnroll() | MapSeqSlide() | ScanSeq() | MapGlb() | MapWrg() | MapLcl():

@@ -27,6 +27,9 @@ FEWEST_GROUPS = 16
 OPEN_GROUP = 64
 """The work-items of a group of `map_glb` where a length is a symbol."""
 
+MOST_OF = {"local": 1 << 16, "global_": 1 << 48}
+"""The most work-items that can be asked for, in a group and in all; no device has larger groups."""
+
 Counts: TypeAlias = int | Sequence[int] | None
 """Work-items by dimension as a user gives them; None where they are inferred."""
 
@@ -156,9 +159,11 @@ def threads_of(
 
 def counts_of(given: Counts, name: str) -> tuple[int, ...]:
     """The work-items by dimension; raises `IllTyped` when they are no one to three positive numbers."""
-    counts = () if given is None else (given,) if isinstance(given, int) else tuple(given)
+    counts = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
     if len(counts) > 3 or not all(type(n) is int and n > 0 for n in counts):
         raise IllTyped(f"{name} is one to three positive whole numbers, not {given!r}")
+    if (most := math.prod(counts)) > (limit := MOST_OF[name]):
+        raise IllTyped(f"{name} asks for {most} work-items; {limit} is the most of any device")
     return counts
 
 

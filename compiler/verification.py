@@ -9,6 +9,7 @@ on whole numbers small enough that floating point computes with them exactly.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.buffers import components
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program, open_sizes
 from relift.compiler.race import NotAvailable, race_check
@@ -103,18 +105,8 @@ def read_inputs(
 
 def _read(name: str, t: Type, text: str) -> Any:
     if isinstance(t, Scalar):
-        try:
-            return DTYPES[t.name].type(float(text) if t.is_float else int(text))
-        except ValueError:
-            raise ReliftError(
-                f"input {name}: {text!r} is not a value of type {t}", place=""
-            ) from None
-    try:
-        array = np.load(Path(text), allow_pickle=False)
-    except FileNotFoundError:
-        raise ReliftError(f"input {name}: there is no file {text}", place="") from None
-    except (OSError, ValueError) as error:
-        raise ReliftError(f"input {name}: {text} is no .npy file ({error})", place="") from None
+        return _number(name, t, text)
+    array = _array(name, Path(text))
     element = dimensions(t)[1]
     if isinstance(element, Scalar) and array.dtype != DTYPES[element.name]:
         raise ReliftError(
@@ -123,6 +115,37 @@ def _read(name: str, t: Type, text: str) -> Any:
             place="",
         )
     return array
+
+
+def _number(name: str, t: Scalar, text: str) -> Any:
+    """A scalar input from its text; raises `ReliftError` where its type does not hold it."""
+    try:
+        value = float(text) if t.is_float else int(text[:64])
+        with np.errstate(over="raise"):
+            return DTYPES[t.name].type(value)
+    except (ValueError, OverflowError, FloatingPointError):
+        raise ReliftError(f"input {name}: {text!r} is not a value of type {t}", place="") from None
+
+
+def _array(name: str, file: Path) -> Any:
+    """An array from a .npy file, which is not trusted; raises `ReliftError` where it holds none."""
+    try:
+        found = np.load(file, mmap_mode="r", allow_pickle=False)  # no memory for what is not there
+    except FileNotFoundError:
+        raise ReliftError(f"input {name}: there is no file {file}", place="") from None
+    except OSError as error:
+        raise ReliftError(f"input {name}: cannot read {file}: {error.strerror}", place="") from None
+    except (ValueError, EOFError):
+        raise ReliftError(
+            f"input {name}: {file} is no .npy file of numbers, or is cut short; numpy.save writes one",
+            place="",
+        ) from None
+    if not isinstance(found, np.ndarray):
+        raise ReliftError(
+            f"input {name}: {file} is an archive of arrays; numpy.save writes a single one",
+            place="",
+        )
+    return np.array(found)
 
 
 def random_inputs(program: Program, seed: int) -> tuple[Any, ...]:
@@ -139,11 +162,33 @@ def whole_inputs(program: Program, seed: int) -> tuple[Any, ...]:
 
 
 def _inputs(program: Program, seed: int, *, whole: bool) -> tuple[Any, ...]:
+    _require_memory(program)
     generator = np.random.default_rng(seed)
     below = index_bounds(program.body)
     return tuple(
         _draw(p.type, generator, below.get(p.name), whole=whole) for p in program.parameters
     )
+
+
+def _require_memory(program: Program) -> None:
+    """Raise `ReliftError` where the arguments and the result do not fit into the memory of this machine."""
+    types = [*(p.type for p in program.parameters), program.body.type]
+    needed = sum(
+        math.prod(shape) * DTYPES[scalar.name].itemsize
+        for t in types
+        for scalar, shape in components(t)
+    )
+    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > present:
+        raise ReliftError(
+            f"the arrays of {program.name} need {_in_gib(needed)} at these sizes, "
+            f"this machine has {_in_gib(present)}",
+            place="",
+        )
+
+
+def _in_gib(count: int) -> str:
+    return f"{count / 2**30:,.0f} GiB"
 
 
 def index_bounds(t: Term) -> dict[str, int]:

@@ -108,12 +108,12 @@ class Cost:
 
     def __str__(self) -> str:
         return (
-            f"{_time(self.seconds)} (compute {_time(self.compute)}, memory {_time(self.memory)}, "
-            f"launch {_time(self.launch)})"
+            f"{time_text(self.seconds)} (compute {time_text(self.compute)}, memory {time_text(self.memory)}, "
+            f"launch {time_text(self.launch)})"
         )
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"

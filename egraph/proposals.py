@@ -91,13 +91,18 @@ class Grown:
     firings: Mapping[str, int]
     profile: Mapping[str, float]
 
+    @property
+    def reasons(self) -> list[str]:
+        """Why the searches ended, each reason once."""
+        return self.stopped.split("; ") if self.stopped else []
+
     def and_then(self, more: Grown) -> Grown:
         """What one search and the next came to."""
         profile = dict(self.profile)
         for rule, seconds in more.profile.items():
             profile[rule] = profile.get(rule, 0.0) + seconds
         return Grown(
-            "; ".join(filter(None, (self.stopped, more.stopped))),
+            "; ".join(dict.fromkeys([*self.reasons, *more.reasons])),
             self.complete and more.complete,
             self.nodes + more.nodes,
             Counter(self.firings) + Counter(more.firings),

@@ -143,10 +143,13 @@ def peak_mb() -> float:
 
 
 def limit_memory(megabytes: int) -> None:
-    """Let this process grow by so much; an allocation beyond ends it."""
+    """Let this process grow by so much, or up to a limit that it was started under; an allocation beyond ends it."""
     statm = Path("/proc/self/statm")
     used = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 1 << 30
     limit = used + megabytes * (1 << 20)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 from relift.egraph.cost import Cost
 from relift.egraph.encoding import require_searchable
@@ -24,9 +25,11 @@ from relift.egraph.tuning import Measure, Timings, Tuner, default_path
 from relift.rewrites.derivation import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy
+from relift.semantics.arguments import an_instance, one_of, sizes_by_name, whole_number
+from relift.semantics.arguments import seconds as seconds_of
 from relift.semantics.binding import tidy
 from relift.semantics.device import DeviceDescription, preset
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language import Program
 from relift.semantics.terms import Metavariable, Var, subterms
 
@@ -92,6 +95,7 @@ class Optimized:
         return self.candidates[0].derivation
 
 
+@bounded_depth("the program")
 def optimize(
     program: Program,
     sizes: Mapping[str, int] | None = None,
@@ -124,9 +128,18 @@ def optimize(
     returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
     no term satisfies the sketch.
     """
+    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
+    one_of(float, get_args(FloatPolicy), "float")
+    top = whole_number(top, "top", least=1)
+    if not isinstance(target, str | DeviceDescription):
+        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
     device = preset(target) if isinstance(target, str) else target
-    limits = Budget(seconds=budget, nodes=nodes, memory_mb=memory_mb)
-    task = Proposals(program, dict(sizes or {}), device, limits, float, progress)
+    limits = Budget(
+        seconds=seconds_of(budget, "budget"),
+        nodes=whole_number(nodes, "nodes", least=1),
+        memory_mb=whole_number(memory_mb, "memory_mb", least=1),
+    )
+    task = Proposals(program, sizes_by_name(sizes), device, limits, float, progress)
     if sketch is None:
         program.at(task.sizes)  # no size is missing, and none is of no use
     require_searchable(task.source.body)

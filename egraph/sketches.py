@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from relift.rewrites.loading import CannotLoad, load_file
+from relift.semantics.arguments import an_instance
 from relift.semantics.errors import ReliftError, callers_line
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.scalars import SCALAR_FUNCTIONS
@@ -196,6 +197,7 @@ def sketch(text: str) -> Sketch:
     >>> sketch("map[n // tile](... >= map[tile](...))").names
     ('n', 'tile')
     """
+    an_instance(text, str, "a sketch", 'write its text, as in rl.sketch("map(reduce_seq)")')
     found = Sketch(text, callers_line())
     found.at(dict.fromkeys(found.names, _VERY_DIVISIBLE))
     return found

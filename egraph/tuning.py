@@ -9,6 +9,7 @@ that another machine took are kept alike, under the name of its device.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import sqlite3
 import time
@@ -16,24 +17,31 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 from relift.semantics.storage import user_cache
 
 FORMAT = 1
+COLUMNS = {"key", "program", "device", "seconds", "failure", "measured"}
 APPLICATION = 0x52454C46  # "RELF" in the file's header: another program's database is refused
 
 Measure: TypeAlias = Callable[[Program], float]
 """Seconds that a low-level program takes on the device; raises `ReliftError` when it does not run."""
 
 
+PATIENCE = 30.0
+"""Seconds for which a database that another process writes is waited for."""
+
+_ANEW = "move it away, and a new one is made"
+
+
 class BadDatabase(ReliftError):
     """The tuning database cannot be used."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path}: {why}; move it away, and a new one is made", place="")
+    def __init__(self, path: Path, why: str, hint: str = _ANEW) -> None:
+        super().__init__(f"{path}: {why}; {hint}", place="")
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,14 @@ class Timings:
             row = database.execute(
                 "SELECT seconds, failure FROM timings WHERE key = ?", (_key(term, self.device),)
             ).fetchone()
-        return None if row is None else Timing(row[0], row[1], reused=True)
+        return None if row is None else self._timing(*row)
+
+    def _timing(self, seconds: Any, failure: Any) -> Timing:
+        """A row, checked: anybody may have edited the file."""
+        measured = isinstance(seconds, float) and 0 < seconds < math.inf
+        if not (measured or seconds is None) or not isinstance(failure, str):
+            raise BadDatabase(self.path, f"holds {seconds!r} where seconds should be")
+        return Timing(seconds, failure, reused=True)
 
     def keep(self, name: str, timings: Mapping[str, Timing]) -> None:
         """Record timings of programs called `name`, all or none, by the program as `str` shows it."""
@@ -99,9 +114,13 @@ class Timings:
     def _database(self) -> Generator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=30)) as database:
+            with closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database:
                 self._prepare(database)
                 yield database
+        except (
+            sqlite3.OperationalError
+        ) as error:  # the file may be good: it is not to be thrown away
+            raise BadDatabase(self.path, *_cannot_use(str(error))) from None
         except sqlite3.DatabaseError as error:
             raise BadDatabase(self.path, f"is no tuning database ({error})") from None
         except OSError as error:
@@ -123,6 +142,10 @@ class Timings:
             raise BadDatabase(self.path, "belongs to another program")
         elif version != FORMAT:
             raise BadDatabase(self.path, f"has format {version}, this Relift reads {FORMAT}")
+        found = {row[1] for row in database.execute("PRAGMA table_info(timings)")}
+        if found and not found >= COLUMNS:
+            missing = ", ".join(sorted(COLUMNS - found))
+            raise BadDatabase(self.path, f"has no column {missing} in its table")
 
 
 class Tuner(Timings):
@@ -160,6 +183,17 @@ class Tuner(Timings):
             return Timing(self.measure(program))
         except ReliftError as error:
             return Timing(None, error.message)
+
+
+def _cannot_use(reason: str) -> tuple[str, str]:
+    """What SQLite's message means, and what to do about it."""
+    if "locked" in reason:
+        return "is in use by another process", "wait for it, or name another file by --times"
+    if "full" in reason:
+        return "cannot be written: the disk is full", "make room, or name another file by --times"
+    if "no such" in reason:
+        return f"is no tuning database ({reason})", _ANEW
+    return f"cannot be opened ({reason})", "name another file by --times or RELIFT_TUNING"
 
 
 def _key(term: str, device: str) -> str:

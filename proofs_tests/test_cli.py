@@ -187,7 +187,7 @@ def test_devices_lists_the_embedded_one() -> None:
         (("optimize", DOT), "size n is not given"),
         (("optimize", DOT, "--size", "k=4"), "size n is not given"),
         (("optimize", DOT, "--size", "n=4,k=4"), "has no size k; its sizes are: n"),
-        (("optimize", DOT, "--size", "n=-4"), "a size is a whole number, at least 1"),
+        (("optimize", DOT, "--size", "n=-4"), "a size is a whole number from 0 on"),
         (("optimize", DOT, "--size", "n"), "write it as --size n=1024"),
         (("optimize", "nowhere.py", "--size", "n=4"), "no file"),
         (("optimize", "README.md", "--size", "n=4"), "names no program"),

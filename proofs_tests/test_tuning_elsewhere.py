@@ -367,7 +367,8 @@ def test_times_of_candidates_are_none_of_benchmarks(bundle: Path) -> None:
     file = bundle / "results.json"
     done = relift("bench", "--results", str(file))
 
-    assert done.stderr == f"relift: {file} holds no times of benchmarks; {ORIGIN}\n"
+    assert done.stderr.startswith(f"relift: {file} holds no times of benchmarks (")
+    assert done.stderr.endswith(f"); {ORIGIN}\n")
 
 
 # ---- what results must be

@@ -8,7 +8,7 @@ import itertools
 import sys
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
@@ -44,9 +44,12 @@ def load_program(spec: str) -> Program:
 
 
 def load_file(file: Path) -> ModuleType:
-    """Execute a Python file under a name of its own; every failure is one line that says where."""
-    if not file.is_file():
-        raise CannotLoad(f"there is no file {file}")
+    """Execute a Python file under a name of its own; every failure is one line that says where.
+
+    What it prints goes to standard error: standard output holds the answer of Relift, which may be JSON.
+    """
+    if not _is_file(file):
+        raise CannotLoad(f"there is no file {str(file)[:200]}")
     name = f"relift_user_{next(_loaded)}_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -54,12 +57,19 @@ def load_file(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and annotations look their module up
     try:
-        with _first_on_path(file.parent), _one_line(str(file), file):
+        with _first_on_path(file.parent), _one_line(str(file), file), redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+def _is_file(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except (OSError, ValueError):  # a name that is too long, or holds a NUL byte
+        return False
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -71,7 +81,11 @@ def _split(spec: str) -> tuple[str, str]:
 
 def _import(name: str) -> ModuleType:
     try:
-        with _first_on_path(Path.cwd()), _one_line(f"module {name}", None):
+        with (
+            _first_on_path(Path.cwd()),
+            _one_line(f"module {name}", None),
+            redirect_stdout(sys.stderr),
+        ):
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise CannotLoad(f"there is no module {error.name}; a file is named path.py:name") from None
@@ -119,7 +133,8 @@ def _one_line(what: str, file: Path | None) -> Generator[None]:
     except SyntaxError as error:
         own = file is not None and error.filename == str(file.resolve())
         place = what if own else error.filename or what
-        raise CannotLoad(f"{place}:{error.lineno}: {error.msg}") from None
+        line = "" if error.lineno is None else f":{error.lineno}"
+        raise CannotLoad(f"{place}{line}: {error.msg}") from None
     except (Exception, SystemExit) as error:
         if file is None and isinstance(error, ModuleNotFoundError):
             raise

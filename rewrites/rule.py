@@ -367,6 +367,8 @@ def rule(
     """
 
     def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
+        if not inspect.isfunction(function):
+            raise IllTyped(f"a rule is a function written with def, not {function!r}")
         code = function.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
 

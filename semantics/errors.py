@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -40,6 +42,18 @@ class Undefined(ReliftError):
 
 class Unsupported(ReliftError):
     """A well-typed request that Relift does not carry out."""
+
+
+@contextmanager
+def bounded_depth(what: str) -> Generator[None]:
+    """Turn Python's RecursionError into a message: terms are walked by recursive functions."""
+    try:
+        yield
+    except RecursionError:
+        raise Unsupported(
+            f"{what} is nested too deeply for Python's limit of {sys.getrecursionlimit()} frames; "
+            "nest less, or raise it with sys.setrecursionlimit"
+        ) from None
 
 
 def callers_line() -> str | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +25,8 @@ from typing import Any, Final
 import numpy as np
 
 from relift.semantics import patterns
-from relift.semantics.errors import IllTyped
+from relift.semantics.arguments import MOST_CELLS, sizes_by_name
+from relift.semantics.errors import IllTyped, bounded_depth
 from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
 from relift.semantics.printer import show
 from relift.semantics.scalars import SCALAR_FUNCTIONS
@@ -39,6 +41,7 @@ from relift.semantics.terms import (
     Term,
     UserFunction,
     Vectorized,
+    subterms,
 )
 from relift.semantics.tracing import (
     Unapplied,
@@ -270,6 +273,8 @@ def operator(
 
     >>> hypot2 = operator(lambda x, y: x + y, associative=True, neutral=0.0, name="plus")
     """
+    if not callable(function):
+        raise IllTyped(f"operator takes a function of two values, not {function!r}")
     chosen = name or function.__name__
     if not chosen.isidentifier():
         raise IllTyped("an operator made from a lambda needs name=...")
@@ -346,6 +351,7 @@ class Program:
                 found.update(dict.fromkeys(sorted(size.names())))
         return tuple(found)
 
+    @bounded_depth("the program")
     def __call__(self, *arguments: Any) -> Any:
         """The meaning of the program on NumPy values, by the interpreter."""
         sizes = self.solve_sizes(arguments)
@@ -385,18 +391,32 @@ class Program:
                         f'rl.nat("{atom}", least={sizes[atom]}) allows {sizes[atom]}'
                     )
 
+    @bounded_depth("the program")
     def at(self, sizes: Mapping[str, int], *, partly: bool = False) -> Program:
         """The program at concrete sizes; at some of them, if `partly`."""
+        sizes = sizes_by_name(sizes)
         missing = [name for name in self.sizes if name not in sizes]
         if missing and not partly:
-            wanted = ",".join(f"{name}=..." for name in missing)
-            raise IllTyped(f"{self.name}: size {missing[0]} is not given; say --size {wanted}")
+            wanted = ", ".join(f'"{name}": ...' for name in missing)
+            option = ",".join(f"{name}=..." for name in missing)
+            raise IllTyped(
+                f"{self.name}: size {missing[0]} is not given; "
+                f"say sizes={{{wanted}}}, or --size {option}"
+            )
         extra = sorted(set(sizes) - set(self.sizes))
         if extra:
             known = ", ".join(self.sizes) or "none"
             raise IllTyped(f"{self.name} has no size {extra[0]}; its sizes are: {known}")
         self._require_least(sizes)
-        return self.with_sizes({name: Size.of(value) for name, value in sizes.items()})
+        found = self.with_sizes({name: Size.of(value) for name, value in sizes.items()})
+        found._require_countable()
+        return found
+
+    def _require_countable(self) -> None:
+        """Raise `IllTyped` for an array with too many cells to count."""
+        for t in [*(p.type for p in self.parameters), *(u.type for u, _ in subterms(self.body))]:
+            if math.prod(n.constant or 1 for n in type_sizes(t)) > MOST_CELLS:
+                raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:
         """The program with sizes in the place of named ones."""
@@ -429,6 +449,10 @@ def substituted(t: Type, sizes: Mapping[str, Size]) -> Type:
 
 def program(function: Callable[..., Any]) -> Program:
     """A program, traced from a Python function whose parameters are annotated with types."""
+    if not inspect.isfunction(function):
+        raise IllTyped(
+            f"a program is traced from a function written with def, not from {function!r}"
+        )
     annotations = inspect.get_annotations(function, eval_str=True)
     annotations.pop("return", None)
     names = list(inspect.signature(function).parameters)
@@ -439,7 +463,7 @@ def program(function: Callable[..., Any]) -> Program:
         if isinstance(t, Vector) or _has_variable(t):
             raise IllTyped(f"{function.__name__}: parameter {name} cannot have type {t}")
     parameters = tuple(Input(name, annotations[name]) for name in names)
-    with scope(names):
+    with scope(names), bounded_depth(f"the program {function.__name__}"):
         body = as_term(function(*parameters))
     return Program(
         function.__name__,
@@ -501,6 +525,10 @@ def _require_kind(value: Any, expected: Type, name: str) -> None:
     if isinstance(expected, Tuple) and isinstance(value, tuple):
         for v, part in builtins.zip(value, expected.parts, strict=True):
             _require_kind(v, part, name)
+    elif isinstance(value, np.ma.MaskedArray):
+        raise IllTyped(
+            f"{name}: a masked array has cells without a value; fill them with .filled()"
+        )
     elif isinstance(expected, Scalar):
         dtype = np.asarray(value).dtype
         if dtype.kind not in ("biuf" if expected.is_float else "biu"):

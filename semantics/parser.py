@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from relift.semantics.errors import IllTyped
@@ -36,6 +36,16 @@ _ALLOWED = (
 )  # fmt: skip
 
 
+DEEPEST = 400
+"""How deeply a text may be nested; each level costs several of Python's frames when it is traced."""
+
+WIDEST_NUMBER = 64
+"""Bits; no size and no literal is wider."""
+
+LARGEST_POWER = 64
+"""Of a name or a number; of a sum, 8."""
+
+
 def parse_term(text: str, names: Mapping[str, Any]) -> Term:
     """The term that `text` denotes, with `names` for inputs, variables, operators and user functions."""
     return as_term(_value(text, names))
@@ -54,10 +64,7 @@ def parse_type(text: str) -> Type:
     >>> parse_type("(f32, vec(i32, 4))[2, 3]")
     (f32, vec(i32, 4))[2, 3]
     """
-    try:
-        return _type(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError:
-        raise IllTyped(f"not a type: {text!r}") from None
+    return _type(_expression(text, "type"))
 
 
 def parse_size(text: str) -> Size:
@@ -66,10 +73,7 @@ def parse_size(text: str) -> Size:
     >>> parse_size("2*n + 1")
     2*n + 1
     """
-    try:
-        return _size(ast.parse(text.strip(), mode="eval").body)
-    except SyntaxError:
-        raise IllTyped(f"not a size: {text!r}") from None
+    return _size(_expression(text, "size"))
 
 
 def _type(node: ast.expr) -> Type:
@@ -90,7 +94,7 @@ def _type(node: ast.expr) -> Type:
 
 def _size(node: ast.expr) -> Size:
     match node:
-        case ast.Constant(int(value)):
+        case ast.Constant(int(value)) if value.bit_length() <= WIDEST_NUMBER:
             return Size.of(value)
         case ast.Name(name):
             return nat(name)
@@ -100,8 +104,8 @@ def _size(node: ast.expr) -> Size:
             return _size(left) - _size(right)
         case ast.BinOp(left, ast.Mult(), right):
             return _size(left) * _size(right)
-        case ast.BinOp(left, ast.Pow(), right):
-            return _size(left) ** _size(right)
+        case ast.BinOp(base, ast.Pow(), power) if _is_bounded(base, power):
+            return _size(base) ** _size(power)
         case _:
             raise IllTyped(f"not a size: {ast.unparse(node)}")
 
@@ -111,23 +115,80 @@ def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
     return _value(text, names or {})
 
 
-def _value(text: str, names: Mapping[str, Any]) -> Any:
+def _expression(text: str, what: str) -> ast.expr:
+    """The syntax tree of one expression; raises `IllTyped` for a text that is none, or is nested too deeply."""
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError as error:
-        raise IllTyped(f"not a term: {error.msg} in {text!r}") from None
-    for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED):
-            raise IllTyped(f"not a term: {type(node).__name__} is not allowed in {text!r}")
-        if isinstance(node, ast.Name) and node.id not in names and node.id not in VOCABULARY:
-            bound = {
-                a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args
-            }
-            if node.id not in bound and node.id not in ("inf", "nan"):
-                raise IllTyped(f"not a term: the name {node.id} means nothing in {text!r}")
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:  # ValueError: a NUL byte, or a number of 5000 digits
+        reason = (error.msg if isinstance(error, SyntaxError) else str(error)).partition(";")[0]
+        raise IllTyped(f"not a {what}: {reason} in {_quoted(text)}") from None
+    except (
+        RecursionError,
+        MemoryError,
+    ):  # what Python's own parser raises, depending on the version
+        raise IllTyped(f"not a {what}: {_quoted(text)} is nested too deeply") from None
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise IllTyped(f"not a {what}: {_quoted(text)} is nested more than {DEEPEST} deep")
+        level = [c for node in level for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
+    return tree
+
+
+def _quoted(text: str) -> str:
+    """The beginning of a text, for a message of one line."""
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")
+
+
+def _check(node: ast.expr, text: str, names: Collection[str]) -> None:
+    """Raise `IllTyped` for whatever the printer does not write: the tree is evaluated as Python.
+
+    What is refused beyond the syntax could take for ever or all memory: powers and multiples of constants.
+    """
+    nodes = list(ast.walk(node))
+    bound = {a.arg for n in nodes if isinstance(n, ast.Lambda) for a in n.args.args}
+    for n in nodes:
+        match n:
+            case ast.Constant(value) if not isinstance(value, bool | int | float):
+                raise IllTyped(f"not a term: {value!r} is no number, in {_quoted(text)}")
+            case ast.Constant(int(value)) if value.bit_length() > WIDEST_NUMBER:
+                raise IllTyped(f"not a term: a number beyond 2**{WIDEST_NUMBER} in {_quoted(text)}")
+            case ast.BinOp(base, ast.Pow(), power) if not _is_bounded(base, power):
+                raise IllTyped(f"not a term: too large a power in {_quoted(text)}")
+            case ast.BinOp(ast.Tuple(), _, _) | ast.BinOp(_, _, ast.Tuple()):
+                raise IllTyped(f"not a term: arithmetic with a tuple in {_quoted(text)}")
+            case ast.Name(name) if name not in names and name not in VOCABULARY:
+                if name not in bound and name not in ("inf", "nan"):
+                    raise IllTyped(f"not a term: the name {name} means nothing in {_quoted(text)}")
+            case _ if not isinstance(n, _ALLOWED):
+                raise IllTyped(f"not a term: {type(n).__name__} is not allowed in {_quoted(text)}")
+            case _:
+                pass
+
+
+def _is_bounded(base: ast.expr, power: ast.expr) -> bool:
+    """Whether a power is of a size, or a small power of a number, and is no tower of powers."""
+    names = any(isinstance(node, ast.Name) for node in ast.walk(power))
+    tower = any(isinstance(node, ast.Pow) for side in (base, power) for node in ast.walk(side))
+    match power:
+        case ast.Constant(int(value)):
+            most = LARGEST_POWER if isinstance(base, ast.Name | ast.Constant) else 8
+            return 0 <= value <= most and not tower
+        case _:
+            return names and not tower
+
+
+def _value(text: str, names: Mapping[str, Any]) -> Any:
+    body = _expression(text, "term")
+    _check(body, text, names.keys())
+    tree = ast.Expression(body)
     environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan, **VOCABULARY, **names}
     with scope([name for name in names if not isinstance(names[name], Unapplied)]):
-        return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above
+        try:
+            return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above
+        except RecursionError:
+            raise IllTyped(f"not a term: {_quoted(text)} is nested too deeply") from None
 
 
 def names_used(t: Term) -> dict[str, BinaryOperator | UserFunction]:

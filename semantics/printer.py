@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Literal as Choice
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
+from relift.semantics.arguments import one_of
+from relift.semantics.errors import IllTyped
 from relift.semantics.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.signatures import FunctionKind
 from relift.semantics.sizes import Size
@@ -19,6 +21,7 @@ from relift.semantics.terms import (
     BinaryOperator,
     Call,
     Combine,
+    Expression,
     Get,
     Input,
     Lambda,
@@ -46,6 +49,9 @@ def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
     >>> show(parse("join(map(lambda c: c, split(2, xs)))", xs=xs), "pipeline")
     'xs >> split(2) >> map(lambda c: c) >> join'
     """
+    if not isinstance(t, Expression | Lambda):
+        raise IllTyped(f"a term is shown, such as the body of a program, not {t!r}")
+    one_of(style, get_args(Style), "style")
     return _layout(_node(t, style), width, 0)
 
 

@@ -298,9 +298,14 @@ class Unapplied:
         """The names of the arguments that are still to come."""
         return list(self.pattern.signature.parameters)[len(self.arguments) :]
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         given = (*self.arguments, *arguments)
         count = len(self.pattern.signature.parameters)
+        if named:
+            raise IllTyped(
+                f"{self.pattern.name} takes its arguments by position: "
+                f"{self.pattern.name}({', '.join(self.pattern.signature.parameters)})"
+            )
         if len(given) > count:
             raise IllTyped(
                 f"{self.pattern.name} takes {count} argument{'s' * (count != 1)}, "

@@ -146,6 +146,9 @@ def _require_types(values: tuple[object, ...]) -> None:
 def vec(element: Type, width: SizeLike) -> Vector:
     """The type of vectors of `width` lanes."""
     _require_types((element,))
+    lanes = Size.of(width).constant
+    if lanes is not None and lanes < 1:
+        raise IllTyped("a vector has at least one lane")
     return Vector(element, Size.of(width))
 
 

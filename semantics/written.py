@@ -401,8 +401,10 @@ def index_function(function: Any, length: Size) -> IndexFunction:
     return IndexFunction(body)
 
 
-def reverse(i: Any, n: SizeLike) -> Any:
-    """The last index first: `n - 1 - i`."""
+def reverse(i: Any, n: SizeLike | None = None) -> Any:
+    """The last index first: `n - 1 - i`; an index function, for `gather` and `scatter`."""
+    if n is None:
+        raise IllTyped("reverse is an index function; an array is reversed by gather(reverse, xs)")
     return n - 1 - i
 
 

@@ -59,7 +59,7 @@ def sequentially(xs: Any) -> Any:
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "reduce": (
         lambda x: rl.reduce(rl.add, 0.0, x[0]),
-        "reduce has no order yet; lower it to reduce_seq",
+        "reduce has no order yet; lower it to reduce_seq, or let relift optimize find how",
     ),
     "map that computes": (
         lambda x: rl.map(inc, x[0]),

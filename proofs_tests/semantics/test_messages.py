@@ -305,7 +305,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.tup(f32, 3),
         "3 is not a type; types are f32, i32, f32[n], tup(t, u), vec(t, w)",
     ),
-    "vec": (lambda: rl.vec(f32, 2.5), "a size is a whole number or rl.nat(...), not 2.5"),
+    "vec": (lambda: rl.vec(f32, 2.5), "size n is a whole number, not 2.5"),
     "type size float": (lambda: f32[2.0], "a size is a whole number or rl.nat(...), not 2.0"),
     "type size negative": (lambda: f32[-1], "f32[-1]: a length is not negative"),
     "type size str": (lambda: f32["n"], "a size is a whole number or rl.nat(...), not 'n'"),
@@ -432,7 +432,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "size not given": (
         lambda: rl.program(annotated(lambda x: x, f32[n])).at({}),
-        "f: size n is not given; say --size n=...",
+        'f: size n is not given; say sizes={"n": ...}, or --size n=...',
     ),
     "unknown size": (
         lambda: rl.program(annotated(lambda x: x, f32[n])).at({"n": 2, "q": 1}),
@@ -444,7 +444,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "negative size": (
         lambda: rl.program(annotated(lambda x: x, f32[n])).at({"n": -2}),
-        "f: size n is -2, but not negative",
+        "size n is from 0 to 2**48, not -2",
     ),
 }
 CASES = MESSAGES | PROGRAMS

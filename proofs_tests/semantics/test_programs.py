@@ -47,7 +47,7 @@ def test_an_instance_has_no_sizes_left() -> None:
 
 def test_missing_and_unknown_sizes_are_named() -> None:
     """`at` says which size is missing, or that there is no such size."""
-    with pytest.raises(IllTyped, match="row_sums: size m is not given; say --size m="):
+    with pytest.raises(IllTyped, match=r"row_sums: size m is not given; say .*, or --size m="):
         row_sums.at({"n": 1})
     with pytest.raises(IllTyped, match="row_sums has no size q; its sizes are: n, m"):
         row_sums.at({"n": 1, "m": 1, "q": 1})

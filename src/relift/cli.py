@@ -19,6 +19,8 @@ import typer
 from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from relift.compiler.certificates import Certificate
     from relift.compiler.kernel import Compiled
     from relift.compiler.verification import Agreement
@@ -47,7 +49,7 @@ TargetOption = Annotated[
     str, typer.Option(help="cpu, gpu, or part of a device's name (see relift devices).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-BudgetOption = Annotated[float, typer.Option(help="Seconds of search.", min=0.1)]
+BudgetOption = Annotated[float, typer.Option(help="Seconds of search.", min=0.1, max=31536000)]
 FloatOption = Annotated[
     str,
     typer.Option("--float", help="reassociate: floating-point + may be regrouped; exact: never."),
@@ -80,7 +82,8 @@ def main() -> None:
     except Exception as error:
         usage = getattr(error, "format_message", None)  # what click's usage errors have
         if usage is not None:
-            _fail(usage(), 2)
+            message = usage()
+            sys.exit(2) if not message else _fail(message, 2)  # empty: the help has been printed
         if os.environ.get("RELIFT_TRACEBACK"):
             raise
         _fail(
@@ -189,7 +192,6 @@ def ledger(
 
 
 def _print_ledger() -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from relift.rewrites.ledger import known_rules, summary
@@ -198,7 +200,7 @@ def _print_ledger() -> None:
     table = Table("rule", "family", "verdict", "search", "floating point", "under")
     for name in known_rules():
         table.add_row(*row(name))
-    Console().print(table)
+    _print_table(table)
     print(summary())
 
 
@@ -273,6 +275,7 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
+    from relift.egraph.cost import time_text
     from relift.rewrites.derivation import write_json
     from relift.rewrites.loading import load_program
     from relift.semantics.printer import show
@@ -338,7 +341,7 @@ def optimize(
         _print_profile(best)
     for number, (found, _) in enumerate(pairs, 1):
         title = "best program" if number == 1 else f"candidate {number}"
-        measured = "" if found.measured is None else f"measured {found.measured * 1e6:.4g} us, "
+        measured = "" if found.measured is None else f"measured {time_text(found.measured)}, "
         print(f"\n{title}, {measured}estimated {found.cost}:\n")
         print(show(found.term.body))
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
@@ -431,10 +434,12 @@ def compile_(
 
 
 def _counts(option: str, text: str | None) -> tuple[int, ...] | None:
-    try:
-        return None if text is None else tuple(map(int, text.split(",")))
-    except ValueError:
-        raise Refusal(f"--{option} {text}: say numbers with commas, such as 16,4") from None
+    if text is None:
+        return None
+    parts = text.split(",")
+    if not all(_is_number(part) for part in parts):
+        raise Refusal(f"--{option} {text}: say numbers with commas, such as 16,4")
+    return tuple(map(int, parts))
 
 
 # ---- run
@@ -447,7 +452,9 @@ def run(
     given: Annotated[
         list[str] | None, typer.Option("--input", help="x=FILE.npy, or x=2.5 for a scalar.")
     ] = None,
-    random: Annotated[int | None, typer.Option(help="Random inputs from this seed.")] = None,
+    random: Annotated[
+        int | None, typer.Option(help="Random inputs from this seed.", min=0, max=2**63 - 1)
+    ] = None,
     kernel: Annotated[
         Path | None, typer.Option(help="A folder written by optimize --out; no search.")
     ] = None,
@@ -721,7 +728,6 @@ def devices(as_json: JsonOption = False) -> None:
     """The OpenCL devices, and the description of each that the cost model uses."""
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.table import Table
 
     from relift.compiler.devices import describe, label
@@ -739,7 +745,7 @@ def devices(as_json: JsonOption = False) -> None:
             f"{about.clock_ghz:.1f}", f"{about.bandwidth_gbs:.0f}",
             f"{about.local_memory_bytes // 1024} KiB",
         )  # fmt: skip
-    Console().print(table)
+    _print_table(table)
 
 
 # ---- shared by the verbs
@@ -751,16 +757,26 @@ def _pairs(items: list[str] | None, option: str, form: str) -> dict[str, str]:
         name, equals, value = item.partition("=")
         if not equals or not name or not value:
             raise Refusal(f"{option} {item}: write it as {option} {form}")
+        if name in found:
+            raise Refusal(f"{option} {item}: {name} is given twice, first as {found[name]}")
         found[name] = value
     return found
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a whole number of no more digits than any that is accepted."""
+    return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def _sizes(items: list[str] | None) -> dict[str, int]:
     parts = [part for item in items or [] for part in item.split(",")]
     sizes: dict[str, int] = {}
     for name, text in _pairs(parts, "--size", "n=1024").items():
-        if not text.isdecimal() or int(text) < 1:
-            raise Refusal(f"--size {name}={text}: a size is a whole number, at least 1")
+        if not _is_number(text):
+            shown = text if len(text) <= 40 else f"{text[:37]}..."
+            raise Refusal(
+                f"--size {name}={shown}: a size is a whole number from 0 on, of at most 18 digits"
+            )
         sizes[name] = int(text)
     return sizes
 
@@ -866,7 +882,6 @@ _HIDDEN = {"parameters", "outputs", "log"}
 
 
 def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     columns = (
@@ -897,11 +912,10 @@ def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
             "-" if row["predicted"] is None else f"{row['predicted'] * 1e6:.1f}",
             "-" if ratio is None else f"{ratio:.2f} {against}",
         )
-    Console().print(table)
+    _print_table(table)
 
 
 def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from relift.compiler.analyses import ABLATION
@@ -916,7 +930,7 @@ def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
             for a in ABLATION
         )
         table.add_row(name, *cells)
-    Console().print(table)
+    _print_table(table)
 
 
 def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None:
@@ -971,7 +985,6 @@ def _print_profile(best: Optimized) -> None:
 
     Nodes are what the matches wrote, before the e-graph shared it: egglog does not say who was first.
     """
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("rule", "matches", "nodes at most", "seconds")
@@ -981,9 +994,19 @@ def _print_profile(best: Optimized) -> None:
     for rule in sorted(matched, key=lambda r: (-best.profile[r], -best.firings[r], r)):
         numbers = str(best.firings[rule]), str(best.written[rule]), f"{best.profile[rule]:.3f}"
         table.add_row(rule, *numbers)
-    Console().print(table)
+    _print_table(table)
     dead = sorted(set(best.profile) - set(matched))
     print("never matched: " + (", ".join(dead) or "none"))
+
+
+def _print_table(table: Table) -> None:
+    """A table as wide as it is, where no terminal says how wide a line may be: nothing is cut in a file or a pipe."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = 1000
+    console.print(table)
 
 
 def _brief(result: Any) -> str:

@@ -1,0 +1,356 @@
+"""What nobody should pass: each refusal is one line that names the thing, and nothing hangs or takes all memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import ROOT
+from relift.cli import main
+from relift.compiler.bundle import read_results
+from relift.egraph.tuning import BadDatabase, Timing, Timings
+from relift.semantics.parser import parse_size, parse_term, parse_type
+from relift.semantics.terms import Input
+
+DOT = str(ROOT / "examples" / "dot.py")
+n = rl.nat("n")
+
+
+@rl.program
+def double(x: rl.f32[n]):
+    return rl.map_glb(0)(lambda v: v + v, x)
+
+
+def command(*words: str) -> tuple[int, str]:
+    """Status and standard error of a command, run in this process: these fail before any work."""
+    errors, before = io.StringIO(), sys.argv
+    sys.argv = ["relift", *words]
+    try:
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            main()
+    except SystemExit as stop:
+        return int(stop.code or 0), errors.getvalue()
+    finally:
+        sys.argv = before
+    return 0, errors.getvalue()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("optimize", DOT, "--size", "n=9223372036854775807"),
+        ("optimize", DOT, "--size", f"n={'9' * 5000}"),
+        ("optimize", DOT, "--size", "n=999999999999999999"),
+        ("optimize", DOT, "--size", "n=4,n=8"),
+        ("optimize", DOT, "--size", "n=٣"),
+        ("optimize", DOT, "--size", "n=64", "--budget", "inf"),
+        ("optimize", DOT, "--size", "n=64", "--budget", "nan"),
+        ("optimize", DOT, "--size", "n=64", "--budget", "1e308"),
+        ("optimize", f"{'a' * 5000}.py"),
+        ("run", DOT, "--random", "0", "--size", "n=1099511627776"),
+        ("run", DOT, "--random", "-1", "--size", "n=64"),
+        ("compile", DOT, "--local", "999999999"),
+        ("compile", DOT, "--local", "9" * 40),
+    ],
+)
+def test_absurd_numbers_are_refused(words: tuple[str, ...]) -> None:
+    """Numbers that no machine can serve are refused before anything is computed with them."""
+    status, errors = command(*words)
+
+    assert status == 2, errors
+    assert errors.startswith("relift: ")
+    assert errors.count("\n") == 1
+    assert len(errors) < 400
+
+
+def no_array(kind: str, folder: Path) -> Path:
+    """A file that holds no array that can be read."""
+    file = folder / f"{kind}.npy"
+    match kind:
+        case "empty":
+            file.touch()
+        case "text":
+            file.write_text("1 2 3\n" * 30)
+        case "archive":
+            with file.open("wb") as opened:
+                np.savez(opened, np.ones(3))
+        case "huge":
+            np.save(file, np.ones(64, np.float32))
+            content = file.read_bytes()
+            header = content.replace(b"(64,), }" + b" " * 13, b"(99999999999999,), } ")
+            assert header != content
+            file.write_bytes(header)
+        case "pickle":
+            np.save(file, np.array([{}], dtype=object), allow_pickle=True)
+        case _:
+            file.mkdir()
+    return file
+
+
+@pytest.mark.parametrize("kind", ["empty", "text", "archive", "huge", "pickle", "folder"])
+def test_what_is_no_array_is_refused(kind: str, tmp_path: Path) -> None:
+    """An input file that holds no array of numbers is named, in one line, and nothing is allocated for it."""
+    file = no_array(kind, tmp_path)
+    status, errors = command("run", DOT, "--input", f"x={file}", "--input", f"y={file}")
+
+    assert status == 2, errors
+    assert errors.startswith("relift: input x: ")
+    assert errors.count("\n") == 1
+    assert "allow_pickle" not in errors
+    assert "unsafely" not in errors
+
+
+@pytest.mark.parametrize("text", ["99999999999", "-2147483649", "1.5", "9" * 10_000])
+def test_a_scalar_beyond_its_type_is_refused(text: str, tmp_path: Path) -> None:
+    """A whole number that does not fit, and a fraction, are refused for an i32."""
+    file = tmp_path / "p.py"
+    file.write_text(
+        "import relift as rl\n@rl.program\ndef p(k: rl.i32, s: rl.f32):\n    return k\n"
+    )
+    status, errors = command("run", str(file), "--input", f"k={text}", "--input", "s=1.0")
+
+    assert (status, "is not a value of type i32" in errors) == (2, True), errors
+
+
+def test_a_scalar_is_not_rounded_to_infinity(tmp_path: Path) -> None:
+    """A number beyond the largest f32 is refused, not taken for infinity."""
+    file = tmp_path / "p.py"
+    file.write_text("import relift as rl\n@rl.program\ndef p(s: rl.f32):\n    return s\n")
+    status, errors = command("run", str(file), "--input", "s=3.5e38")
+
+    assert (status, "is not a value of type f32" in errors) == (2, True), errors
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reduce(add, 9**9**9, x)",
+        "reduce(add, (9**64)**64, x)",
+        "reduce(add, 'a'*10**11, x)",
+        "reduce(add, (1, 2)*10**11, x)",
+        "map(lambda v: v*" + "9" * 5000 + ", x)",
+        "-" * 5000 + "x",
+        "[" * 100_000,
+        "x(",
+        "x\0",
+        "__import__('os')",
+        "x.type",
+    ],
+)
+def test_hostile_text_is_no_term(text: str) -> None:
+    """What the printer does not write is refused without being evaluated."""
+    with pytest.raises(rl.IllTyped, match="not a term") as refused:
+        parse_term(text, {"x": Input("x", rl.f32[4])})
+
+    assert len(refused.value.message) < 300
+
+
+def test_hostile_text_is_no_size_and_no_type() -> None:
+    """Towers of powers and deep nesting are refused as sizes and types, too."""
+    for read, text in (
+        (parse_size, "9**9**9"),
+        (parse_size, "n**99999"),
+        (parse_size, "(" * 5000),
+        (parse_type, "f32" + "[2]" * 5000),
+    ):
+        with pytest.raises(rl.IllTyped):
+            read(text)
+
+
+@rl.program
+def huge(x: rl.f32[n]):
+    return rl.map(lambda v: rl.reduce(rl.add, v, rl.repeat(n, v)), rl.join(rl.map(lambda _: x, x)))
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "program None": lambda: rl.optimize(None),  # type: ignore[arg-type]
+    "program lambda": lambda: rl.optimize(lambda x: x),  # type: ignore[arg-type]
+    "compile text": lambda: rl.compile("x"),  # type: ignore[arg-type]
+    "sizes of text": lambda: rl.optimize(double, sizes={"n": "4"}),  # type: ignore[dict-item]
+    "sizes 4": lambda: rl.optimize(double, sizes=4),  # type: ignore[arg-type]
+    "size true": lambda: rl.optimize(double, sizes={"n": True}),
+    "huge size": lambda: rl.optimize(double, sizes={"n": 2**63 - 1}),
+    "size 2**63": lambda: rl.optimize(double, sizes={"n": 2**63}),
+    "huge array": lambda: rl.optimize(huge, sizes={"n": 2**30}),
+    "target None": lambda: rl.optimize(double, sizes={"n": 4}, target=None),  # type: ignore[arg-type]
+    "budget text": lambda: rl.optimize(double, sizes={"n": 4}, budget="x"),
+    "budget nan": lambda: rl.optimize(double, sizes={"n": 4}, budget=float("nan")),
+    "budget -1": lambda: rl.optimize(double, sizes={"n": 4}, budget=-1),
+    "top 1.5": lambda: rl.optimize(double, sizes={"n": 4}, top=1.5),
+    "float Exact": lambda: rl.optimize(double, sizes={"n": 4}, float="Exact"),
+    "sizes of a call": lambda: rl.compile(double)(np.ones(4, np.float32), sizes={"n": "6"}),  # type: ignore[dict-item]
+    "masked": lambda: rl.compile(double)(np.ma.array(np.ones(4, np.float32), mask=True)),
+    "masked meaning": lambda: double(np.ma.array(np.ones(4, np.float32), mask=True)),
+    "sketch 3": lambda: rl.sketch(3),  # type: ignore[arg-type]
+    "operator 3": lambda: rl.operator(3),  # type: ignore[arg-type]
+    "program int": lambda: rl.program(int),
+    "rule 3": lambda: rl.rule()(3),  # type: ignore[arg-type]
+    "show 3": lambda: rl.show(3),  # type: ignore[arg-type]
+    "show latex": lambda: rl.show(double.body, "latex"),  # type: ignore[arg-type]
+    "vector of none": lambda: rl.vec(rl.f32, 0),
+    "vector of -1": lambda: rl.vec(rl.f32, -1),
+    "local 64.0": lambda: rl.compile(double, local=64.0),  # type: ignore[arg-type]
+    "local huge": lambda: rl.compile(double, local=10**9),
+    "by name": lambda: rl.map(f=lambda v: v, xs=double.parameters[0]),
+    "reverse an array": lambda: rl.reverse(double.parameters[0]),
+    "2000 maps": lambda: nested_maps(2000),
+    "a sum of 3000": lambda: long_sum(3000),
+}
+
+
+def nested_maps(depth: int) -> Any:
+    """The meaning of a program that is nested very deeply."""
+
+    @rl.program
+    def deep(x: rl.f32[4]):
+        for _ in range(depth):
+            x = rl.map(lambda v: v + 1.0, x)
+        return x
+
+    return deep(np.ones(4, np.float32))
+
+
+def long_sum(terms: int) -> Any:
+    """The kernel of a program with a very long sum."""
+
+    @rl.program
+    def long(x: rl.f32[4]):
+        def total(v: Any) -> Any:
+            for i in range(terms):
+                v = v + float(i)
+            return v
+
+        return rl.map_glb(0)(total, x)
+
+    return rl.compile(long)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_wrong_arguments_are_relifts_own_errors(call: Callable[[], Any]) -> None:
+    """No argument of the public functions ends in an error of Python's from somewhere inside."""
+    with pytest.raises(rl.ReliftError) as refused:
+        call()
+
+    assert 0 < len(refused.value.message) < 300
+
+
+def test_a_size_may_be_a_number_of_numpy() -> None:
+    """Shapes and sums of NumPy are sizes as they are."""
+    assert double.at({"n": np.int64(4)}).body.type == rl.f32[4]  # type: ignore[dict-item]
+
+
+def timings(folder: Path) -> Timings:
+    """A database that holds one time."""
+    kept = Timings(folder / "t.sqlite", "a device")
+    kept.keep("p", {"text": Timing(1e-3)})
+    return kept
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, "abc", b"\x00", float("inf")])
+def test_an_edited_time_is_refused(seconds: Any, tmp_path: Path) -> None:
+    """A time that no device can have taken is not believed."""
+    kept = timings(tmp_path)
+    with contextlib.closing(sqlite3.connect(kept.path)) as database, database:
+        database.execute("UPDATE timings SET seconds = ?", (seconds,))
+
+    with pytest.raises(BadDatabase, match="move it away"):
+        kept.known("text")
+
+
+def test_a_locked_database_is_not_to_be_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times in use by another process are waited for, never moved away."""
+    kept = timings(tmp_path)
+    monkeypatch.setattr("relift.egraph.tuning.PATIENCE", 0.05)
+    with contextlib.closing(sqlite3.connect(kept.path, isolation_level=None)) as database:
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BadDatabase, match="in use by another process") as refused:
+            kept.check()
+
+    assert "move it away" not in refused.value.message
+
+
+def test_a_database_without_a_column_is_found_at_once(tmp_path: Path) -> None:
+    """A table of another shape is refused before the search, not after."""
+    kept = timings(tmp_path)
+    with contextlib.closing(sqlite3.connect(kept.path)) as database, database:
+        database.execute("ALTER TABLE timings RENAME COLUMN seconds TO minutes")
+
+    with pytest.raises(BadDatabase, match="no column seconds"):
+        kept.check()
+
+
+RESULTS = ROOT / "examples" / "low_level" / "results_h200.json"
+
+
+def mutations(value: Any) -> list[Any]:
+    """Values of another type or range in the place of one, and nothing at all."""
+    return [None, -1, 0, "", "x", [], {}, [[]], True, float("nan"), float("inf"), 1e300, ...]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["name", "target", "variant", "flops", "moved", "ok", "seconds", "predicted", "analyses"],
+)
+def test_a_damaged_row_of_times_is_refused_or_shown(field: str, tmp_path: Path) -> None:
+    """Whatever stands in a row of times, the table is printed, or the file refused in one line."""
+    data = json.loads(RESULTS.read_text())
+    data["entries"] = data["entries"][:2]
+    right = data["entries"][0][field]
+    for wrong in mutations(right):
+        row = dict(data["entries"][0])
+        if wrong is ...:
+            del row[field]
+        else:
+            row[field] = wrong
+        file = tmp_path / "results.json"
+        file.write_text(json.dumps({**data, "entries": [row, data["entries"][1]]}))
+        status, errors = command(
+            "bench", "--results", str(file), "--folder", str(tmp_path / "none")
+        )
+
+        assert status in (0, 1, 2), (field, wrong, errors)
+        assert (status == 2) == bool(errors), (field, wrong, errors)
+        assert "internal error" not in errors
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path: Path) -> None:
+    """The name of a device from a file is text, not a command to the terminal."""
+    data = json.loads(RESULTS.read_text())
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({**data, "device": "\x1b[31mred"}))
+
+    assert read_results(file)["device"] == "[31mred"
+
+
+def test_what_a_users_file_prints_is_no_part_of_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --json, standard output is one JSON object, whatever the user's file prints."""
+    file = tmp_path / "p.py"
+    file.write_text(
+        "import relift as rl\nprint('hello')\n@rl.program\n"
+        "def p(x: rl.f32[4]):\n    return rl.map_glb(0)(lambda v: v + v, x)\n"
+    )
+    before, sys.argv = sys.argv, ["relift", "compile", str(file), "--json"]
+    try:
+        with pytest.raises(SystemExit) as stop:
+            main()
+    finally:
+        sys.argv = before
+    printed = capsys.readouterr()
+
+    assert not stop.value.code
+    assert json.loads(printed.out)["source"]
+    assert printed.err == "hello\n"
