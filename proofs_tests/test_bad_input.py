@@ -212,7 +212,7 @@ def nested_maps(depth: int) -> Any:
     """The meaning of a program that is nested very deeply."""
 
     @rl.program
-    def deep(x: rl.f32[4]):
+    def deep(x: rl.f32[n]):
         for _ in range(depth):
             x = rl.map(lambda v: v + 1.0, x)
         return x
@@ -224,7 +224,7 @@ def long_sum(terms: int) -> Any:
     """The kernel of a program with a very long sum."""
 
     @rl.program
-    def long(x: rl.f32[4]):
+    def long(x: rl.f32[n]):
         def total(v: Any) -> Any:
             for i in range(terms):
                 v = v + float(i)
