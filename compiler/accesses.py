@@ -42,14 +42,16 @@ from relift.compiler.kernel_text import (
     Loop,
     Member,
     Name,
-    NotUnderstood,
     Prefix,
     Real,
     Statement,
     Whole,
     in_c,
+    parts,
+    within,
 )
-from relift.compiler.text_expressions import parts, shown, within
+from relift.compiler.lexing import NotUnderstood
+from relift.compiler.text_expressions import shown
 
 NUMBERS_OF_ITEMS = (
     "get_global_id", "get_group_id", "get_local_id", "get_global_size", "get_num_groups"

@@ -31,13 +31,13 @@ from relift.compiler.kernel_text import (
     Invocation,
     KernelText,
     Name,
-    NotUnderstood,
     Whole,
     in_c,
     read_expression,
     read_kernels,
+    within,
 )
-from relift.compiler.text_expressions import within
+from relift.compiler.lexing import NotUnderstood
 from relift.compiler.work_items import Formula, Grid, WorkItem, monotone
 from relift.semantics.indices import as_c
 from relift.semantics.sizes import Size

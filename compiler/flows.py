@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from relift.compiler.kernel_text import Binary, CType, Element, Expression, Name, Prefix
-from relift.compiler.text_expressions import shown, within
+from relift.compiler.kernel_text import Binary, CType, Element, Expression, Name, Prefix, within
+from relift.compiler.text_expressions import shown
 
 Kind: TypeAlias = Literal["read", "write"]
 

@@ -1,7 +1,8 @@
 """The text of a kernel, read back as a tree: what the compiler wrote, independent of how it came to write it.
 
 Only the OpenCL C that this compiler writes is understood: declarations, assignments, counting loops, guards
-and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by being overlooked.
+and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by being overlooked.  All of a source
+is read, also what stands between the kernels; only the body of a function may be left as it is (`Function`).
 
 >>> [kernel] = read_kernels("kernel void f_1(global float* restrict out) { out[get_global_id(0)] = 1.0f; }")
 >>> kernel.name, [p.name for p in kernel.parameters]
@@ -13,18 +14,21 @@ and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from relift.compiler.lexing import NotUnderstood, numeric, tokens_of
 
 # ---- expressions
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole constant."""
+    """A whole constant; `long` when that is its type, and not `int`."""
 
     value: int
+    long: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -120,12 +124,13 @@ class CType:
 
 @dataclass(frozen=True)
 class Declaration:
-    """`type name[extent] = value;`, an array where there is an extent."""
+    """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type."""
 
     type: CType
     name: str
     extent: Expression | None
     value: Expression | None
+    aligned: int = 0
 
 
 @dataclass(frozen=True)
@@ -184,25 +189,75 @@ class Argument:
 
 @dataclass(frozen=True)
 class KernelText:
-    """One kernel."""
+    """One kernel; `group` is the size of a work-group that it requires, if it does."""
 
     name: str
     parameters: tuple[Argument, ...]
     body: tuple[Statement, ...]
+    group: tuple[int, ...] | None = None
 
 
-class NotUnderstood(Exception):
-    """The text is not what this compiler writes; the message says where."""
+@dataclass(frozen=True)
+class Return:
+    """`return value;`, or `if (condition) return value;`."""
+
+    condition: Expression | None
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that kernels call; where its body is not understood, `body` is None.
+
+    `tokens` are those between the braces.
+    """
+
+    name: str
+    result: CType
+    parameters: tuple[Argument, ...]
+    body: tuple[Declaration | Return, ...] | None
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """All that a source defines, in order."""
+
+    kernels: tuple[KernelText, ...]
+    functions: tuple[Function, ...]
+
+
+# ---- inside
+
+
+def parts(e: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside."""
+    match e:
+        case Whole() | Real() | Name():
+            return ()
+        case Element(array, index):
+            return (array, index)
+        case Member(of, _):
+            return (of,)
+        case Prefix(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Conditional(condition, yes, no):
+            return (condition, yes, no)
+        case Invocation(_, arguments) | Cast(_, arguments):
+            return arguments
+
+
+def within(e: Expression) -> Iterator[Expression]:
+    """The expression and all inside it."""
+    yield e
+    for part in parts(e):
+        yield from within(part)
 
 
 # ---- reading
 
-_TOKEN = re.compile(
-    r"\s*(?:(0[xX][0-9a-fA-F]+[uUlL]*|\d+\.?\d*(?:[eE][+-]?\d+)?[fFuUlL]*|\.\d+(?:[eE][+-]?\d+)?[fF]?)"
-    r"|([A-Za-z_]\w*)|(<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%<>=!~&|^?:;,.(){}\[\]]))"
-)
-_NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#pragma[^\n]*", re.DOTALL | re.MULTILINE)
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)(?=\s*[;\w=,])", re.DOTALL)
 _TYPE = re.compile(
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
 )
@@ -214,41 +269,64 @@ _PRECEDENCE = {
     )
     for operator in row.split()
 }
-WHOLE = frozenset(["int", "long", "uint", "ulong", "size_t"])
-"""The types of loop counters and indices."""
+_KEYWORDS = frozenset(
+    [
+        "auto",
+        "break",
+        "case",
+        "continue",
+        "default",
+        "do",
+        "else",
+        "enum",
+        "extern",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "register",
+        "return",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "while",
+        "__attribute__",
+        "constant",
+        "vec_step",
+    ]
+)
+"""Words of C that are no names; with most of them begins what is not understood."""
+_COUNTERS = frozenset(["int", "long"])
+"""The types of loop counters: numbers without a sign would wrap around where those of Z do not."""
+_HINTS = frozenset(["vec_type_hint", "work_group_size_hint", "opencl_unroll_hint"])
+"""Attributes that change no meaning."""
+
+
+def read_source(source: str) -> Source:
+    """All of a source; raises `NotUnderstood`.
+
+    >>> read_source("float twice(float x) { return x + x; }").functions[0].body
+    (Return(condition=None, value=Binary(operator='+', left=Name(name='x'), right=Name(name='x'))),)
+    """
+    return _Reader(tokens_of(source)).source()
 
 
 def read_kernels(source: str) -> tuple[KernelText, ...]:
     """All kernels of a source, in order; raises `NotUnderstood`."""
-    text = _ATTRIBUTE.sub(" ", _NOISE.sub(" ", source))
-    if "#" in text:
-        raise NotUnderstood(f"the line {text[text.index('#') :].splitlines()[0]}")
-    starts = [m.start() for m in re.finditer(r"\bkernel\s+void\b", text)]
-    return tuple(_Reader(_tokens(text[start:])).kernel() for start in starts)
+    return read_source(source).kernels
 
 
 def read_expression(text: str) -> Expression:
     """One expression; raises `NotUnderstood`."""
-    reader = _Reader(_tokens(text))
+    reader = _Reader(tokens_of(text))
     found = reader.expression()
     reader.expect("")
-    return found
-
-
-def _tokens(text: str) -> list[str]:
-    """The tokens of one definition: up to the brace that closes it."""
-    found: list[str] = []
-    at = depth = 0
-    text = text.rstrip()
-    while at < len(text):
-        m = _TOKEN.match(text, at)
-        if m is None:
-            raise NotUnderstood(f"the text at {text[at : at + 30]!r}")
-        at = m.end()
-        found.append(m.group().strip())
-        depth += {"{": 1, "}": -1}.get(found[-1], 0)
-        if found[-1] == "}" and depth == 0:
-            break
     return found
 
 
@@ -273,6 +351,10 @@ class _Reader:
                 around = " ".join(self.tokens[max(0, self.at - 6) : self.at + 2])
                 raise NotUnderstood(f"{token!r} is expected near {around!r}")
 
+    def stands(self, *tokens: str) -> bool:
+        """Whether one of some tokens comes next."""
+        return self.tokens[self.at] in tokens
+
     def accept(self, token: str) -> bool:
         found = self.next == token
         self.at += found
@@ -280,7 +362,8 @@ class _Reader:
 
     def name(self) -> str:
         token = self.take()
-        if not token.isidentifier() or token in _QUALIFIERS or _TYPE.match(token):
+        taken = token in _QUALIFIERS or token in _KEYWORDS or _TYPE.match(token)
+        if not token.isidentifier() or taken:
             raise NotUnderstood(f"a name is expected instead of {token!r}")
         return token
 
@@ -292,18 +375,118 @@ class _Reader:
             found.append(read())
         return tuple(found)
 
-    # statements
+    # definitions
 
-    def kernel(self) -> KernelText:
-        self.expect("kernel", "void")
+    def source(self) -> Source:
+        kernels: list[KernelText] = []
+        functions: list[Function] = []
+        while self.next != "":
+            group = self.attributes().get("reqd_work_group_size")
+            if self.next == "kernel":
+                kernels.append(self.kernel(group))
+            elif group is None and self.starts_type():
+                functions.append(self.function())
+            else:
+                raise NotUnderstood(f"{self.next!r} outside of a kernel")
+        names = [k.name for k in kernels] + [f.name for f in functions]
+        for name in names:
+            if names.count(name) > 1:
+                raise NotUnderstood(f"two definitions of {name}")
+        return Source(tuple(kernels), tuple(functions))
+
+    def attributes(self) -> dict[str, tuple[int, ...]]:
+        """The attributes that stand here, and their numbers; those that change no meaning are left out."""
+        found: dict[str, tuple[int, ...]] = {}
+        while self.accept("__attribute__"):
+            self.expect("(", "(")
+            name = self.take()
+            self.expect("(")
+            if name in _HINTS:
+                while not self.accept(")"):
+                    if self.take() in ("", "("):
+                        raise NotUnderstood(f"the attribute {name}")
+            elif name in ("reqd_work_group_size", "aligned"):
+                given = self.separated(self.expression, ")")
+                found[name] = tuple(e.value for e in given if isinstance(e, Whole))
+                if len(found[name]) != (3 if name == "reqd_work_group_size" else 1):
+                    raise NotUnderstood(f"the attribute {name}")
+            else:
+                raise NotUnderstood(f"the attribute {name}")
+            self.expect(")", ")")
+        return found
+
+    def kernel(self, group: tuple[int, ...] | None) -> KernelText:
+        self.expect("kernel")
+        group = self.attributes().get("reqd_work_group_size", group)
+        self.expect("void")
         name = self.name()
+        return KernelText(name, self.parameters(), self.block(), group)
+
+    def parameters(self) -> tuple[Argument, ...]:
         self.expect("(")
-        parameters: list[Argument] = []
+        found: list[Argument] = []
         while not self.accept(")"):
-            if parameters:
+            if found:
                 self.expect(",")
-            parameters.append(Argument(self.type(), self.name()))
-        return KernelText(name, tuple(parameters), self.block())
+            found.append(Argument(self.type(), self.name()))
+        if len({p.name for p in found}) < len(found):
+            raise NotUnderstood("two parameters of one name")
+        return tuple(found)
+
+    def function(self) -> Function:
+        result = self.type()
+        name = self.name()
+        parameters = self.parameters()
+        if result.pointer or any(p.type.pointer for p in parameters):
+            raise NotUnderstood(f"the function {name}, which is given pointers")
+        start = self.at
+        end = self._closing()
+        try:
+            body = self._returning()
+            if self.at != end:
+                raise NotUnderstood("more")
+        except NotUnderstood:
+            body, self.at = None, end
+        return Function(name, result, parameters, body, tuple(self.tokens[start + 1 : end - 1]))
+
+    def _closing(self) -> int:
+        """The place after the brace that closes the one that stands here."""
+        depth, at = 0, self.at
+        while True:
+            token = self.tokens[at]
+            depth += {"{": 1, "}": -1}.get(token, 0)
+            at += 1
+            if token == "" or (at == self.at + 1 and depth != 1):
+                raise NotUnderstood("a function whose braces do not match")
+            if depth == 0:
+                return at
+
+    def _returning(self) -> tuple[Declaration | Return, ...]:
+        """The body of a function that declares constants and returns values, under conditions all but the last."""
+        self.expect("{")
+        found: list[Declaration | Return] = []
+        while not self.accept("}"):
+            condition = None
+            if self.accept("if"):
+                self.expect("(")
+                condition = self.expression()
+                self.expect(")")
+            if self.accept("return"):
+                found.append(Return(condition, self.expression()))
+                self.expect(";")
+            elif condition is None and self.starts_type():
+                for d in self.declarations():
+                    if d.extent is not None or d.value is None or d.type.pointer:
+                        raise NotUnderstood(f"{d.name} in a function")
+                    found.append(d)
+            else:
+                raise NotUnderstood("a statement in a function")
+        last = [isinstance(s, Return) and s.condition is None for s in found]
+        if not last or not last[-1] or any(last[:-1]):
+            raise NotUnderstood("a function that does not end with its one return")
+        return tuple(found)
+
+    # statements
 
     def block(self) -> tuple[Statement, ...]:
         self.expect("{")
@@ -316,24 +499,33 @@ class _Reader:
         return self.next in _QUALIFIERS or _TYPE.match(self.next) is not None
 
     def type(self) -> CType:
-        space, constant, found, pointer = "private", False, None, False
+        space, constant, found, pointer = None, False, None, False
         while self.starts_type() or self.next == "*":
             token = self.take()
-            if token in ("global", "local"):
+            if token in ("global", "local", "private"):
+                if space is not None or pointer:
+                    raise NotUnderstood(f"the address space {token} near {self.next!r}")
                 space = token
             elif token == "const" and not pointer:
                 constant = True
             elif token == "*":
-                if pointer:
-                    raise NotUnderstood("a pointer to a pointer")
+                if pointer or found is None:
+                    raise NotUnderstood("a pointer to a pointer, or to nothing")
                 pointer = True
             elif (m := _TYPE.match(token)) is not None:
+                if found is not None:
+                    raise NotUnderstood(f"the type {found.group()} {token}")
                 found = m
+            elif token in ("kernel", "volatile"):
+                raise NotUnderstood(f"{token} in a type")
         if found is None:
             raise NotUnderstood(f"a type is expected near {self.next!r}")
-        return CType(found.group(1), int(found.group(2) or 1), pointer, space, constant)
+        width = int(found.group(2) or 1)
+        return CType(found.group(1), width, pointer, space or "private", constant)
 
     def statement(self) -> list[Statement]:
+        if self.stands("__attribute__") and (self.attributes() or not self.stands("for")):
+            raise NotUnderstood(f"an attribute before {self.next!r}")
         if self.accept("for"):
             return [self.loop()]
         if self.accept("if"):
@@ -357,27 +549,32 @@ class _Reader:
             self.expect(";")
             return [Barrier(frozenset(fences))]
         if self.starts_type():
-            return self.declarations()
+            return [*self.declarations()]
         target = self.unary()
         if self.accept(";"):
             return [Evaluation(target)]
         operator = self.take()
-        if not operator.endswith("=") or operator in _PRECEDENCE:
+        if operator not in ("=", "+=", "-=", "*=", "/=", "%="):
             raise NotUnderstood(f"{operator!r} after {in_c(target)}")
         value = self.expression()
         self.expect(";")
         return [Assignment(target, operator, value)]
 
-    def declarations(self) -> list[Statement]:
-        t, found = self.type(), list[Statement]()
+    def declarations(self) -> list[Declaration]:
+        t, found = self.type(), list[Declaration]()
         while not found or self.accept(","):
+            if found and t.pointer:
+                raise NotUnderstood(f"{self.next} after a pointer, which is none")
             name, extent, value = self.name(), None, None
             if self.accept("["):
                 extent = self.expression()
                 self.expect("]")
+            aligned = self.attributes().get("aligned", (0,))[0]
             if self.accept("="):
                 value = self.expression()
-            found.append(Declaration(t, name, extent, value))
+                if extent is not None or Name(name) in within(value):
+                    raise NotUnderstood(f"the first value of {name}")
+            found.append(Declaration(t, name, extent, value, aligned))
         self.expect(";")
         return found
 
@@ -385,12 +582,17 @@ class _Reader:
         self.expect("(")
         t = self.type()
         counter = self.name()
-        if t.scalar not in WHOLE or t.width != 1 or t.pointer:
-            raise NotUnderstood(f"the loop counter {counter} is no whole number")
+        if t.scalar not in _COUNTERS or t.width != 1 or t.pointer or t.constant:
+            raise NotUnderstood(f"the loop counter {counter}, which is not an int or a long")
         self.expect("=")
         start = self.expression()
-        self.expect(";", counter, "<")
-        end = self.expression()
+        self.expect(";")
+        condition = self.expression()
+        if not (isinstance(condition, Binary) and condition.operator == "<"):
+            raise NotUnderstood(f"a loop while {in_c(condition)}")
+        left, end = condition.left, condition.right
+        if left != Name(counter) or any(Name(counter) in within(e) for e in (start, end)):
+            raise NotUnderstood(f"a loop while {in_c(condition)}, from {in_c(start)}")
         self.expect(";")
         step: Expression = Whole(1)
         if self.accept("++"):
@@ -431,18 +633,20 @@ class _Reader:
                 self.expect(")")
                 if self.next == "(" and not t.pointer and t.width > 1:
                     self.take()
-                    return self.postfix(Cast(t, self.separated(self.expression, ")")))
+                    made = Cast(t, self.separated(self.expression, ")"))
+                    if self.stands(".", "["):
+                        raise NotUnderstood(f"{in_c(made)}{self.next}, which C takes apart first")
+                    return made
                 return Cast(t, (self.unary(),))
             inside = self.expression()
             self.expect(")")
             return self.postfix(inside)
         token = self.take()
         if token[:1].isdigit() or token[:1] == ".":
-            try:
-                return Whole(int(token.rstrip("lL"), 0))
-            except ValueError:
-                return Real(token)
-        if not token.isidentifier():
+            found = numeric(token)
+            return Real(token) if found.value is None else Whole(found.value, found.long)
+        taken = token in _QUALIFIERS or token in _KEYWORDS or _TYPE.match(token)
+        if not token.isidentifier() or taken:
             raise NotUnderstood(f"{token!r} in an expression")
         if self.accept("("):
             return self.postfix(Invocation(token, self.separated(self.expression, ")")))
@@ -469,8 +673,8 @@ def in_c(e: Expression) -> str:
     '(a + b)*(c % 4)'
     """
     match e:
-        case Whole(value):
-            return str(value)
+        case Whole(value, long):
+            return f"{value}L" if long else str(value)
         case Real(text):
             return text
         case Name(name):

@@ -389,8 +389,8 @@ def test_a_variable_that_changes_is_no_guard() -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ("while (1) { out[0] = 0.0f; }", "'{' after while(1)"),
-        ("if (1 < 2) { return; } out[0] = 0.0f;", "the statement return"),
+        ("while (1) { out[0] = 0.0f; }", "'while' in an expression"),
+        ("if (1 < 2) { return; } out[0] = 0.0f;", "'return' in an expression"),
         ("global float* p = out + 1; p[0] = 0.0f;", "the pointer out + 1"),
         ("fill(out);", "the statement fill"),
         ("out[0] = total(x);", "the array x as a value"),

@@ -1,0 +1,419 @@
+"""A free algebra of scalars: what a kernel and the interpreter compute from inputs that are nothing but names.
+
+A `Symbol` is made once by its `Algebra`, so two values are equal for all inputs that can be told apart by no law
+if they are one object.  Symbols have the types `f32 f64 i32 i64 bool`; whole numbers have no sign here: `add`
+wraps around, and what depends on the sign says so (`lt` and `below`).  A truth value that C holds in an `int` is
+`i32(b)`; a lane of a mask, 0 or -1, is `mask(b)`.
+
+>>> a = Algebra()
+>>> x, y = a.cell("x", 0, "f32"), a.cell("x", 1, "f32")
+>>> a.add(x, y) is a.add(x, y), a.add(x, y) is a.add(y, x), a.add(x, y) is a.real(0.0, "f32")
+(True, False, False)
+>>> a.add(x, OPEN) is OPEN
+True
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from relift.semantics.errors import Undefined
+
+LIMIT = 2_000_000
+"""Symbols that one comparison may make: some hundred megabytes, some seconds."""
+
+BITS = {"i32": 32, "i64": 64}
+_FLOATS: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
+_BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+
+
+class TooLarge(Exception):
+    """More symbols, work-items or turns than are allowed."""
+
+
+class DependsOnData(Exception):
+    """A branch, an index or a number of turns depends on an input that is only a name."""
+
+    def __init__(self, symbol: Symbol, what: str) -> None:
+        super().__init__(f"{what} depends on {symbol}")
+        self.symbol = symbol
+
+
+class Symbol:
+    """One value: `op` applied to `args`; a constant has its bits, an input its name and place as `args`."""
+
+    __slots__ = ("args", "number", "op", "type")
+
+    op: str
+    type: str
+    args: tuple[Any, ...]
+    number: int
+
+    def __bool__(self) -> bool:
+        if self is OPEN:
+            raise Undefined("a branch depends on a cell that is left open")
+        raise DependsOnData(self, "a branch")
+
+    def __index__(self) -> int:
+        if self is OPEN:
+            raise Undefined("an index depends on a cell that is left open")
+        raise DependsOnData(self, "an index")
+
+    def __repr__(self) -> str:
+        return shown(self)
+
+
+def _open() -> Symbol:
+    found = Symbol()
+    found.op, found.type, found.args, found.number = "open", "open", (), -1
+    return found
+
+
+OPEN = _open()
+"""A cell that nothing was written to.  It absorbs all that is computed from it."""
+
+Scalar: TypeAlias = Symbol | int
+"""A value at run time: a symbol, or a whole number or truth value that is known."""
+
+
+class Algebra:
+    """Makes symbols, each once."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self.table: dict[tuple[Any, ...], Symbol] = {}
+        self.add = self._arithmetic("add")
+        self.sub = self._arithmetic("sub")
+        self.mul = self._arithmetic("mul")
+        self.div = self._arithmetic("div")
+
+    def _new(self, key: tuple[Any, ...], op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
+        found = Symbol()
+        found.op, found.type, found.args, found.number = op, type_, args, len(self.table)
+        self.table[key] = found
+        if len(self.table) > self.limit:
+            raise TooLarge(f"more than {self.limit} symbols")
+        return found
+
+    def _once(self, key: tuple[Any, ...], op: str, type_: str, args: tuple[Any, ...]) -> Symbol:
+        found = self.table.get(key)
+        return self._new(key, op, type_, args) if found is None else found
+
+    # ---- constants and inputs
+
+    def cell(self, name: str, place: int, type_: str) -> Symbol:
+        """An element of an input."""
+        key = ("cell", name, place, type_)
+        return self._once(key, "cell", type_, (name, place))
+
+    def real(self, value: Any, type_: str) -> Symbol:
+        """A floating-point constant, told apart by its bits: -0.0 is not 0.0; all NaN are one."""
+        number = float(_FLOATS[type_](value))
+        bits = struct.pack("<d", math.nan if math.isnan(number) else number)
+        key = ("real", bits, type_)
+        return self._once(key, "real", type_, (bits,))
+
+    def whole(self, value: int, type_: str) -> Symbol:
+        """A whole constant; or, of type bool, a truth value."""
+        if type_ == "bool":
+            value = int(bool(value))
+        else:
+            half = 1 << (BITS[type_] - 1)
+            value = (int(value) + half) % (2 * half) - half
+        key = ("whole", value, type_)
+        return self._once(key, "whole", type_, (value,))
+
+    def lift(self, value: Scalar, type_: str) -> Symbol:
+        """A value of a type as a symbol."""
+        return value if isinstance(value, Symbol) else self.whole(value, type_)
+
+    # ---- functions
+
+    def made(self, op: str, type_: str, *args: Symbol) -> Symbol:
+        """An operation of which nothing is known but its name."""
+        key = (op, type_, *args)
+        found = self.table.get(key)
+        if found is None:
+            if OPEN in args:
+                self.table[key] = OPEN
+                return OPEN
+            found = self._new(key, op, type_, args)
+        return found
+
+    def _arithmetic(self, op: str) -> Callable[[Symbol, Symbol], Symbol]:
+        """A function of two values of one type, to this type."""
+        table = self.table
+
+        def function(x: Symbol, y: Symbol) -> Symbol:
+            found = table.get((op, x, y))
+            if found is None:
+                if x is OPEN or y is OPEN:
+                    return OPEN
+                assert x.type == y.type, f"cannot happen: {op} of {x.type} and {y.type}"
+                found = self._new((op, x, y), op, x.type, (x, y))
+            return found
+
+        return function
+
+    def neg(self, x: Symbol) -> Symbol:
+        """-x; of a constant the constant, of a truth value in a number the mask."""
+        match x.op:
+            case "real":
+                return self.real(-value_of(x), x.type)
+            case "whole":
+                return self.whole(-x.args[0], x.type)
+            case "i32" | "i64" if x.args[0].type == "bool":
+                return self.made("mask", x.type, x.args[0])
+            case "mask":
+                return self.made(x.type, x.type, x.args[0])
+            case _:
+                return self.made("neg", x.type, x)
+
+    def lt(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x < y, of whole numbers with signs."""
+        return self.made("lt", "bool", x, y)
+
+    def le(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x <= y, of whole numbers with signs."""
+        return self.made("le", "bool", x, y)
+
+    def equal(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x is y; of truth values in numbers, of these."""
+        if truths := self._truths(x, y):
+            _, x, y = truths
+            for b, other in ((x, y), (y, x)):
+                if other.op == "whole":
+                    return b if other.args[0] else self.invert(b)
+        return self.made("equal", "bool", x, y)
+
+    def not_equal(self, x: Symbol, y: Symbol) -> Symbol:
+        """Whether x is not y; of truth values in numbers, of these."""
+        if truths := self._truths(x, y):
+            _, x, y = truths
+            for b, other in ((x, y), (y, x)):
+                if other.op == "whole":
+                    return self.invert(b) if other.args[0] else b
+        return self.made("not_equal", "bool", x, y)
+
+    def bits(self, op: str, x: Symbol, y: Symbol) -> Symbol:
+        """`and`, `or` or `xor`, bit by bit; of truth values in numbers, the number of what they give."""
+        if x.type == y.type == "bool":
+            return self._both(op, x, y)
+        if truths := self._truths(x, y):
+            kind, p, q = truths
+            return self.made(kind, x.type, self._both(op, p, q))
+        return self.made(_BITWISE[op], x.type, x, y)
+
+    def _both(self, op: str, p: Symbol, q: Symbol) -> Symbol:
+        for b, other in ((p, q), (q, p)):
+            if other.op == "whole":
+                known = bool(other.args[0])
+                if op == "xor":
+                    return self.invert(b) if known else b
+                return b if known == (op == "and") else other
+        return self.made(_BITWISE[op], "bool", p, q)
+
+    def invert(self, x: Symbol) -> Symbol:
+        """Not x; of whole numbers, bit by bit."""
+        match x.op:
+            case "whole" if x.type == "bool":
+                return self.whole(1 - x.args[0], "bool")
+            case "invert":
+                return x.args[0]  # type: ignore[no-any-return]
+            case "mask":
+                return self.made("mask", x.type, self.invert(x.args[0]))
+            case _:
+                return self.made("invert", x.type, x)
+
+    def select(self, condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
+        """x where the condition holds, else y."""
+        if condition.op == "whole":
+            return x if condition.args[0] else y
+        if truths := self._truths(x, y):
+            kind, p, q = truths
+            return self.made(kind, x.type, self.select(condition, p, q))
+        return self.made("select", x.type, condition, x, y)
+
+    def _truths(self, x: Symbol, y: Symbol) -> tuple[str, Symbol, Symbol] | None:
+        """Two numbers of which one holds a truth value, and the other one as well: how they do, and which."""
+        for kind, true in (("i32", 1), ("i64", 1), ("mask", -1)):
+            held = [self._held(kind, true, v) for v in (x, y)]
+            if (
+                held[0] is not None
+                and held[1] is not None
+                and kind in (x.op, y.op)
+                and x.type == y.type
+            ):
+                return kind, held[0], held[1]
+        return None
+
+    def _held(self, kind: str, true: int, x: Symbol) -> Symbol | None:
+        if x.op == kind and x.args[0].type == "bool":
+            return x.args[0]  # type: ignore[no-any-return]
+        if x.op == "whole" and x.args[0] in (0, true):
+            return self.whole(x.args[0], "bool")
+        return None
+
+    def truth(self, x: Symbol) -> Symbol:
+        """Whether a value is not 0.
+
+        >>> a = Algebra()
+        >>> b = a.cell("b", 0, "bool")
+        >>> a.truth(a.convert(b, "i32")) is b
+        True
+        """
+        if x.type == "bool" or x is OPEN:
+            return x
+        if x.type in _FLOATS:
+            return self.not_equal(x, self.real(0.0, x.type))
+        if x.op == "select" and all(v.op == "whole" and v.args[0] in (0, 1) for v in x.args[1:]):
+            c, p, q = x.args
+            return self.select(c, self.whole(p.args[0], "bool"), self.whole(q.args[0], "bool"))
+        return self.not_equal(x, self.whole(0, x.type))
+
+    def convert(self, x: Symbol, to: str) -> Symbol:
+        """x in another type: a float to the nearest, a whole number by its bits or its sign.
+
+        A float that becomes a whole number must be in range.
+        """
+        if x.type == to or x is OPEN:
+            return x
+        if x.op == "real" and to in _FLOATS:
+            with np.errstate(over="ignore"):
+                return self.real(_FLOATS[to](value_of(x)), to)
+        if x.op == "whole" and to in BITS:
+            return self.whole(x.args[0], to)
+        if x.op == "whole" and to in _FLOATS:
+            return self.real(_FLOATS[to](x.args[0]), to)
+        if x.op in BITS and x.args[0].type == "bool":
+            return self.made(to, to, x.args[0])
+        if x.op == "mask" and to in BITS:
+            return self.made("mask", to, x.args[0])
+        if to == "bool":
+            return self.truth(x)
+        if x.type in _FLOATS and to in BITS:
+            return self.made("in_range", to, x)
+        return self.made(to, to, x)
+
+    def saturated(self, x: Symbol, to: str) -> Symbol:
+        """A float as a whole number, towards zero, and the end of the range beyond it."""
+        return self.made("saturated", to, x)
+
+
+def value_of(x: Symbol) -> float:
+    """The number that a constant is."""
+    return x.args[0] if x.op == "whole" else struct.unpack("<d", x.args[0])[0]  # type: ignore[no-any-return]
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "equal": "=="}
+
+
+def shown(x: Any, depth: int = 3) -> str:
+    """A value for a person; what lies deep is left out.
+
+    >>> a = Algebra()
+    >>> a.mul(a.add(a.cell("x", 3, "f32"), a.real(1.5, "f32")), OPEN), a.add(a.real(2, "f32"), a.cell("x", 3, "f32"))
+    (nothing, 2.0 + x[3])
+    """
+    if not isinstance(x, Symbol):
+        return str(x)
+    match x.op:
+        case "open":
+            return "nothing"
+        case "cell":
+            return f"{x.args[0]}[{x.args[1]}]"
+        case "real" | "whole":
+            return repr(value_of(x))
+        case _ if depth == 0:
+            return "…"
+        case op if op in _SIGNS:
+            left, right = (shown(v, depth - 1) for v in x.args)
+            left, right = (f"({t})" if " " in t else t for t in (left, right))
+            return f"{left} {_SIGNS[op]} {right}"
+        case op:
+            return f"{op}({', '.join(shown(v, depth - 1) for v in x.args)})"
+
+
+def inputs_within(x: Symbol) -> set[str]:
+    """The inputs that a symbol is made from."""
+    found: set[str] = set()
+    seen: set[Symbol] = set()
+    todo = [x]
+    while todo:
+        y = todo.pop()
+        if y in seen:
+            continue
+        seen.add(y)
+        if y.op == "cell":
+            found.add(y.args[0])
+        todo += [v for v in y.args if isinstance(v, Symbol)]
+    return found
+
+
+class Reassociation:
+    """A normal form in which chains of + and of * have no order and no brackets, and no 0 and no 1.
+
+    It is taken of results only: flattening while they are computed would be quadratic in the length of a sum.
+
+    >>> a = Algebra()
+    >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
+    >>> normal = Reassociation(a)
+    >>> normal(a.add(a.add(x, y), z)) is normal(a.add(a.real(0, "f32"), a.add(z, a.add(y, x))))
+    True
+    """
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+        self.known: dict[Symbol, Symbol] = {}
+
+    def __call__(self, x: Symbol) -> Symbol:
+        """The normal form, without recursion: sums may be deep."""
+        todo = [x]
+        while todo:
+            y = todo[-1]
+            if y in self.known:
+                todo.pop()
+                continue
+            inner = self._letters(y) if y.op in ("add", "mul") else y.args
+            missing = [v for v in inner if isinstance(v, Symbol) and v not in self.known]
+            if missing:
+                todo += missing
+            else:
+                self.known[y] = self._made(y, inner)
+                todo.pop()
+        return self.known[x]
+
+    def _letters(self, x: Symbol) -> list[Symbol]:
+        """What a chain of one operation combines."""
+        found: list[Symbol] = []
+        todo = [x]
+        while todo:
+            y = todo.pop()
+            if y.op == x.op:
+                todo += y.args
+            else:
+                found.append(y)
+        return found
+
+    def _made(self, x: Symbol, inner: Any) -> Symbol:
+        if x.op in ("cell", "real", "whole", "open"):
+            return x
+        normal = [self.known[v] if isinstance(v, Symbol) else v for v in inner]
+        if x.op not in ("add", "mul"):
+            return self.algebra.made(x.op, x.type, *normal)
+        unit = 0.0 if x.op == "add" else 1.0
+        neutral = {self.algebra.real(unit, x.type)} if x.type in _FLOATS else set[Symbol]()
+        if x.op == "add" and x.type in _FLOATS:
+            neutral.add(self.algebra.real(-0.0, x.type))
+        word: list[Symbol] = []
+        for v in normal:
+            word += v.args if v.op == "any_" + x.op else [v]
+        kept = sorted((v for v in word if v not in neutral), key=lambda v: v.number)
+        if len(kept) < 2:
+            return kept[0] if kept else self.algebra.real(unit, x.type)
+        return self.algebra.made("any_" + x.op, x.type, *kept)
