@@ -1,8 +1,9 @@
 """Times of benchmarks on a device of this machine, in turn with NumPy, and what a table says of times.
 
 A row of times is a dictionary: what `Benchmark.described` says, which `analyses` the compiler did, and `ok`,
-`error`, `seconds` (the median), `fastest`, `runs`; `predicted` seconds of the cost model; `numpy_seconds` (the best) where NumPy ran as well.
-The runner of a bundle writes the same.
+`error`, `seconds` (the median), `fastest`, `runs`; `predicted` seconds of the cost model.  Where they ran in turn with it,
+`numpy_seconds` and `hand_seconds` are the best runs of NumPy with `numpy_threads`, and of OpenCL written by hand on the
+same `device`.  The runner of a bundle writes the same, without these.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Sizes
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
+from relift.compiler.devices import find_device
 from relift.compiler.program import compile_program
 from relift.compiler.runtime import Session
 from relift.rewrites.loading import load_file
@@ -40,13 +42,13 @@ ASLEEP = 0.1
 
 def times_of(
     benchmarks: Iterable[Benchmark],
-    device: str,
+    devices: Sequence[str],
     samples: Path,
     predict: Callable[[Program], float | None] = lambda _: None,
     report: Callable[[str], None] = lambda _: None,
     settings: Mapping[str, Analyses] = EVERYTHING,
 ) -> Iterator[Times]:
-    """A row of times for each variant of each benchmark and each of `settings`, run on a device.
+    """A row of times for each variant of each benchmark, each of `settings` and each device.
 
     `report` is told which.
     """
@@ -54,67 +56,126 @@ def times_of(
     for b in benchmarks:
         for variant in b.variants:
             report(f"{b.name} {dict(variant) or ''}")
-            rows = time_in_turn(b, variant, device, getattr(expected, b.name), settings)
+            rows = time_in_turn(b, variant, devices, getattr(expected, b.name), settings)
             predicted = predict(b.at(variant))
-            for setting, row in zip(settings, rows, strict=True):
-                yield {**row, "analyses": setting, "predicted": predicted}
+            for row in rows:
+                yield {**row, "predicted": predicted}
 
 
 def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:
     """The row of times of one variant; `expected` says what picked rows of the result must be."""
-    (row,) = time_in_turn(b, variant, device, expected, EVERYTHING)
+    (row,) = time_in_turn(b, variant, [device], expected, EVERYTHING)
     return row
+
+
+@dataclass
+class _Runner:
+    """What is timed: a function that runs it once, the seconds of its runs, and what is known of it before."""
+
+    run: Callable[[], float]
+    about: Times
+    seconds: list[float] = field(default_factory=list)
 
 
 def time_in_turn(
     b: Benchmark,
     variant: Sizes,
-    device: str,
+    devices: Sequence[str],
     expected: Callable[..., Any],
     settings: Mapping[str, Analyses],
 ) -> list[Times]:
-    """A row of times for each of `settings`: the kernels and NumPy take turns, so that all see the same machine."""
+    """A row of times for each device and each of `settings`.
+
+    All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
+    library has as many threads as the first device has units.
+    """
     program = b.at(variant)
-    found: list[Times] = []
-    kernels: list[Callable[[], list[float]]] = []
+    kernels: list[_Runner] = []
+    by_hand: dict[str, _Runner] = {}
     arguments: Sequence[Any] = ()
-    for analyses in settings.values():
-        compiled = compile_program(program, analyses=analyses)
-        entry = entry_of(b, variant, program, compiled.plan)
-        rows, arguments = inputs_of(entry)
-        session = Session(compiled.source, compiled.plan, device, b.options)
-        outputs = [
-            row.reshape(about["shape"])
-            for row, about in zip(session.run(rows), entry["outputs"], strict=True)
-        ]
-        picked = picked_rows(len(outputs[0]))
-        error = largest_error(outputs, expected(picked, *arguments), picked)
-        found.append({**entry, "ok": error <= b.tolerance, "error": error})
-        kernels.append(partial(session.timed, rows, 1))
-    times: list[list[float]] = [[] for _ in kernels]
-    numpy: list[float] = []
-    started = time.perf_counter()
-    while len(times[0]) < FEWEST or (
-        len(times[0]) < ROUNDS and time.perf_counter() - started < SECONDS
-    ):
-        for kernel, of_kernel in zip(kernels, times, strict=True):
-            of_kernel += kernel()
-        if b.numpy is not None:
-            for _ in range(2):  # the first wakes its threads
-                before = time.perf_counter()
-                b.numpy(*arguments)
-                numpy.append(time.perf_counter() - before)
-            time.sleep(ASLEEP)
+    for device in devices:
+        for setting, analyses in settings.items():
+            compiled = compile_program(program, analyses=analyses)
+            entry = entry_of(b, variant, program, compiled.plan)
+            rows, arguments = inputs_of(entry)
+            about = {**entry, "analyses": setting, "device": device}
+            session = Session(compiled.source, compiled.plan, device, b.options)
+            kernels.append(_checked(session, rows, about, expected, arguments, b.tolerance))
+        if b.by_hand is not None:
+            plan = b.by_hand.plan(compiled.plan, b.sizes)
+            options = (*b.options, *b.by_hand.options(b.sizes))
+            session = Session(b.by_hand.source, plan, device, options)
+            by_hand[device] = _checked(session, rows, about, expected, arguments, b.tolerance)
+    numpy = list[float]()
+    runners = [*kernels, *by_hand.values()]
+    units = find_device(devices[0]).max_compute_units
+    with threadpool_limits(units):
+        threads = _threads()
+        started = time.perf_counter()
+        while len(numpy) < FEWEST or (
+            len(numpy) < ROUNDS and time.perf_counter() - started < SECONDS
+        ):
+            for runner in runners:
+                runner.seconds.append(runner.run())
+            numpy.append(_seconds_of_numpy(b, arguments))
     return [
         {
-            **row,
-            "seconds": statistics.median(of_kernel),
-            "fastest": min(of_kernel),
-            "runs": len(of_kernel),
-            "numpy_seconds": min(numpy, default=None),
+            **kernel.about,
+            "seconds": statistics.median(kernel.seconds),
+            "fastest": min(kernel.seconds),
+            "runs": len(kernel.seconds),
+            "numpy_seconds": None if b.numpy is None else min(numpy),
+            "numpy_threads": None if b.numpy is None else threads,
+            **_of_hand(by_hand.get(kernel.about["device"])),
         }
-        for row, of_kernel in zip(found, times, strict=True)
+        for kernel in kernels
     ]
+
+
+def _checked(
+    session: Session,
+    rows: Mapping[str, Any],
+    about: Times,
+    expected: Callable[..., Any],
+    arguments: Sequence[Any],
+    tolerance: float,
+) -> _Runner:
+    """What runs a session, after its result was compared."""
+    outputs = [
+        row.reshape(output["shape"])
+        for row, output in zip(session.run(rows), about["outputs"], strict=True)
+    ]
+    picked = picked_rows(len(outputs[0]))
+    error = largest_error(outputs, expected(picked, *arguments), picked)
+    return _Runner(
+        lambda: session.timed(rows, 1)[0], {**about, "ok": error <= tolerance, "error": error}
+    )
+
+
+def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
+    """The shorter of two runs of NumPy, 0 where there is none: the first wakes the threads of its library."""
+    if b.numpy is None:
+        return 0.0
+    found = []
+    for _ in range(2):
+        before = time.perf_counter()
+        b.numpy(*arguments)
+        found.append(time.perf_counter() - before)
+    time.sleep(ASLEEP)
+    return min(found)
+
+
+def _threads() -> int:
+    """How many threads NumPy's library for matrices has."""
+    return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)
+
+
+def _of_hand(runner: _Runner | None) -> Times:
+    """What a row says of the same by hand; no seconds where the result is wrong."""
+    if runner is None:
+        return {"hand_ok": True, "hand_seconds": None}
+    ok = runner.about["ok"]
+    return {"hand_ok": ok, "hand_seconds": min(runner.seconds) if ok else None}
 
 
 def share_of_roofline(row: Times, device: DeviceDescription) -> float:
@@ -131,6 +192,13 @@ def speedup(row: Times) -> float | None:
     if row["reference_seconds"] is not None:
         return float(row["reference_seconds"] / row["seconds"])
     return None
+
+
+def over_hand(row: Times) -> float | None:
+    """How many times as fast as OpenCL written by hand a row is, by the fastest runs; None without such."""
+    if row.get("hand_seconds") is None:
+        return None
+    return float(row["hand_seconds"] / row["fastest"])
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from relift.compiler.by_hand import ByHand
 from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
@@ -42,7 +43,9 @@ class Benchmark:
 
     `make` takes the sizes and, besides, tuning parameters; a choice of those is a variant, the first is the
     default.  `gold` is the same in NumPy and float64, on the arguments of the program.  `flops` and `moved`
-    count the operations and the bytes that any program must do and move; they take all sizes.
+    count the operations and the bytes that any program must do and move; they take all sizes.  `numpy` and
+    `by_hand` are the same in NumPy and single precision, and in OpenCL that a person wrote for a CPU: both are
+    timed in turn with the kernels.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Benchmark:
     tolerance: float = 1e-5
     reference: Reference | None = None
     numpy: Callable[..., Any] | None = None
+    by_hand: ByHand | None = None
 
     def at(self, variant: Sizes) -> Program:
         """The program at the sizes at which it is timed."""

@@ -61,7 +61,7 @@ def find_device(target: str | None = None) -> cl.Device:
         case "gpu":
             fitting = [d for d in real if d.type & cl.device_type.GPU]
         case _:
-            fitting = [d for d in known if wanted in label(d).lower()]
+            fitting = [d for d in known if wanted in f"{d.platform.name} {label(d)}".lower()]
     if not fitting:
         names = "; ".join(label(d) for d in known)
         raise Unsupported(f"no OpenCL device is called {target or 'cpu'!r}; there are: {names}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -306,6 +307,7 @@ def _kernel(
                 [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
                 * threads.has_groups
             ),
+            *(f"__attribute__((vec_type_hint({t})))" for t in _widest_vector(lines)),
             f"kernel void {name}({', '.join(declared)}) {{",
             *_prologue(lines, local_arrays, long=long),
             *lines,
@@ -385,6 +387,21 @@ def _indexed(generator: Generator) -> list[str]:
         "registers (see map_seq_unroll)"
         for name, index in generator.indexed.items()
     ]
+
+
+_VECTOR = re.compile(r"\b(float|double|int|long)(2|3|4|8|16)\b")
+
+
+def _widest_vector(body: list[str]) -> list[str]:
+    """The type of the longest vectors that a kernel computes with; none where it has only scalars.
+
+    It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.
+
+    >>> _widest_vector(["  float4 v = (float4)(0.0f);", "  *(global int8*)(out) = (int8)(1);"])
+    ['int8']
+    """
+    found = {m.group(): int(m[2]) for line in body for m in _VECTOR.finditer(line)}
+    return sorted(found, key=lambda t: (found[t], t))[-1:]
 
 
 def _dimensions(threads: Threads) -> str:

@@ -36,18 +36,19 @@ def moneyness(price: rl.f32, strike: rl.f32, years: rl.f32) -> rl.f32:
     return (rl.log(price / strike) + drift) / (VOLATILITY * rl.sqrt(years))
 
 
+def prices(o):
+    """Call and put of one option."""
+    price, strike, years = o
+    d = moneyness(price, strike, years)
+    above, at = cumulative(d), cumulative(d - VOLATILITY * rl.sqrt(years))
+    discounted = strike * rl.exp(-RATE * years)
+    call = price * above - discounted * at
+    return (call, discounted * (1.0 - at) - price * (1.0 - above))
+
+
 @rl.program
 def black_scholes(options: option[n]):
     """Call and put of every option."""
-
-    def prices(o):
-        price, strike, years = o
-        d = moneyness(price, strike, years)
-        above, at = cumulative(d), cumulative(d - VOLATILITY * rl.sqrt(years))
-        discounted = strike * rl.exp(-RATE * years)
-        call = price * above - discounted * at
-        return (call, discounted * (1.0 - at) - price * (1.0 - above))
-
     return rl.map(prices, options)
 
 

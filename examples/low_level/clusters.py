@@ -5,10 +5,14 @@
 The points come feature by feature, as Rodinia's kernel reads them.
 """
 
+from dataclasses import replace
+
+from by_hand import BY_HAND
 from source import source
+from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
+from relift.compiler.benchmarks import Benchmark, Draw, Reference
 
 
 def kmeans_gpu(n, k=5, d=34, width=4):
@@ -57,4 +61,15 @@ benchmarks = [
         reference=Reference("Rodinia", 80.5e-6),
     )
 ]
-benchmarks += [on_cpu(b, n=81920, k=5, d=34) for b in benchmarks]
+benchmarks.append(
+    replace(
+        benchmarks[0],
+        target="cpu",
+        sizes={"n": 262144, "k": 5, "d": 34},
+        variants=[{"width": 16}],
+        small=[{"n": 64, "k": 3, "d": 4, "width": 16}, {"n": 96, "k": 5, "d": 34, "width": 8}],
+        reference=None,
+        numpy=WITH_NUMPY["kmeans"],
+        by_hand=BY_HAND["kmeans"],
+    )
+)

@@ -3,19 +3,24 @@
 relift bench mriq convolution_separable
 """
 
+from dataclasses import replace
+
 import numpy as np
+from by_hand import BY_HAND
 from particles import FAST, lanes_of
 from source import source
 from tree import across
+from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
+from relift.compiler.benchmarks import Benchmark, Reference
+
+voxel = rl.tup(rl.f32, rl.f32, rl.f32)
+sample = rl.tup(rl.f32, rl.f32, rl.f32, rl.f32)
 
 
 def mriq_gpu(n, k):
     """A voxel per work-item; the samples, in vectors of four, are the same for all work-items."""
-    voxel = rl.tup(rl.f32, rl.f32, rl.f32)
-    sample = rl.tup(rl.f32, rl.f32, rl.f32, rl.f32)
 
     @rl.program
     def mriq(voxels: voxel[n], samples: sample[k]):
@@ -32,6 +37,25 @@ def mriq_gpu(n, k):
             return rl.reduce_seq(four, (0.0, 0.0), rl.as_vector(4, samples))
 
         return rl.map_glb(0)(lambda voxel: rl.let(q, rl.to_private(voxel)), voxels)
+
+    return mriq
+
+
+def mriq_cpu(n, k, width=16):
+    """A vector of voxels per work-item; the samples come one after the other."""
+
+    @rl.program
+    def mriq(voxels: voxel[n], samples: sample[k]):
+        def q(v):
+            def step(acc, s):
+                def turned(angle):
+                    return (acc[0] + s[3] * rl.cos(angle), acc[1] + s[3] * rl.sin(angle))
+
+                return rl.let(turned, (2 * np.pi) * (s[0] * v[0] + s[1] * v[1] + s[2] * v[2]))
+
+            return rl.reduce_seq(step, (0.0, 0.0), samples)
+
+        return rl.as_scalar(rl.map_glb(0)(rl.map_vec(q), rl.as_vector(width, voxels)))
 
     return mriq
 
@@ -125,4 +149,15 @@ benchmarks = [
         reference=Reference("NVIDIA SDK", 603.1e-6),
     ),
 ]
-benchmarks.append(on_cpu(benchmarks[0], n=8192, k=512))
+benchmarks.append(
+    replace(
+        benchmarks[0],
+        target="cpu",
+        make=mriq_cpu,
+        sizes={"n": 16384, "k": 512},
+        small=[{"n": 64, "k": 16}, {"n": 96, "k": 64, "width": 8}],
+        reference=None,
+        numpy=WITH_NUMPY["mriq"],
+        by_hand=BY_HAND["mriq"],
+    )
+)

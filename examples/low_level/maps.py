@@ -3,10 +3,15 @@
 relift bench saxpy nearest_neighbour
 """
 
+from pathlib import Path
+
+from by_hand import BY_HAND
 from source import source
+from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
+from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
+from relift.rewrites.loading import load_file
 
 
 def by_groups(f, items, vectors, xs):
@@ -45,6 +50,8 @@ def nearest_neighbour_gpu(n, items=256, vectors=4):
     return nearest_neighbour
 
 
+OPTIONS = load_file(Path(__file__).parents[1] / "black_scholes.py")
+FAST = ("-cl-fast-relaxed-math",)
 small = [{"n": 512, "items": 32, "vectors": 2}, {"n": 1024, "items": 64, "vectors": 1}]
 
 
@@ -62,6 +69,17 @@ def saxpy_cpu(n, chunk=64, width=16):
     return saxpy
 
 
+def black_scholes_cpu(n, width=16):
+    """The prices of examples/black_scholes.py, of a vector of options for each work-item."""
+    option = rl.tup(rl.f32, rl.f32, rl.f32)
+
+    @rl.program
+    def black_scholes(options: option[n]):
+        return rl.as_scalar(rl.map_glb(0)(rl.map_vec(OPTIONS.prices), rl.as_vector(width, options)))
+
+    return black_scholes
+
+
 vectors = [{"vectors": 1}, {"vectors": 4}]
 benchmarks = [
     Benchmark(
@@ -73,7 +91,22 @@ benchmarks = [
         gold=source("saxpy").reference,
         flops=lambda n, **_: 2 * n,
         moved=lambda n, **_: 12 * n,
-        numpy=lambda a, x, y: a * x + y,
+        numpy=WITH_NUMPY["saxpy"],
+        by_hand=BY_HAND["saxpy"],
+    ),
+    Benchmark(
+        "black_scholes",
+        "cpu",
+        black_scholes_cpu,
+        sizes={"n": 1 << 21},
+        small=[{"n": 64, "width": 8}, {"n": 96, "width": 16}],
+        gold=source("black_scholes").reference,
+        flops=lambda n, **_: 60 * n,
+        moved=lambda n, **_: 20 * n,
+        inputs={"options": Draw(1.0, 30.0)},
+        tolerance=1e-4,
+        numpy=WITH_NUMPY["black_scholes"],
+        by_hand=BY_HAND["black_scholes"],
     ),
     Benchmark(
         "saxpy",
@@ -96,7 +129,7 @@ benchmarks = [
         gold=source("nearest_neighbour").reference,
         flops=lambda n, **_: 6 * n,
         moved=lambda n, **_: 12 * n,
-        options=("-cl-fast-relaxed-math",),
+        options=FAST,
         reference=Reference("Rodinia", 118.0e-6),
     ),
 ]

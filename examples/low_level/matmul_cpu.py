@@ -11,6 +11,7 @@ Lower-case names are arrays; the comments give their shapes, where `<W>` is a ve
 """
 
 import numpy as np
+from by_hand import BY_HAND
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark
@@ -79,22 +80,27 @@ def tiled(TM=4, TN=16, W=8):
 matmul_cpu = tiled()
 
 
-def squares(size, TM=4, TN=16, W=8):
-    """The product of two square matrices."""
-    return tiled(TM, TN, W).at({"n": size // TM, "m": size // TN, "k": size})
+def at_sizes(n, m, k, TM=8, TN=32, W=16):
+    """The product of a matrix of n rows and one of m columns."""
+    return tiled(TM, TN, W).at({"n": n // TM, "m": m // TN, "k": k})
+
+
+def cube(size):
+    return {"n": size, "m": size, "k": size}
 
 
 benchmarks = [
     Benchmark(
         "matmul_1024",
         "cpu",
-        squares,
-        sizes={"size": 1024},
-        variants=[{}, {"TM": 8, "TN": 8, "W": 8}, {"TM": 8, "TN": 32, "W": 16}],
-        small=[{"size": 32}, {"size": 48}],
+        at_sizes,
+        sizes=cube(1024),
+        variants=[{}, {"TM": 8, "TN": 8, "W": 8}, {"TM": 4, "TN": 16, "W": 8}],
+        small=[cube(32), {**cube(48), "TM": 4, "TN": 16, "W": 8}],
         gold=product,
-        flops=lambda size, **_: 2 * size**3,
-        moved=lambda size, **_: 12 * size**2,
+        flops=lambda n, m, k, **_: 2 * n * m * k,
+        moved=lambda n, m, k, **_: 4 * (n * k + k * m + n * m),
         numpy=lambda A, B: A @ B,
+        by_hand=BY_HAND["matmul"],
     )
 ]

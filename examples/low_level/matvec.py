@@ -7,9 +7,13 @@ neighbours; a tree in local memory adds what they have.  For the columns of A, w
 work-item has four columns and a chunk of the rows; a second kernel adds the chunks.
 """
 
+from dataclasses import replace
+
+from by_hand import BY_HAND
 from source import source
 from sums import four, lanes, plus
 from tree import across, groups_of_rows, trees
+from with_numpy import WITH_NUMPY
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Reference, on_cpu
@@ -139,6 +143,50 @@ def atax_gpu(n, m, team=32, rows=8, chunk=128, items=256, parts=8):
     return atax
 
 
+def dots_cpu(rows, width, block, x):
+    """The dot products of `rows` rows with x: they share what is read of x; a sum of vectors for each."""
+    wide = rl.vectorize(width, rl.add)
+    zeros = rl.map_seq_unroll(lambda v: v, rl.repeat(rows, rl.splat(width, 0.0)))
+    columns = rl.transpose(rl.map(lambda row: rl.as_vector(width, row), block))
+
+    def step(sums, p):
+        return rl.map_seq_unroll(
+            lambda q: wide(q[0], rl.vectorize(width, rl.mul)(q[1], p[1])), rl.zip(sums, p[0])
+        )
+
+    return rl.reduce_seq(step, rl.to_private(zeros), rl.zip(columns, rl.as_vector(width, x)))
+
+
+def gemv_cpu(n, m, rows=4, width=16):
+    """A work-item has `rows` rows."""
+
+    @rl.program
+    def gemv(alpha: rl.f32, A: rl.f32[n, m], x: rl.f32[m], beta: rl.f32, y: rl.f32[n]):
+        def block(p):
+            sums = dots_cpu(rows, width, p[0], x)
+            return rl.map_seq_unroll(
+                lambda q: alpha * lanes(q[0]) + beta * q[1], rl.zip(sums, p[1])
+            )
+
+        return rl.join(rl.map_glb(0)(block, rl.zip(rl.split(rows, A), rl.split(rows, y))))
+
+    return gemv
+
+
+def gesummv_cpu(n, m, rows=4, width=16):
+    """Both products of a block of rows, one after the other."""
+
+    @rl.program
+    def gesummv(alpha: rl.f32, beta: rl.f32, A: rl.f32[n, m], B: rl.f32[n, m], x: rl.f32[m]):
+        def block(p):
+            both = rl.zip(dots_cpu(rows, width, p[0], x), dots_cpu(rows, width, p[1], x))
+            return rl.map_seq_unroll(lambda q: alpha * lanes(q[0]) + beta * lanes(q[1]), both)
+
+        return rl.join(rl.map_glb(0)(block, rl.zip(rl.split(rows, A), rl.split(rows, B))))
+
+    return gesummv
+
+
 teams = [{"team": 256, "rows": 1}, {"team": 32, "rows": 8}]
 small = [
     {"n": 8, "m": 64, "team": 4, "rows": 2},
@@ -185,4 +233,21 @@ benchmarks = [
         reference=Reference("CLBlast", 430.1e-6),
     ),
 ]
-benchmarks += [on_cpu(b, n=2048, m=2048) for b in benchmarks]
+on_rows = {
+    "target": "cpu",
+    "sizes": {"n": 2048, "m": 2048},
+    "variants": [{}],
+    "small": [{"n": 8, "m": 64}, {"n": 12, "m": 32, "rows": 2, "width": 8}],
+    "reference": None,
+}
+benchmarks += [
+    replace(
+        benchmarks[0],
+        make=gemv_cpu,
+        numpy=WITH_NUMPY["gemv"],
+        by_hand=BY_HAND["gemv"],
+        **on_rows,
+    ),
+    replace(benchmarks[1], make=gesummv_cpu, **on_rows),
+    on_cpu(benchmarks[2], n=2048, m=2048),
+]

@@ -7,8 +7,10 @@ import functools
 import operator
 
 import numpy as np
+from by_hand import BY_HAND
 from source import source
 from tree import across
+from with_numpy import WITH_NUMPY
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
@@ -224,18 +226,6 @@ def md_gold(atoms, neighbours, *constants):
     return source("md").reference(tuple(atoms.T[:3]), neighbours.T, *constants)
 
 
-def nbody_with_numpy(bodies, velocities, softening, dt):
-    """In single precision, 256 bodies at a time: all pairs at once do not fit in memory."""
-    p, v = np.stack(bodies[:3]), np.stack(velocities)
-    a = np.empty_like(v)
-    for start in range(0, p.shape[1], 256):
-        some = slice(start, start + 256)
-        gaps = p[:, None, :] - p[:, some, None]
-        near = 1 / np.sqrt((gaps * gaps).sum(axis=0) + softening)
-        a[:, some] = (gaps * (bodies[3] * (near * near * near))).sum(axis=2)
-    return p + v * dt + a * (dt * dt / 2), v + a * dt
-
-
 FAST = ("-cl-fast-relaxed-math",)
 FLUSHED = (*FAST, "-cl-denorms-are-zero")
 benchmarks = [
@@ -243,14 +233,15 @@ benchmarks = [
         "nbody",
         "cpu",
         functools.partial(nbody_vectors, by_division),
-        sizes={"n": 16384, "items": 16, "width": 16},
+        sizes={"n": 8192, "items": 16, "width": 16},
         small=[{"n": 64, "items": 2, "width": 8}, {"n": 256, "items": 4, "width": 8}],
         gold=source("nbody").reference,
         flops=lambda n, **_: 20 * n * n,
         moved=lambda n, **_: 56 * n,
         options=FAST,
         tolerance=1e-4,
-        numpy=nbody_with_numpy,
+        numpy=WITH_NUMPY["nbody"],
+        by_hand=BY_HAND["nbody"],
     ),
     Benchmark(
         "nbody",

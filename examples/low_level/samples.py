@@ -149,3 +149,48 @@ def convolution(picked, image, weights):
             for i in picked
         ]
     )
+
+
+def j2d9pt(picked, grid):
+    padded = np.pad(grid, 2, mode="edge")
+
+    def line(i):
+        rows = [wide(padded[i + k]) for k in range(5)]
+        here = rows[2]
+        down = 7.1 * rows[0] + 5.1 * rows[1] + 5.2 * rows[3] + 7.2 * rows[4]
+        right = 9.2 * here[:-4] + 12.1 * here[1:-3] + 12.2 * here[3:-1] + 9.1 * here[4:]
+        return (down[2:-2] + right + 15.0 * here[2:-2]) / 118.0
+
+    return np.stack([line(i) for i in picked])
+
+
+def j3d7pt(picked, grid):
+    padded = np.pad(grid, 1, mode="edge")
+
+    def plane(h):
+        front, here, back = (wide(padded[h + k]) for k in range(3))
+        return (
+            0.161 * here[1:-1, 2:] + 0.162 * here[1:-1, :-2]
+            + 0.163 * here[2:, 1:-1] + 0.164 * here[:-2, 1:-1]
+            + 0.165 * back[1:-1, 1:-1] + 0.166 * front[1:-1, 1:-1] - 1.67 * here[1:-1, 1:-1]
+        )  # fmt: skip
+
+    return np.stack([plane(h) for h in picked])
+
+
+def black_scholes(picked, options):
+    price, strike, years = (wide(a[picked]) for a in options)
+    spread = 0.3 * np.sqrt(years)
+    d = (np.log(price / strike) + (0.02 + 0.045) * years) / spread
+
+    def cumulative(d):
+        t = 1 / (1 + 0.2316419 * np.abs(d))
+        series = 1.330274429 * t
+        for c in (-1.821255978, 1.781477937, -0.356563782, 0.31938153):
+            series = (series + c) * t
+        beyond = 0.3989422804 * np.exp(-0.5 * d * d) * series
+        return np.where(d > 0, 1 - beyond, beyond)
+
+    discounted = strike * np.exp(-0.02 * years)
+    above, at = cumulative(d), cumulative(d - spread)
+    return price * above - discounted * at, discounted * (1 - at) - price * (1 - above)

@@ -3,9 +3,14 @@
 relift bench stencil9 j2d5pt convolution j2d5pt_border
 """
 
+import functools
+import operator
+
 import numpy as np
+from by_hand import BY_HAND
 from source import source
 from tree import across
+from with_numpy import WITH_NUMPY
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Reference
@@ -180,15 +185,64 @@ def j2d5pt_border_cpu(n, m, split=1, width=1):
     return j2d5pt_border
 
 
-def j2d5pt_border_with_numpy(grid):
-    return j2d5pt_with_numpy(np.pad(grid, 1, mode="edge"))
+def in_row(size, width, f, lines, columns=columns_of):
+    """f on all windows of the columns of lines whose ends are repeated; inside, in vectors of `width`."""
+    r = size // 2
+    ends, free = (
+        columns(size, lines, lambda line: repeated(r, line)),
+        columns(size, lines, lambda line: inside(width - r, line)),
+    )
+    vectors = rl.map_seq(lambda some: rl.map_vec(f, some), rl.as_vector(width, free))
+    return rl.concat(
+        rl.map_seq(f, rl.take(width, ends)),
+        rl.concat(rl.as_scalar(vectors), rl.map_seq(f, rl.drop(ends.type.length - width, ends))),
+    )
 
 
-def j2d5pt_with_numpy(grid):
-    f = np.float32
-    up, down, left, right = grid[:-2, 1:-1], grid[2:, 1:-1], grid[1:-1, :-2], grid[1:-1, 2:]
-    weighted = f(5.1) * up + f(12.1) * left + f(15.0) * grid[1:-1, 1:-1] + f(12.2) * right
-    return (weighted + f(5.2) * down) / f(118.0)
+def j2d9pt_cpu(n, m, width=16):
+    """The star of examples/j2d9pt.py: a row for each work-item."""
+    weights = {
+        (0, 2): 7.1, (1, 2): 5.1, (3, 2): 5.2, (4, 2): 7.2, (2, 0): 9.2, (2, 1): 12.1,
+        (2, 3): 12.2, (2, 4): 9.1, (2, 2): 15.0,
+    }  # fmt: skip
+
+    def star(w):
+        return functools.reduce(operator.add, (c * w[i][j] for (i, j), c in weights.items())) * (
+            1 / 118.0
+        )
+
+    @rl.program
+    def j2d9pt(grid: rl.f32[n, m]):
+        rows = rl.slide(5, 1, repeated(2, grid))
+        return rl.map_glb(0)(lambda lines: in_row(5, width, star, lines), rows)
+
+    return j2d9pt
+
+
+def j3d7pt_cpu(n, m, k, width=16):
+    """The star of examples/j3d7pt.py: a row for each work-item."""
+    weights = {
+        (1, 1, 2): 0.161, (1, 1, 0): 0.162, (1, 2, 1): 0.163, (1, 0, 1): 0.164,
+        (2, 1, 1): 0.165, (0, 1, 1): 0.166, (1, 1, 1): -1.67,
+    }  # fmt: skip
+
+    def star(w):
+        return functools.reduce(operator.add, (c * w[h][i][j] for (h, i, j), c in weights.items()))
+
+    def columns(size, planes, line):
+        """Neighbouring columns of all lines of some planes."""
+        return rl.transpose(rl.map(lambda lines: columns_of(size, lines, line), planes))
+
+    @rl.program
+    def j3d7pt(grid: rl.f32[n, m, k]):
+        padded = rl.pad_nd((1, 1), (1, 1), rl.clamp, grid)
+        rows = rl.slide_nd((3, 3), (1, 1), padded)
+        return rl.map_glb(1)(
+            lambda row: rl.map_glb(0)(lambda planes: in_row(3, width, star, planes, columns), row),
+            rows,
+        )
+
+    return j3d7pt
 
 
 def convolution_cpu(h, w, r=1, items=256, down=4):
@@ -244,16 +298,6 @@ def convolution_gpu(h, w, r=8, wide=32, high=8, down=4):
     return convolution
 
 
-def convolution_with_numpy(image, weights):
-    size = len(weights)
-    h, w = (length - size + 1 for length in image.shape)
-    total = np.zeros((h, w), np.float32)
-    for i in range(size):
-        for j in range(size):
-            total += weights[i, j] * image[i : i + h, j : j + w]
-    return total
-
-
 def convolution_gold(image, weights):
     r = len(weights) // 2
     return source("convolution").reference(image, weights)[r:-r, r:-r]
@@ -279,7 +323,8 @@ benchmarks = [
         gold=lambda grid: source("j2d5pt").reference(grid)[1:-1, 1:-1],
         flops=lambda n, m, **_: 10 * n * m,
         moved=lambda n, m, **_: 8 * n * m,
-        numpy=j2d5pt_with_numpy,
+        numpy=WITH_NUMPY["j2d5pt"],
+        by_hand=BY_HAND["j2d5pt"],
     ),
     Benchmark(
         "j2d5pt_border",
@@ -295,7 +340,32 @@ benchmarks = [
         gold=lambda grid: source("j2d5pt").reference(grid),
         flops=lambda n, m, **_: 10 * n * m,
         moved=lambda n, m, **_: 8 * n * m,
-        numpy=j2d5pt_border_with_numpy,
+        numpy=WITH_NUMPY["j2d5pt_border"],
+        by_hand=BY_HAND["j2d5pt_border"],
+    ),
+    Benchmark(
+        "j2d9pt",
+        "cpu",
+        j2d9pt_cpu,
+        sizes={"n": 4096, "m": 4096},
+        small=[{"n": 5, "m": 32, "width": 8}, {"n": 3, "m": 16, "width": 4}],
+        gold=lambda grid: source("j2d9pt").reference(grid),
+        flops=lambda n, m, **_: 18 * n * m,
+        moved=lambda n, m, **_: 8 * n * m,
+        numpy=WITH_NUMPY["j2d9pt"],
+        by_hand=BY_HAND["j2d9pt"],
+    ),
+    Benchmark(
+        "j3d7pt",
+        "cpu",
+        j3d7pt_cpu,
+        sizes={"n": 256, "m": 256, "k": 256},
+        small=[{"n": 3, "m": 4, "k": 16, "width": 4}, {"n": 2, "m": 3, "k": 32, "width": 8}],
+        gold=lambda grid: source("j3d7pt").reference(grid),
+        flops=lambda n, m, k, **_: 14 * n * m * k,
+        moved=lambda n, m, k, **_: 8 * n * m * k,
+        numpy=WITH_NUMPY["j3d7pt"],
+        by_hand=BY_HAND["j3d7pt"],
     ),
     Benchmark(
         "convolution",
@@ -309,7 +379,8 @@ benchmarks = [
         gold=convolution_gold,
         flops=lambda h, w, r=1, **_: 2 * (2 * r + 1) ** 2 * h * w,
         moved=lambda h, w, **_: 8 * h * w,
-        numpy=convolution_with_numpy,
+        numpy=WITH_NUMPY["convolution"],
+        by_hand=BY_HAND["convolution"],
     ),
     Benchmark(
         "convolution",

@@ -6,6 +6,7 @@ Partial sums leave the first kernel, one per work-group; the second adds them.
 """
 
 import numpy as np
+from by_hand import BY_HAND
 from source import source
 from tree import across, tree
 
@@ -105,6 +106,7 @@ benchmarks = [
         flops=lambda n, **_: 2 * n,
         moved=lambda n, **_: 8 * n,
         numpy=np.dot,
+        by_hand=BY_HAND["dot"],
     ),
     Benchmark(
         "total",

@@ -3,8 +3,9 @@
 relift bench transpose
 """
 
-import numpy as np
+from by_hand import BY_HAND
 from source import source
+from with_numpy import WITH_NUMPY
 
 import relift as rl
 from relift.compiler.benchmarks import Benchmark, Reference
@@ -41,8 +42,8 @@ def transpose_gpu(n, m, side=32, rows=8):
     return transpose
 
 
-def transpose_cpu(n, m, side=32):
-    """A work-item moves a tile that fits the nearest cache."""
+def transpose_cpu(n, m, side=16):
+    """A work-item moves a tile: what it reads of a line of the cache, it writes while it is there."""
 
     @rl.program
     def transpose(A: rl.f32[n, m]):
@@ -65,7 +66,8 @@ benchmarks = [
         gold=source("transpose").reference,
         flops=lambda **_: 0,
         moved=lambda n, m, **_: 8 * n * m,
-        numpy=lambda A: np.ascontiguousarray(A.T),
+        numpy=WITH_NUMPY["transpose"],
+        by_hand=BY_HAND["transpose"],
     ),
     Benchmark(
         "transpose",

@@ -14,6 +14,7 @@ import pytest
 from proofs_tests.compiler.races import complaints
 from relift.compiler.analyses import ABLATION, ALL, Analyses
 from relift.compiler.benchmark_times import (
+    over_hand,
     predictions,
     rank_correlation,
     share_of_roofline,
@@ -23,8 +24,10 @@ from relift.compiler.benchmark_times import (
 from relift.compiler.benchmarks import Benchmark, Draw, Sizes, load_benchmarks
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error
+from relift.compiler.by_hand import Step
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
+from relift.compiler.runtime import Session
 from relift.rewrites.loading import load_file
 from relift.semantics.device import CPU
 
@@ -33,6 +36,24 @@ BENCHMARKS = [
     b for target in ("cpu", "gpu") for b in load_benchmarks(FOLDER, [], target) if b.small
 ]
 SAMPLES = load_file(FOLDER / "samples.py")
+
+BY_HAND_SIZES: dict[str, dict[str, int]] = {
+    "dot": {"n": 8192},
+    "saxpy": {"n": 2048},
+    "gemv": {"n": 16, "m": 64},
+    "transpose": {"n": 256, "m": 512},
+    "j2d5pt": {"n": 4, "m": 256},
+    "j2d5pt_border": {"n": 5, "m": 64},
+    "j2d9pt": {"n": 5, "m": 64},
+    "j3d7pt": {"n": 3, "m": 4, "k": 64},
+    "convolution": {"h": 8, "w": 256},
+    "nbody": {"n": 512, "items": 16, "width": 16},
+    "kmeans": {"n": 128, "k": 5, "d": 34},
+    "black_scholes": {"n": 64},
+    "mriq": {"n": 64, "k": 16},
+    "matmul_1024": {"n": 64, "m": 64, "k": 16},
+}
+"""Sizes that the hand-written texts can do; they have vectors of 16 and no remainders."""
 
 benchmarks = pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: f"{b.name}-{b.target}")
 
@@ -174,6 +195,55 @@ def test_times_are_of_right_results_only() -> None:
 
     wrong = time_one(b, {}, "cpu", lambda picked, x, y: SAMPLES.dot(picked, x, y) * 1.01)
     assert not wrong["ok"]
+
+
+BY_HAND = [b for b in BENCHMARKS if b.by_hand is not None]
+
+
+@pytest.mark.parametrize("b", BY_HAND, ids=lambda b: b.name)
+def test_what_is_written_by_hand_computes_the_same(b: Benchmark) -> None:
+    """The OpenCL that a kernel is compared with computes what the NumPy function does, and so does NumPy in singles."""
+    assert b.by_hand is not None
+    assert b.numpy is not None
+    sizes = BY_HAND_SIZES[b.name]
+    here = dataclasses.replace(b, sizes=sizes)
+    program = here.at(b.variants[0])
+    plan = compile_program(program).plan
+    rows, arguments = inputs_of(entry_of(here, b.variants[0], program, plan))
+    by_hand = Session(
+        b.by_hand.source,
+        b.by_hand.plan(plan, sizes),
+        "cpu",
+        (*b.options, *b.by_hand.options(sizes)),
+    )
+    gold = tuple(leaves(b.gold(*arguments)))
+    outputs = [
+        row.reshape(np.shape(wanted)) for row, wanted in zip(by_hand.run(rows), gold, strict=True)
+    ]
+
+    assert error(tuple(outputs), gold) <= b.tolerance
+    single = tuple(part for part in leaves(b.numpy(*arguments)))
+    flat = (
+        np.concatenate([np.ravel(part) for part in gold]),
+        np.concatenate([np.ravel(part) for part in single]),
+    )
+    if flat[0].size == flat[1].size:  # NumPy may stack what a program has in a tuple
+        assert np.allclose(*flat, rtol=1e-3, atol=1e-4 * np.abs(flat[0]).max())
+
+
+def test_a_wrong_text_by_hand_has_no_time() -> None:
+    """What is written by hand is checked as kernels are, and a wrong one is said to be wrong."""
+    b = dataclasses.replace(named("saxpy", "cpu"), sizes={"n": 1024})
+    assert b.by_hand is not None
+    row = time_one(b, {}, "cpu", SAMPLES.saxpy)
+    assert row["hand_ok"]
+    assert over_hand(row) == row["hand_seconds"] / row["fastest"]
+
+    wrong = dataclasses.replace(b.by_hand, steps=lambda n: [Step("saxpy", (1,), (1,))])
+    row = time_one(dataclasses.replace(b, by_hand=wrong), {}, "cpu", SAMPLES.saxpy)
+    assert row["ok"]
+    assert not row["hand_ok"]
+    assert over_hand(row) is None
 
 
 def test_share_of_the_roofline() -> None:

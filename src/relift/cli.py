@@ -656,7 +656,11 @@ def explain(
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; all if none.")] = None,
     target: Annotated[
-        str, typer.Option(help="cpu, gpu, or part of a device's name; cpu or gpu for a bundle.")
+        str,
+        typer.Option(
+            help="cpu, gpu, or part of a device's name; several, with commas, take turns; "
+            "cpu or gpu for a bundle."
+        ),
     ] = "cpu",
     folder: Annotated[Path, typer.Option(help="Files that list benchmarks.")] = Path(
         "examples/low_level"
@@ -679,8 +683,9 @@ def bench(
 ) -> None:
     """Time low-level programs against hand-written ones; print the share of the device that they use.
 
-    A program for the CPU takes turns with NumPy; one for the GPU is compared with the best hand-written
-    OpenCL that was measured on an H200.
+    A program for the CPU takes turns with NumPy and with OpenCL written by hand (examples/low_level/opencl), on
+    each device of --target; one for the GPU is compared with the best hand-written OpenCL that was measured on an
+    H200.
     """
     from relift.compiler.analyses import ABLATION, EVERYTHING
     from relift.compiler.benchmark_times import predicted_anew, times_of
@@ -711,13 +716,14 @@ def bench(
             print(f"written to {bundle}: {', '.join(written)}")
             print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
         return
-    device = find_device(target)
-    description = describe(device)
+    found_devices = [find_device(name.strip()) for name in target.split(",")]
+    description = describe(found_devices[0])
+    labels = list(dict.fromkeys(map(label, found_devices)))
     chosen = load_benchmarks(folder, names or [], description.kind, defaults=ablation)
     with _progress("timing") as report:
         predict = _predictor(description)
-        rows = list(times_of(chosen, label(device), samples, predict, report, settings))
-    _show_times(label(device), rows, description, as_json, plot)
+        rows = list(times_of(chosen, labels, samples, predict, report, settings))
+    _show_times("; ".join(labels), rows, description, as_json, plot)
 
 
 # ---- devices
@@ -851,6 +857,7 @@ def _show_times(
 ) -> None:
     """Print a table of times, or JSON; exit status 1 when a result is wrong."""
     from relift.compiler.benchmark_times import (
+        over_hand,
         predictions,
         rank_correlation,
         share_of_roofline,
@@ -858,23 +865,35 @@ def _show_times(
     )
 
     complete = [row for row in rows if row["analyses"] == "all"]
-    correlation = rank_correlation(predictions(complete))
+    on: dict[str, list[dict[str, Any]]] = {}
+    for row in complete:
+        on.setdefault(row.get("device", device), []).append(row)
+    correlations = {name: rank_correlation(predictions(known)) for name, known in on.items()}
     for row in rows:
         if "seconds" in row:
             row["roofline"] = share_of_roofline(row, description)
             row["speedup"] = speedup(row)
+            row["over_hand"] = over_hand(row)
     if plot is not None:
         _plot_times(device, rows, plot)
     if as_json:
         shown = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in rows]
-        _print_json({"device": device, "rank_correlation": correlation, "entries": shown})
+        _print_json({"device": device, "rank_correlation": correlations, "entries": shown})
     elif len(complete) < len(rows):
-        _print_ablation(device, rows)
+        for name in on:
+            _print_ablation(name, [row for row in rows if row.get("device", name) == name])
     else:
-        _print_times(device, rows)
-        if correlation is not None:
-            print(f"rank correlation of predicted and measured times: {correlation:.2f}")
-    raise typer.Exit(0 if all(row["ok"] for row in rows) else 1)
+        for name, known in on.items():
+            _print_times(name, known)
+            if correlations[name] is not None:
+                print(f"rank correlation of predicted and measured times: {correlations[name]:.2f}")
+        threads = {row["numpy_threads"] for row in rows if row.get("numpy_threads") is not None}
+        if threads:
+            print(
+                f"NumPy: single precision, {'/'.join(map(str, sorted(threads)))} threads for products of matrices"
+            )
+    right = all(row["ok"] and row.get("hand_ok", True) for row in rows)
+    raise typer.Exit(0 if right else 1)
 
 
 _HIDDEN = {"parameters", "outputs", "log"}
@@ -893,6 +912,7 @@ def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
         "% roof",
         "predicted us",
         "times as fast as",
+        "by hand",
     )
     table = Table(*columns, title=device)
     for row in rows:
@@ -911,6 +931,11 @@ def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
             f"{row['roofline'] * 100:.0f}",
             "-" if row["predicted"] is None else f"{row['predicted'] * 1e6:.1f}",
             "-" if ratio is None else f"{ratio:.2f} {against}",
+            "WRONG"
+            if not row.get("hand_ok", True)
+            else "-"
+            if row.get("over_hand") is None
+            else f"{row['over_hand']:.2f}",
         )
     _print_table(table)
 

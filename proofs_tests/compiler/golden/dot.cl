@@ -20,6 +20,7 @@
 //   )
 // where x: f32[4096], y: f32[4096]
 // work-items: 64, in groups of 4
+__attribute__((vec_type_hint(float4)))
 kernel void dot_1(global const float* restrict x, global const float* restrict y, global float* restrict tmp_1) {
   const int glb_0 = get_global_id(0);
 

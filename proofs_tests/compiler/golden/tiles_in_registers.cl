@@ -55,6 +55,7 @@
 // where a: f32[48, 32], b: f32[32, 64]
 // work-items: 16 x 24, in groups of 2 x 3
 __attribute__((reqd_work_group_size(2, 3, 1)))
+__attribute__((vec_type_hint(float4)))
 kernel void tiles_in_registers_1(global const float* restrict a, global const float* restrict b, global float* restrict out) {
   const int wrg_0 = get_group_id(0);
   const int wrg_1 = get_group_id(1);
