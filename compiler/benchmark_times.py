@@ -8,6 +8,7 @@ same `device`.  The runner of a bundle writes the same, without these.
 
 from __future__ import annotations
 
+import importlib
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Sizes
@@ -109,8 +109,9 @@ def time_in_turn(
     numpy = list[float]()
     runners = [*kernels, *by_hand.values()]
     units = find_device(devices[0]).max_compute_units
-    with threadpool_limits(units):
-        threads = _threads()
+    pools: Any = importlib.import_module("threadpoolctl")  # it has no types
+    with pools.threadpool_limits(units):
+        threads = max((int(pool["num_threads"]) for pool in pools.threadpool_info()), default=1)
         started = time.perf_counter()
         while len(numpy) < FEWEST or (
             len(numpy) < ROUNDS and time.perf_counter() - started < SECONDS
@@ -163,11 +164,6 @@ def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
         found.append(time.perf_counter() - before)
     time.sleep(ASLEEP)
     return min(found)
-
-
-def _threads() -> int:
-    """How many threads NumPy's library for matrices has."""
-    return max((int(pool["num_threads"]) for pool in threadpool_info()), default=1)
 
 
 def _of_hand(runner: _Runner | None) -> Times:
