@@ -23,6 +23,7 @@ from relift.compiler.benchmarks import Benchmark, Sizes
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
 from relift.compiler.devices import find_device
+from relift.compiler.launch import Launch
 from relift.compiler.program import compile_program
 from relift.compiler.runtime import Session
 from relift.rewrites.loading import load_file
@@ -92,22 +93,25 @@ def time_in_turn(
     program = b.at(variant)
     kernels: list[_Runner] = []
     by_hand: dict[str, _Runner] = {}
-    arguments: Sequence[Any] = ()
+    whole = compile_program(program)
+    rows, arguments = inputs_of(entry_of(b, variant, program, whole.plan))
+
+    def runner(source: str, plan: Launch, options: Sequence[str], about: Times) -> _Runner:
+        session = Session(source, plan, about["device"], tuple(options))
+        return _checked(session, rows, about, expected, arguments, b.tolerance)
+
     for device in devices:
         for setting, analyses in settings.items():
             compiled = compile_program(program, analyses=analyses)
             entry = entry_of(b, variant, program, compiled.plan)
-            rows, arguments = inputs_of(entry)
             about = {**entry, "analyses": setting, "device": device}
-            session = Session(compiled.source, compiled.plan, device, b.options)
-            kernels.append(_checked(session, rows, about, expected, arguments, b.tolerance))
-        if b.by_hand is not None:
-            plan = b.by_hand.plan(compiled.plan, b.sizes)
-            options = (*b.options, *b.by_hand.options(b.sizes))
-            session = Session(b.by_hand.source, plan, device, options)
-            by_hand[device] = _checked(session, rows, about, expected, arguments, b.tolerance)
+            kernels.append(runner(compiled.source, compiled.plan, b.options, about))
+        if (hand := b.by_hand) is not None:
+            about = {**entry_of(b, variant, program, whole.plan), "device": device}
+            options = (*b.options, *hand.options(b.sizes))
+            by_hand[device] = runner(hand.source, hand.plan(whole.plan, b.sizes), options, about)
     numpy = list[float]()
-    runners = [*kernels, *by_hand.values()]
+    everything = [*kernels, *by_hand.values()]
     units = find_device(devices[0]).max_compute_units
     pools: Any = importlib.import_module("threadpoolctl")  # it has no types
     with pools.threadpool_limits(units):
@@ -116,8 +120,8 @@ def time_in_turn(
         while len(numpy) < FEWEST or (
             len(numpy) < ROUNDS and time.perf_counter() - started < SECONDS
         ):
-            for runner in runners:
-                runner.seconds.append(runner.run())
+            for each in everything:
+                each.seconds.append(each.run())
             numpy.append(_seconds_of_numpy(b, arguments))
     return [
         {
