@@ -3,17 +3,19 @@
 A program starts with one of `INPUTS` and is wrapped in patterns that its type so far allows.  Every pattern
 is built by the public constructors, so whatever they accept can turn up.
 
-Hypothesis is optional (`pip install hypothesis`), so nothing else in Relift imports this module early;
-`relift.testing` shows it to users.
+`relift.testing` shows it to users; Hypothesis takes long to import, so nothing else imports it early.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
+from relift.rewrites.random_kernels import Builder, Kind
 from relift.semantics import language as rl
 from relift.semantics.interpreter import to_numpy
 from relift.semantics.sizes import Size, nat
@@ -63,6 +65,28 @@ def programs(patterns: int = 10) -> st.SearchStrategy[rl.Program]:
     `program.body` is the term, `values(...)` and `arguments(program)` are what to run it on.
     """
     return terms(patterns).map(_as_program)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Choices that Hypothesis makes, and shrinks."""
+
+    draw: st.DrawFn
+
+    def number(self, least: int, most: int) -> int:
+        return self.draw(st.integers(least, most))
+
+
+@st.composite
+def kernels(draw: st.DrawFn, kind: Kind = "groups") -> rl.Program:
+    """Low-level programs: work-items or groups, tiles, private arrays, captures, several kernels, open sizes.
+
+    See the module `random_kernels`, which makes the same programs from seeds, and faster.
+    """
+    made = Builder(_Drawn(draw), kind).program()
+    assume(made is not None)
+    assert made is not None
+    return made
 
 
 def _as_program(t: Term) -> rl.Program:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -20,16 +18,6 @@ from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import Pattern, subterms
 from relift.semantics.types import Array, Tuple, Type, Vector, substitute_type
 from relift.testing import arguments, programs, values
-
-WITHOUT_HYPOTHESIS = """
-import sys
-sys.modules["hypothesis"] = None
-import relift
-try:
-    import relift.testing
-except ModuleNotFoundError as error:
-    print(error)
-"""
 
 
 def shapes(t: Type) -> Any:
@@ -109,13 +97,3 @@ def test_values_fit_their_type(data: st.DataObject) -> None:
     value = data.draw(values(i32[nat("n"), 2], {"n": 3}))
 
     assert to_numpy(value, i32[3, 2]).shape == (3, 2)
-
-
-def test_without_hypothesis_the_message_says_how_to_get_it() -> None:
-    """Relift itself works without Hypothesis; its strategies say what they need."""
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_HYPOTHESIS], capture_output=True, text=True, check=False
-    )
-
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.strip() == "relift.testing needs Hypothesis: pip install hypothesis"

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tests of your own; needs `pip install hypothesis`.
+"""Hypothesis strategies for tests of your own.
 
     from hypothesis import given, strategies as st
     from relift.testing import arguments, programs
@@ -8,20 +8,15 @@
         inputs = data.draw(arguments(program))
         assert my_device(program, *inputs) == program(*inputs)
 
-`programs` and `terms` are well typed by construction, `arguments` and `values` fit them; `models` and
-`size_assignments` are concrete models of a rule.
+`programs` and `terms` are well typed by construction, `arguments` and `values` fit them; `kernels` are low-level
+programs; `models` and `size_assignments` are concrete models of a rule.
 """
 
 from __future__ import annotations
 
-try:
-    from relift.rewrites.random_programs import INPUTS, arguments, programs, terms, values
-    from relift.rewrites.strategies import models, size_assignments
-except ModuleNotFoundError as missing:
-    if missing.name != "hypothesis":
-        raise
-    raise ModuleNotFoundError(
-        "relift.testing needs Hypothesis: pip install hypothesis", name="hypothesis"
-    ) from None
+from relift.rewrites.random_programs import INPUTS, arguments, kernels, programs, terms, values
+from relift.rewrites.strategies import models, size_assignments
 
-__all__ = ["INPUTS", "arguments", "models", "programs", "size_assignments", "terms", "values"]
+__all__ = [
+    "INPUTS", "arguments", "kernels", "models", "programs", "size_assignments", "terms", "values",
+]  # fmt: skip
