@@ -1,147 +1,15 @@
-"""The text of a kernel while it grows: indented lines, blocks, and names that are not yet taken."""
+"""The text of a kernel while it grows: indented lines and blocks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 
-RESERVED = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "half",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "bool",
-        "uchar",
-        "ushort",
-        "uint",
-        "ulong",
-        "size_t",
-        "true",
-        "false",
-        "kernel",
-        "global",
-        "local",
-        "private",
-        "constant",
-        "read_only",
-        "write_only",
-        "read_write",
-        "image1d_t",
-        "image2d_t",
-        "image3d_t",
-        "sampler_t",
-        "event_t",
-        "pipe",
-        "uniform",
-        "complex",
-        "imaginary",
-        "min",
-        "max",
-        "abs",
-        "select",
-        "sqrt",
-        "exp",
-        "log",
-        "sin",
-        "cos",
-        "fmin",
-        "fmax",
-        "fabs",
-        "fma",
-        "mad",
-        "dot",
-        "cross",
-        "clamp",
-        "mix",
-        "step",
-        "sign",
-        "length",
-        "distance",
-        "normalize",
-        "any",
-        "all",
-        "barrier",
-        "printf",
-        "pown",
-        "pow",
-        "rint",
-        "round",
-        "floor",
-        "ceil",
-        "trunc",
-        "cbrt",
-        "hypot",
-        "tan",
-        "tanh",
-        "rsqrt",
-        "isnan",
-        "isinf",
-        "NAN",
-        "INFINITY",
-        "INT_MIN",
-        "LONG_MIN",
-        "M_PI",
-        "assert",
-        "main",
-        "out",
-    ]
-)
-"""Words of OpenCL C, functions that kernels call, and `out`, the result."""
+from relift.compiler.names import Names, alone, stored_as
+from relift.semantics.types import Type
 
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-
-
-def c_name(name: str, taken: Iterable[str] = ()) -> str:
-    """`name`, or a name like it that is no word of OpenCL C and not taken.
-
-    >>> c_name("half"), c_name("x", ["x", "x_2"]), c_name("gamma")
-    ('half_', 'x_3', 'gamma')
-    """
-    if not name.isascii():
-        name = "v"
-    if name in RESERVED or name.startswith(
-        ("vload", "vstore", "convert_", "as_", "get_", "native_", "half_", "atomic_", "__")
-    ):
-        name += "_"
-    taken = set(taken)
-    candidate, count = name, 1
-    while candidate in taken:
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
 
 
 def words(text: str) -> set[str]:
@@ -156,25 +24,23 @@ def words(text: str) -> set[str]:
 class Emitter:
     """Lines of a function body, two spaces for each block.
 
-    >>> e = Emitter(["x"])
+    >>> e = Emitter(Names())
     >>> with e.block("if (x)"):
-    ...     e.line(f"{e.fresh('x')} = 1;")
+    ...     e.line("x = 1;")
     >>> print(e.text())
       if (x) {
-        x_2 = 1;
+        x = 1;
       }
     """
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, names: Names) -> None:
         self.lines: list[str] = []
-        self._taken = set(taken)
+        self.names = names
         self._depth = 1
 
-    def fresh(self, hint: str) -> str:
-        """A name like `hint` that was not used before in this function."""
-        name = c_name(hint, self._taken)
-        self._taken.add(name)
-        return name
+    def fresh(self, hint: str, t: Type | None = None) -> str:
+        """A name like `hint` that was not used before in this function, for what has components if t has."""
+        return self.names.fresh(hint, alone if t is None else stored_as(t))
 
     def line(self, text: str) -> None:
         """One more line."""

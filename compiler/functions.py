@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relift.compiler.emitter import c_name
 from relift.compiler.expressions import (
     CExpression,
     apply,
@@ -17,15 +16,28 @@ from relift.compiler.expressions import (
     lane_of,
     needs_halves,
 )
+from relift.compiler.names import Names, c_name, on_any_width
+from relift.semantics.errors import IllTyped
 from relift.semantics.terms import UserFunction
 from relift.semantics.types import Scalar, Type
 
 
 class Functions:
-    """The definitions needed so far, by name, in the order in which C must see them."""
+    """The definitions needed so far, by name, in the order in which C must see them.
 
-    def __init__(self) -> None:
+    User functions are told apart by what they are: two of one name have two names in C.
+    """
+
+    def __init__(self, names: Names | None = None) -> None:
+        self.names = names or Names()
         self.definitions: dict[str, str] = {}
+        self._called: dict[UserFunction, str] = {}
+
+    def name_of(self, function: UserFunction, width: int | None = None) -> str:
+        """The C name of a user function, on scalars or on vectors."""
+        if function not in self._called:
+            self._called[function] = self.names.fresh(function.name, on_any_width)
+        return self._called[function] + ("" if width is None else f"_x{width}")
 
     def define(self, name: str, text: str) -> None:
         """Add a definition, once."""
@@ -47,10 +59,16 @@ class Functions:
         self, function: UserFunction, arguments: Sequence[CExpression], width: int | None
     ) -> CExpression:
         """A user function in C, applied to scalars, or to each lane of vectors that have names."""
-        name, result = function_name(function, None), scalar_of(function.result)
+        name, result = self.name_of(function), scalar_of(function.result)
         assert function.c is not None, "cannot happen: a function is traced or in C"
         body = "\n".join("  " + line for line in function.c.strip().splitlines())
-        self.define(name, f"{header(function, None, function.parameters)}\n{body}\n}}")
+        for p in function.parameters:
+            if c_name(p) != p:
+                raise IllTyped(
+                    f"userfun {function.name}: its C text cannot have a parameter {p}, which is no name that "
+                    f"OpenCL C leaves to programs; call it {c_name(p)}"
+                )
+        self.define(name, f"{self.header(function, None, function.parameters)}\n{body}\n}}")
         if width is None:
             return CExpression(f"{name}({', '.join(e.text for e in arguments)})", result)
         calls = [
@@ -58,21 +76,14 @@ class Functions:
         ]
         return CExpression(f"({c_type(result, width)})({', '.join(calls)})", result, width)
 
-
-def function_name(function: UserFunction, width: int | None) -> str:
-    """The C name of a user function, on scalars or on vectors."""
-    return c_name(function.name) + ("" if width is None else f"_x{width}")
-
-
-def header(function: UserFunction, width: int | None, parameters: Sequence[str]) -> str:
-    """The first line of the definition of a user function."""
-    shown = ", ".join(
-        f"{c_type(scalar_of(t), width)} {p}"
-        for p, t in zip(parameters, function.types, strict=True)
-    )
-    return (
-        f"{c_type(scalar_of(function.result), width)} {function_name(function, width)}({shown}) {{"
-    )
+    def header(self, function: UserFunction, width: int | None, parameters: Sequence[str]) -> str:
+        """The first line of the definition of a user function."""
+        shown = ", ".join(
+            f"{c_type(scalar_of(t), width)} {p}"
+            for p, t in zip(parameters, function.types, strict=True)
+        )
+        result = c_type(scalar_of(function.result), width)
+        return f"{result} {self.name_of(function, width)}({shown}) {{"
 
 
 def scalar_of(t: Type) -> Scalar:

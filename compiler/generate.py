@@ -20,7 +20,7 @@ from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.barriers import Barriers
 from relift.compiler.cells import Addressing, Lane
 from relift.compiler.distribution import InPlace, PrivateArray, check_size, owners, work_item
-from relift.compiler.emitter import Emitter, c_name, words
+from relift.compiler.emitter import Emitter, words
 from relift.compiler.expressions import (
     CExpression,
     bare,
@@ -29,7 +29,8 @@ from relift.compiler.expressions import (
     memory_type,
     spread,
 )
-from relift.compiler.functions import Functions, function_name, header, scalar_of
+from relift.compiler.functions import Functions, scalar_of
+from relift.compiler.names import Names
 from relift.compiler.threads import Threads, fixed, number
 from relift.compiler.trees import (
     Tree,
@@ -425,7 +426,7 @@ class Generator:
 
     def into_local(self, t: Term, scope: Scope) -> View:
         """Emit t into new local memory, in the order of its type."""
-        where = stored(self.emitter.fresh("tile"), t.type, "local")
+        where = stored(self.emitter.fresh("tile", t.type), t.type, "local")
         for m in memories_of(where):
             fixed(m.cells, f"to_local of {t.type}")
         self.local_arrays += memories_of(where)
@@ -441,7 +442,7 @@ class Generator:
             below = Environment(variables={hole.name: self.into_private(data, scope)})
             return view(layout, below)
         spread = owners(t, self.threads)
-        where = stored(self.emitter.fresh("own"), t.type, "private", spread)
+        where = stored(self.emitter.fresh("own", t.type), t.type, "private", spread)
         check_size(memories_of(where), t.type)
         for m in memories_of(where):
             self._private[m.name] = PrivateArray(t.type, spread, self._work_items)
@@ -506,9 +507,11 @@ class Generator:
         """
         assert isinstance(t.x, ToLocal), "cannot happen: the first value lies in local memory"
         first = self.into_local(t.x.xs, scope)
-        second = stored(self.emitter.fresh("tile"), t.type, "local")
+        second = stored(self.emitter.fresh("tile", t.type), t.type, "local")
         self.local_arrays += memories_of(second)
-        old, new = (stored(self.emitter.fresh(name), t.type, "local") for name in ("old", "new"))
+        old, new = (
+            stored(self.emitter.fresh(name, t.type), t.type, "local") for name in ("old", "new")
+        )
         for m in memories_of(first):
             self.barriers.on_read(m)
         both = list(zip(memories_of(first), memories_of(second), strict=True))
@@ -673,7 +676,7 @@ class Generator:
             if width is not None:
                 values = [self.named(e, "v") for e in values]
             return self.functions.call_opaque(function, values, width)
-        name = function_name(function, width)
+        name = self.functions.name_of(function, width)
         if name not in self.functions.definitions:
             self.functions.define(name, self._traced(function, function.body, width))
         texts = [spread(e, width).text for e in values]
@@ -681,8 +684,8 @@ class Generator:
 
     def _traced(self, function: UserFunction, body: Lambda, width: int | None) -> str:
         """The definition of a traced user function, for scalars or for vectors."""
-        parameters = [c_name(p) for p in function.parameters]
-        emitter = Emitter(parameters)
+        emitter = Emitter(Names(self.functions.names))
+        parameters = [emitter.fresh(p) for p in function.parameters]
         lane = None if width is None else Lane(variable("lane", width), width)
         views = [
             as_view(CExpression(p, scalar_of(t), width), t, None if lane is None else lane.index)
@@ -691,7 +694,7 @@ class Generator:
         scope = Scope(Environment(), lane).bind(body, *views)
         result = spread(Generator(emitter, self.functions).scalar(body.body, scope), width)
         emitter.line(f"return {bare(register_text(result))};")
-        return "\n".join([header(function, width, parameters), *emitter.lines, "}"])
+        return "\n".join([self.functions.header(function, width, parameters), *emitter.lines, "}"])
 
     def argument(self, f: Lambda | None, index: int, t: Term, scope: Scope) -> View:
         """An argument as a view; in a register where it is long and used more than once."""

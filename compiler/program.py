@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.cells import Addressing
-from relift.compiler.emitter import Emitter, c_name, words
+from relift.compiler.emitter import Emitter, words
 from relift.compiler.expressions import c_type, memory_type
 from relift.compiler.functions import Functions
 from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
 from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
+from relift.compiler.names import Names, stored_as
 from relift.compiler.shared_indices import share_indices
 from relift.compiler.spans import spans_of
 from relift.compiler.spec import check_kernel, check_sizes
@@ -29,7 +30,7 @@ from relift.semantics.language import Program
 from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.printer import show
 from relift.semantics.sizes import Name, Size
-from relift.semantics.terms import Call, Input, subterms
+from relift.semantics.terms import Call, Input, Term, UserFunction, subterms
 from relift.semantics.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
 
@@ -89,11 +90,14 @@ def compile_program(
     program = program.at(sizes or {}, partly=True)
     program = replace(program, body=written_out(program.body))
     check_sizes(program)
-    program = _with_c_sizes(program)
+    file = Names()
+    functions = Functions(file)
+    for function in _called(program.body):
+        functions.name_of(function)
+    interface = Names(file)
+    program = _with_c_sizes(program, interface)
     stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
-    functions = Functions()
-    own = _own_names(stages) | set(program.sizes)
-    names = _names(program, own)
+    names = {p.name: interface.fresh(p.name, stored_as(p.type)) for p in program.parameters}
     in_turns = not analyses.control_flow
     threads = [threads_of(s.body, local, global_, in_turns=in_turns) for s in stages]
     _check_counts(program.name, threads, local=local, global_=global_)
@@ -104,10 +108,10 @@ def compile_program(
     texts: list[str] = []
     for number_, (stage, of) in enumerate(zip(stages, threads, strict=True), start=1):
         title = f"{program.name}, kernel {number_} of {len(stages)}"
-        name = c_name(f"{program.name}_{number_}")
+        name = file.fresh(f"{program.name}_{number_}")
         with simplifying(analyses.indices):
             kernel, text = _kernel(
-                name, title, stage, of, names, own, functions, analyses, wide=wide, turns=turns
+                name, title, stage, of, names, functions, analyses, wide=wide, turns=turns
             )
         kernels.append(kernel)
         texts.append(text)
@@ -154,16 +158,23 @@ def open_sizes(program: Program) -> dict[str, int]:
     return {name: max(a.least for a in atoms if a == name) for name in program.sizes}
 
 
-def _with_c_sizes(program: Program) -> Program:
+def _called(t: Term) -> Iterator[UserFunction]:
+    """The user functions that a term calls, those that another one calls before it."""
+    for u, _ in subterms(t):
+        if isinstance(u, Call):
+            if u.function.body is not None:
+                yield from _called(u.function.body.body)
+            yield u.function
+
+
+def _with_c_sizes(program: Program, names: Names) -> Program:
     """The program with sizes that are called as the kernels can call them."""
-    functions = {u.function.name for u, _ in subterms(program.body) if isinstance(u, Call)}
-    taken = {*WORK_ITEMS, *functions}
-    renamed: dict[str, Size] = {}
-    for name, least in open_sizes(program).items():
-        c = c_name(name, taken)
-        taken.add(c)
-        if c != name:
-            renamed[name] = Size.atom(Name(c, least))
+    called = {name: names.fresh(name) for name in open_sizes(program)}
+    renamed = {
+        name: Size.atom(Name(c, least))
+        for name, least in open_sizes(program).items()
+        if (c := called[name]) != name
+    }
     return program.with_sizes(renamed) if renamed else program
 
 
@@ -194,28 +205,6 @@ def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[
 
 def _scalars_in(t: Type) -> set[Scalar]:
     return {m.scalar for m in memories("any", t)}
-
-
-def _own_names(stages: Sequence[Stage]) -> frozenset[str]:
-    """What the source defines by itself: results, work-items, functions of the user."""
-    results = [m.name for stage in stages for m in memories(stage.result, stage.body.type)]
-    functions = [
-        u.function.name for stage in stages for u, _ in subterms(stage.body) if isinstance(u, Call)
-    ]
-    return frozenset((*results, *WORK_ITEMS, *functions))
-
-
-def _names(program: Program, own: frozenset[str]) -> dict[str, str]:
-    """The C name of each parameter; no component of one is called like another."""
-    taken = set(own)
-    names: dict[str, str] = {}
-    for p in program.parameters:
-        name = c_name(p.name, taken)
-        while taken & {m.name for m in memories(name, p.type)}:
-            name += "_"
-        names[p.name] = name
-        taken |= {name, *(m.name for m in memories(name, p.type))}
-    return names
 
 
 def _parameter(name: str, stored_as: str, t: Type) -> Parameter:
@@ -258,7 +247,6 @@ def _kernel(
     stage: Stage,
     threads: Threads,
     names: dict[str, str],
-    own: frozenset[str],
     functions: Functions,
     analyses: Analyses,
     *,
@@ -287,11 +275,13 @@ def _kernel(
         arguments.append(m.name)
         declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
     long = wide or _needs_long(stage, turns)
-    emitter = Emitter([*arguments, *own])
+    inside = Names(functions.names)
+    lengths = _lengths(stage)
+    inside.take([*arguments, *set().union(*(n.names() for n in lengths))])
+    emitter = Emitter(inside)
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
-    lengths = _lengths(stage)
     open_ = sorted(set().union(*(n.names() for n in lengths)) & words("\n".join(lines)))
     for size in open_:
         arguments.append(size)

@@ -6,9 +6,9 @@ no variable: what is the same for every element is computed once.  Equal ones sh
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
-from relift.compiler.emitter import c_name
 from relift.semantics.binding import canonical, map_children
 from relift.semantics.language import Program
 from relift.semantics.patterns import ToGlobal
@@ -37,6 +37,7 @@ def stages_of(program: Program) -> tuple[Stage, ...]:
     out = reduce_seq(add, 0.0, tmp_1)
     """
     taken = {p.name for p in program.parameters}
+    free = (name for k in itertools.count(1) if (name := f"tmp_{k}") not in taken)
     found: dict[Term, Stage] = {}
 
     def lift(t: Term) -> Term:
@@ -45,9 +46,7 @@ def stages_of(program: Program) -> tuple[Stage, ...]:
         body = _result(t.xs)
         key = canonical(body)
         if key not in found:
-            name = c_name(f"tmp_{len(found) + 1}", taken)
-            taken.add(name)
-            found[key] = Stage(name, body)
+            found[key] = Stage(next(free), body)
         return Input(found[key].result, t.type)
 
     def _result(t: Term) -> Term:

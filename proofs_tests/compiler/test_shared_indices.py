@@ -8,7 +8,7 @@ import pytest
 
 from relift.compiler.analyses import Analyses
 from relift.compiler.benchmarks import Benchmark, load_benchmarks
-from relift.compiler.emitter import Emitter
+from relift.compiler.names import Names
 from relift.compiler.program import compile_program
 from relift.compiler.shared_indices import share_indices
 
@@ -18,7 +18,9 @@ SUM = "4096*wrg_0 + 128*lcl_1 + 8*lcl_0"
 
 def shared(*lines: str) -> list[str]:
     """The lines after sharing, without their indentation."""
-    fresh = Emitter(["at"] if any("at[" in line for line in lines) else []).fresh
+    fresh = Names().fresh
+    if any("at[" in line for line in lines):
+        fresh("at")
     known = ["wrg_0", "lcl_0", "lcl_1", "n"]
     return [line.strip() for line in share_indices(list(lines), known, "int", fresh)]
 
