@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.language import Program
 from relift.semantics.sizes import nat
 from relift.semantics.terms import UserFunction
+from relift.semantics.tracing import trace
 from relift.semantics.types import Scalar, f32, i32, tup
 from relift.semantics.written import reverse
 
@@ -95,13 +96,13 @@ def program_of(names: Sequence[str]) -> Program:
     """A program that calls its size, parameters, variables, functions and theirs by twelve names."""
     scope: dict[str, Any] = {"rl": rl, "f32": f32, "functions__": []}
     for k, name in enumerate(names):
-        parameter, made = names[k - 1], {"rl": rl, "f32": f32}
-        exec(f"def {name}({parameter}: f32) -> f32: return {parameter} * {k + 1}.0", made)  # noqa: S102 - names are text
-        made[name].__annotations__ = {parameter: f32, "return": f32}
-        scope["functions__"].append(rl.userfun(made[name]))
+        parameter = names[k - 1]
+        made: dict[str, Any] = {}
+        exec(f"def {name}({parameter}): return {parameter} * {k + 1}.0", made)  # noqa: S102 - names are text
+        scope["functions__"].append(named(name, made[name], parameter=parameter))
     exec(TEXT.format(*names), scope)  # noqa: S102
     n = nat(names[-1])
-    types = {names[1]: f32[n], names[2]: tup(f32, f32, f32)[n, 3], names[3]: f32}
+    types: dict[str, Any] = {names[1]: f32[n], names[2]: tup(f32, f32, f32)[n, 3], names[3]: f32}
     return typed(**types)(scope[names[0]])
 
 
@@ -152,26 +153,28 @@ def test_kernels_with_odd_names_are_built_and_right(seed: int) -> None:
 # ---- what was found wrong
 
 
+def named(
+    name: str,
+    function: Callable[[Any], Any],
+    c: str | None = None,
+    parameter: str = "x",
+    of: Scalar = f32,
+) -> UserFunction:
+    """A user function of one scalar."""
+    body = None if c else trace(function, [of], of)
+    return UserFunction(name, (parameter,), (of,), of, c, body, function)
+
+
 def scaled(c: float, t: Scalar = f32) -> UserFunction:
     """One of many functions that are all called f."""
-
-    def f(x: Any) -> Any:
-        return x * c
-
-    f.__annotations__ = {"x": t, "return": t}
-    made: UserFunction = rl.userfun(f)
-    return made
+    return named("f", lambda x: x * c, of=t)
 
 
 def test_two_functions_of_one_name_keep_their_bodies() -> None:
     """On scalars, on vectors, on two types, and where one calls the other."""
     two, three, whole = scaled(2.0), scaled(3.0), scaled(5, i32)
 
-    def f(x: Any) -> Any:
-        return two(three(x)) + 1.0
-
-    f.__annotations__ = {"x": f32, "return": f32}
-    both: UserFunction = rl.userfun(f)
+    both = named("f", lambda x: two(three(x)) + 1.0)
 
     @typed(x=f32[8], k=i32[8])
     def functions(x: Any, k: Any) -> Any:
@@ -188,13 +191,8 @@ def test_two_functions_of_one_name_keep_their_bodies() -> None:
 def test_a_function_beside_the_vector_version_of_another() -> None:
     """What is called like the version on vectors is not it."""
 
-    @rl.userfun
-    def f(x: f32) -> f32:  # type: ignore[valid-type]
-        return x * 2.0  # type: ignore[operator]
-
-    @rl.userfun
-    def f_x4(x: f32) -> f32:  # type: ignore[valid-type]
-        return x * 3.0  # type: ignore[operator]
+    f = named("f", lambda x: x * 2.0)
+    f_x4 = named("f_x4", lambda x: x * 3.0)
 
     @typed(x=f32[8])
     def functions(x: Any) -> Any:
@@ -230,9 +228,7 @@ def test_arrays_of_tuples_beside_others_in_local_memory() -> None:
 def test_a_function_that_c_has_too_is_the_programs() -> None:
     """A compiler knows what the C library's functions do, and computes that."""
 
-    @rl.userfun
-    def fabsf(x: f32) -> f32:  # type: ignore[valid-type]
-        return x + 10.0  # type: ignore[operator]
+    fabsf = named("fabsf", lambda x: x + 10.0)
 
     @typed(x=f32[4])
     def calls(x: Any) -> Any:
@@ -244,9 +240,7 @@ def test_a_function_that_c_has_too_is_the_programs() -> None:
 def test_a_word_of_opencl_is_no_parameter_of_c_text() -> None:
     """C text names its parameters, so they cannot be renamed; the message says how to call one."""
 
-    @rl.userfun(c="return NULL + 1.0f;")
-    def f(NULL: f32) -> f32:  # type: ignore[valid-type]
-        return NULL + 1.0  # type: ignore[operator]
+    f = named("f", lambda x: x + 1.0, "return NULL + 1.0f;", "NULL")
 
     @typed(x=f32[4])
     def calls(x: Any) -> Any:
