@@ -318,6 +318,17 @@ def test_a_profile_of_the_rules_is_printed() -> None:
     assert found["split_join"]["nodes_at_most"] == 4 * found["split_join"]["matches"]
 
 
+def test_kernels_for_a_gpu_are_found_where_there_is_none(tmp_path: Path) -> None:
+    """The search needs a description of the device only; what it finds is written, and nothing is run."""
+    out = tmp_path / "kernels"
+    ran = relift("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--out", str(out))
+
+    assert ran.returncode == 0, ran.stderr
+    assert (out / "kernel.cl").exists()
+    tuned = relift("optimize", DOT, "--size", "n=65536", "--target", "gpu", "--tune")
+    assert tuned.returncode == (0 if "searching for" not in ran.stderr else 2)
+
+
 def test_a_search_out_of_budget_says_so() -> None:
     """A search that runs out of time returns the best it has and says so."""
     ran = relift("optimize", DOT, "--size", "n=16777216", "--budget", "0.52")

@@ -802,7 +802,6 @@ def _search(
     elsewhere: bool = False,
 ) -> Optimized:
     """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
-    from relift.compiler.devices import describe, find_device
     from relift.compiler.program import runs
     from relift.compiler.timing import timer
     from relift.egraph.search import optimize as search
@@ -815,7 +814,7 @@ def _search(
     tiles = () if goal is None else goal.names
     program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
     # a missing size is a better message than a missing device
-    device = preset(target) if elsewhere else describe(find_device(target))
+    device = preset(target) if elsewhere else _description(target, tune=tune)
     with _progress("searching") as report:
         return search(
             program,
@@ -832,6 +831,24 @@ def _search(
             float=float_policy,  # type: ignore[arg-type]  # checked above
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _description(target: str, *, tune: bool) -> DeviceDescription:
+    """The device of this machine; where it has none and nothing is timed, what stands for its kind."""
+    from relift.compiler.devices import describe, find_device
+    from relift.semantics.device import preset
+    from relift.semantics.errors import Unsupported
+
+    if not target:
+        raise Refusal("--target is empty; say cpu, gpu, or part of a device's name")
+    try:
+        return describe(find_device(target))
+    except Unsupported:
+        if tune or target not in ("cpu", "gpu"):
+            raise
+        found = preset(target)
+        print(f"there is no {target} here: searching for {found.name}", file=sys.stderr)
+        return found
 
 
 def _predictor(device: DeviceDescription) -> Callable[[Program], float | None]:
