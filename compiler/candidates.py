@@ -19,7 +19,8 @@ from relift.compiler.buffers import components
 from relift.compiler.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
 from relift.compiler.bundle_runner import PICKED, inputs_of, picked_rows
 from relift.compiler.program import compile_program
-from relift.compiler.verification import in_reach, index_bounds, rounding
+from relift.compiler.verification import in_reach, rounding
+from relift.rewrites.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.storage import write_bytes

@@ -124,7 +124,7 @@ def validate(
 
 def _indices(program: Program) -> dict[str, int]:
     """The inputs that are indices, with the length that they index."""
-    from relift.compiler.verification import index_bounds
+    from relift.rewrites.exact_inputs import index_bounds
 
     return index_bounds(program.body)
 

@@ -21,29 +21,23 @@ from relift.compiler.buffers import components
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program, open_sizes
 from relift.compiler.race import NotAvailable, race_check
-from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation import BrokenDerivation, Derivation
+from relift.rewrites.exact_inputs import index_bounds
 from relift.rewrites.library import RULES
 from relift.semantics.binding import tidy
 from relift.semantics.errors import ReliftError
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
-    AtRuntimeUnsafe,
-    GatherIndices,
     Reduce,
     ReduceSeq,
-    ScatterIndices,
 )
 from relift.semantics.scalars import IRRATIONAL
 from relift.semantics.terms import (
     Apply,
     Call,
-    Input,
-    Lambda,
     Literal,
-    Term,
-    Var,
-    children,
     subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, cells, dimensions
@@ -189,40 +183,6 @@ def _require_memory(program: Program) -> None:
 
 def _in_gib(count: int) -> str:
     return f"{count / 2**30:,.0f} GiB"
-
-
-def index_bounds(t: Term) -> dict[str, int]:
-    """The inputs whose numbers may be used as indices, each with the shortest length that they index.
-
-    >>> ids, xs = Input("ids", i32[4]), Input("xs", f32[3])
-    >>> index_bounds(parse("map(lambda i: at_runtime_unsafe(i, xs), ids)", ids=ids, xs=xs))
-    {'ids': 3}
-    """
-    found: dict[str, int] = {}
-
-    def inputs_of(t: Term, around: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        """The inputs that a value may be taken from."""
-        if isinstance(t, Input):
-            return frozenset((t.name,))
-        if isinstance(t, Var):
-            return around.get(t.name, frozenset())
-        data = {
-            place: inputs_of(u, around) for place, u in children(t) if not isinstance(u, Lambda)
-        }
-        everything = frozenset().union(*data.values())
-        if isinstance(t, AtRuntimeUnsafe | GatherIndices | ScatterIndices):
-            places = data["index" if isinstance(t, AtRuntimeUnsafe) else "ids"]
-            for name in sorted(places):
-                length = t.solved["n"].constant or 0
-                found[name] = min(found.get(name, length), length)
-        for _, f in children(t):
-            if isinstance(f, Lambda):
-                inner = {**around, **dict.fromkeys((x.name for x in f.parameters), everything)}
-                everything |= inputs_of(f.body, inner)
-        return everything
-
-    inputs_of(t, {})
-    return found
 
 
 def _draw(t: Type, generator: np.random.Generator, below: int | None, *, whole: bool) -> Any:

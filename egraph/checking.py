@@ -10,6 +10,7 @@ from relift.egraph.search_tier import Bench, check_search
 from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
 from relift.rewrites.ledger import Entry, differences, entry, known_rules, load
 from relift.rewrites.library import RULES
+from relift.rewrites.operator_uses import require_laws
 from relift.rewrites.proving import prove, prover_version
 from relift.rewrites.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
@@ -50,6 +51,7 @@ def check_all(
     Tier 4b proves all rules at once, before the others begin; tier 5 shares one e-graph process.
     """
     rules = list(rules)
+    require_laws(*(side for r in rules if isinstance(r, Rule) for side in (r.left, r.right)))
     with ExitStack() as stack:
         extra: dict[TierName, Tier] = {"4a": check_index}
         if "4b" in tiers:

@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any, TypeAlias
 from typing import Literal as Choice
 
-from relift.rewrites.matching import FloatPolicy
+from relift.rewrites.matching import EXACT_LAWS, FloatPolicy
 from relift.semantics.errors import Unsupported
 from relift.semantics.patterns import PATTERNS, Generate, IterateSizes
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
@@ -669,15 +669,15 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
 
 
 def law_premises(
-    law: str, operator: str, other: str | None, types: Iterable[str], policy: FloatPolicy
+    law: str, operator: str, other: str | None, element: str, policy: FloatPolicy
 ) -> list[str]:
-    """The premises for one law of an operator, in a rule with these type variables.
+    """The premises for one law of an operator on values of a type, `element` as egglog writes it.
 
     `other` is what the law also speaks of: a neutral element, or the operator that is distributed over.
 
     Under `exact`, regrouping and neutral elements are granted on types without floating point only.
     """
     premise = f"({law} {operator} {other})" if other else f"({law} {operator})"
-    if policy == "exact" and law not in ("commutative", "idempotent"):
-        return [premise, *(f"(exact {t})" for t in types)]
+    if policy == "exact" and law not in EXACT_LAWS:
+        return [premise, f"(exact {element})"]
     return [premise]

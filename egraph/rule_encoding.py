@@ -376,7 +376,6 @@ class _Encoder:
 
     def _laws(self) -> list[str]:
         premises: list[str] = []
-        types = [type_variable(name) for name in self.rule.types]
         for condition in self.rule.laws():
             if condition.operator not in self.operators:
                 raise NotSearchable(f"the operator {condition.operator} is not determined")
@@ -389,8 +388,14 @@ class _Encoder:
                 if condition.over not in self.operators:
                     raise NotSearchable(f"the operator {condition.over} is not determined")
                 other = "o_" + condition.over
+            kind = self.rule.parameters[condition.operator]
+            assert isinstance(kind, OperatorKind), "cannot happen: a rule checks its conditions"
             premises += law_premises(
-                condition.law, "o_" + condition.operator, other, types, self.policy
+                condition.law,
+                "o_" + condition.operator,
+                other,
+                self.sizes.type_value(kind.element),
+                self.policy,
             )
         return premises
 

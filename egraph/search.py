@@ -15,16 +15,18 @@ from typing import get_args
 
 from relift.egraph.cost import Cost
 from relift.egraph.encoding import require_searchable
-from relift.egraph.planning import tile_choices
+from relift.egraph.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.plans import Plan
-from relift.egraph.proposals import Proposal, Proposals
+from relift.egraph.proposals import STAGES, Proposal, Proposals
 from relift.egraph.saturation import Budget, named
 from relift.egraph.sketches import Sketch
 from relift.egraph.sketches import sketch as parse_sketch
 from relift.egraph.tuning import Measure, Timings, Tuner, default_path
 from relift.rewrites.derivation import Derivation
+from relift.rewrites.ledger import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy
+from relift.rewrites.operator_uses import require_laws
 from relift.semantics.arguments import an_instance, one_of, sizes_by_name, whole_number
 from relift.semantics.arguments import seconds as seconds_of
 from relift.semantics.binding import tidy
@@ -32,6 +34,13 @@ from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language import Program
 from relift.semantics.terms import Metavariable, Var, subterms
+
+SEARCHED = (
+    frozenset(name for stage in STAGES for name in stage.rules)
+    | frozenset(name for purpose in PURPOSES.values() for name in purpose)
+    | frozenset(NORMAL_FORM)
+)
+"""The rules that the stages of the search name; with those of the steps, all have to be PROVED."""
 
 
 class NoProgram(ReliftError):
@@ -143,6 +152,8 @@ def optimize(
     if sketch is None:
         program.at(task.sizes)  # no size is missing, and none is of no use
     require_searchable(task.source.body)
+    require_proved(SEARCHED, RULES)
+    require_laws(task.source.body)
     kept = tuning or default_path()
     times: Timings | None = None
     if timed_on is not None:
@@ -215,6 +226,7 @@ MEASURED = 64
 
 def _found(proposal: Proposal) -> Found:
     derivation = proposal.derive()
+    require_proved((step.rule for step in derivation.steps), RULES)
     return Found(replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation)
 
 

@@ -386,11 +386,11 @@ def make_trial(
     neutral: dict[str, Lambda] = {}
     for name, kind in rule.parameters.items():
         if isinstance(kind, OperatorKind):
-            operators[name] = _lawful(frozenset(c.law for c in rule.laws(name)))
+            operators[name] = lawful_operator(frozenset(c.law for c in rule.laws(name)))
     for condition in rule.laws():
         if condition.over is not None:
             laws = frozenset(c.law for c in rule.laws(condition.operator))
-            operators[condition.operator] = _product(laws, operators[condition.over])
+            operators[condition.operator] = product_over(laws, operators[condition.over])
     for condition in rule.laws():
         if condition.element is not None:
             value = operators[condition.operator].laws.neutral
@@ -411,7 +411,7 @@ def make_trial(
 
 
 @cache
-def _lawful(laws: frozenset[str]) -> BinaryOperator:
+def lawful_operator(laws: frozenset[str]) -> BinaryOperator:
     """An operator on whole numbers that obeys these laws, and no other where there is such a one."""
     if laws == frozenset(("associative", "neutral")):
         return operator(
@@ -442,8 +442,8 @@ def _lawful(laws: frozenset[str]) -> BinaryOperator:
     return operator(lambda x, y: x - 2 * y, name="lawless")
 
 
-def _product(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
-    """The product, which distributes over every operator of `_lawful` without an idempotence."""
+def product_over(laws: frozenset[str], plus: BinaryOperator) -> BinaryOperator:
+    """The product, which distributes over every operator of `lawful_operator` without an idempotence."""
     return operator(
         lambda x, y: x * y,
         associative="associative" in laws,

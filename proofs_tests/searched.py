@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from relift.egraph.planning import NORMAL_FORM, PURPOSES
-from relift.egraph.proposals import STAGES
-
-SEARCHED = {name for stage in STAGES for name in stage.rules} | {
-    name for purpose in PURPOSES.values() for name in purpose
-}
-"""The rules that a stage of the search names."""
+from relift.egraph.search import SEARCHED
 
 USED = {
     *SEARCHED,
-    *NORMAL_FORM,
     "map_to_glb", "map_to_lcl", "map_to_seq", "map_to_seq_unroll", "map_to_wrg",
     "reduce_seq_to_unroll", "store_global", "store_local", "store_private", "insert_copy",
 }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 import relift as rl
 from relift.compiler.verification import check_derivation, check_run, random_inputs
-from relift.rewrites.derivation import from_json, to_json
+from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.semantics.language import Program
 

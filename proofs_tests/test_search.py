@@ -13,7 +13,9 @@ import pytest
 from relift.compiler import verification
 from relift.compiler.program import compile_program
 from relift.egraph.search import Optimized, optimize
-from relift.rewrites.derivation import BrokenDerivation, Derivation, confirm, from_json, to_json
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation import BrokenDerivation, Derivation
+from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.binding import alpha_equal

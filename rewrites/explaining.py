@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from relift.rewrites.derivation import Confirmation, Derivation, Step
+from relift.rewrites.confirmation import Confirmation
+from relift.rewrites.derivation import Derivation, Step
+from relift.rewrites.ledger import rule_hash, verdict
 from relift.rewrites.rule import Rule
 from relift.semantics.binding import tidy
 from relift.semantics.printer import show
@@ -21,7 +23,7 @@ def as_text(
     """Every step with its rule and the program after it."""
     lines = [str(derivation.origin), "", f"at {_sizes(derivation.sizes)}:", show(tidy(terms[0]))]
     for number, (step, t) in enumerate(zip(derivation.steps, terms[1:], strict=True), 1):
-        lines += ["", f"{number}. {_title(step, rules)}", show(tidy(t))]
+        lines += ["", f"{number}. {_title(step, rules)}", _standing(step, rules), show(tidy(t))]
     lines += ["", _ending(derivation, confirmed)]
     return "\n".join(lines)
 
@@ -46,6 +48,7 @@ def as_html(
         rule = rules[step.rule]
         parts += [
             f"<h2>{number}. {escape(_title(step, rules))}</h2>",
+            f"<p>{escape(_standing(step, rules))}</p>",
             f"<pre class=rule>{escape(rule.equation())}</pre>",
             f"<pre>{escape(show(tidy(t)))}</pre>",
         ]
@@ -60,13 +63,21 @@ def _title(step: Step, rules: Mapping[str, Rule]) -> str:
     return f"{step.rule}{backward}{' with ' + chosen if chosen else ''}: {first}"
 
 
+def _standing(step: Step, rules: Mapping[str, Rule]) -> str:
+    """What the ledger says of the rule of a step, and of which statement."""
+    rule = rules[step.rule]
+    return f"   {verdict(rule)} in the ledger, statement {rule_hash(rule)[:16]}"
+
+
 def _ending(derivation: Derivation, confirmed: Confirmation | None) -> str:
     replayed = f"{len(derivation.steps)} steps replayed"
     if confirmed is None:
-        return f"{replayed}; no small sizes were found at which to confirm them by the interpreter"
+        return f"{replayed}; NOT CONFIRMED: no sizes and inputs were found at which the interpreter could run them"
+    which = "" if confirmed.recorded else ", derived again"
+    inputs = "1 input" if confirmed.inputs == 1 else f"{confirmed.inputs} inputs"
     return (
         f"{replayed}; the interpreter confirms each of the {len(confirmed.terms)} programs "
-        f"at {_sizes(confirmed.sizes)}"
+        f"at {_sizes(confirmed.sizes)}{which}, on {inputs}"
     )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal as Choice
-from typing import TypeAlias
+from typing import TypeAlias, cast, get_args
 
+from relift.rewrites.fillings import require_fits
 from relift.rewrites.index_tables import holds
 from relift.rewrites.rule import Condition, Direction, IndexCondition, Rule, is_miller
 from relift.semantics.binding import (
@@ -26,7 +27,7 @@ from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operand_type
 from relift.semantics.patterns import PadEmpty, Splat
-from relift.semantics.signatures import IndexKind, Matching
+from relift.semantics.signatures import IndexKind, Matching, OperatorKind
 from relift.semantics.sizes import Size
 from relift.semantics.terms import (
     Apply,
@@ -63,6 +64,14 @@ from relift.semantics.written import IndexFunction, Written
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
+
+
+def float_policy(text: str) -> FloatPolicy:
+    """The policy of this name; raises `ReliftError` for any other: a typing error must grant nothing."""
+    for policy in get_args(FloatPolicy):
+        if text == policy:
+            return cast(FloatPolicy, policy)
+    raise ReliftError(f"float={text!r}: say 'reassociate' or 'exact'", place="")
 
 
 class NoMatch(ReliftError):
@@ -107,19 +116,21 @@ def apply_filled(
 ) -> Term:
     """`t` with the rule applied, its metavariables being given; every premise is checked.
 
-    Raises `NoMatch` when the filled side is not what stands at the position, a law is not declared, or a
-    size that must be positive is not.
+    Raises `NoMatch` when an entry of the filling is not what its metavariable is declared as, the filled side is
+    not what stands at the position, a law is not declared, or a size that must be positive is not.
     """
+    policy = float_policy(policy)
     if rule.refinement and direction == "backward":
         raise NoMatch(f"{rule.name} is a refinement: it holds from left to right only")
     before, after = rule.side(direction)
     here = term_at(t, position)
     try:
+        require_fits(rule, filling)
         if not alpha_equal(filling.term(before), here):
             raise NoMatch(f"{rule.name}: its side, filled in, is not the term at this place")
         for condition in rule.where:
             if isinstance(condition, Condition):
-                require(condition, filling, policy)
+                require(rule, condition, filling, policy)
         _require_index_laws(rule, filling)
         for bound in rule.lower_bounds:
             if not bound.at(filling.sizes).surely():
@@ -130,12 +141,25 @@ def apply_filled(
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
         raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
-    known = {x.name for x in binders_at(t, position)}
-    if unbound := free_variables(new) - free_variables(here) - known:
+    around = {x.name: x.type for x in binders_at(t, position)}
+    before_it = _free_types(here)
+    if unbound := free_variables(new) - before_it.keys() - around.keys():
         raise NoMatch(
             f"{rule.name}: the result uses {', '.join(sorted(unbound))} outside its binder"
         )
+    for name, of in _free_types(new).items():
+        if of != {**before_it, **around}[name]:
+            raise NoMatch(f"{rule.name}: the result uses {name} as if it had type {of}")
     return replace_at(t, position, new)
+
+
+def _free_types(t: Term) -> dict[str, Type]:
+    """The free variables of a term, and the type that each is used at."""
+    return {
+        u.name: u.type
+        for u, bound in subterms(t)
+        if isinstance(u, Var) and u.name not in {x.name for x in bound}
+    }
 
 
 def match(
@@ -405,8 +429,8 @@ def _require_index_laws(rule: Rule, filling: Filling) -> None:
             raise NoMatch(f"{rule.name}: {condition} does not hold of {shown}")
 
 
-def require(condition: Condition, filling: Filling, policy: FloatPolicy) -> None:
-    """Raise `NoMatch` unless the law is declared, and granted for the type it is used at."""
+def require(rule: Rule, condition: Condition, filling: Filling, policy: FloatPolicy) -> None:
+    """Raise `NoMatch` unless the law is declared, and granted for the type that the operator works on."""
     operator = filling.operators[condition.operator]
     if condition.over is not None:
         if not distributes(operator, filling.operators[condition.over]):
@@ -416,10 +440,16 @@ def require(condition: Condition, filling: Filling, policy: FloatPolicy) -> None
             raise NoMatch(f"{condition} is not declared of this operator")
     elif not is_neutral(operator, filling.functions[condition.element].body):
         raise NoMatch(f"{condition} is not declared of this operator and value")
-    if policy == "exact" and condition.law not in ("commutative", "idempotent"):
-        for t in filling.types.values():
-            if holds_floats(t):
-                raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
+    if policy == "exact" and condition.law not in EXACT_LAWS:
+        kind = rule.parameters[condition.operator]
+        assert isinstance(kind, OperatorKind), "cannot happen: a rule checks its conditions"
+        t = filling.type(kind.element)
+        if holds_floats(t):
+            raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
+
+
+EXACT_LAWS = ("commutative", "idempotent")
+"""The laws that floating point keeps to the last bit where they are declared."""
 
 
 def has_law(operator: Operator, law: str) -> bool:

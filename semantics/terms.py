@@ -9,13 +9,15 @@ function.  Letters: `t` term, `x` variable, `f` function, `xs` array, `n` size. 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.sizes import Size
-from relift.semantics.types import Array, Tuple, Type
+from relift.semantics.types import Array, Scalar, Tuple, Type
 
 if TYPE_CHECKING:
     from relift.semantics.signatures import Signature
@@ -160,12 +162,31 @@ class Input(Expression):
     type: Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Literal(Expression):
-    """A scalar constant."""
+    """A scalar constant; the same where it is written the same, so not-a-number is itself and 0.0 is not -0.0.
+
+    >>> nan = float("nan")
+    >>> Literal(nan, f32) == Literal(nan, f32), Literal(0.0, f32) == Literal(-0.0, f32)
+    (True, False)
+    """
 
     value: Number
     type: Type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._written == other._written
+
+    def __hash__(self) -> int:
+        return hash(self._written)
+
+    @property
+    def _written(self) -> tuple[Type, Number, str]:
+        """The type, and how the value is written where `==` does not tell: 0.0 and -0.0, not-a-number."""
+        if isinstance(self.type, Scalar) and self.type.is_float and abs(self.value) != math.inf:
+            with suppress(OverflowError):  # a whole number beyond all floats
+                return self.type, 0, repr(float(self.value))
+        return self.type, self.value, ""
 
 
 @dataclass(frozen=True)

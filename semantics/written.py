@@ -500,19 +500,34 @@ def read_index_function(text: str) -> IndexFunction:
 
 
 def read_written(text: str) -> Written:
-    """What a text denotes; its free names are sizes.
+    """What a text denotes; its free names are sizes.  Raises `IllTyped`; nothing in the text is executed.
 
     >>> read_written("lambda i: (i + 1) % n"), read_written("(1.0, 2.0), f32")
     (lambda i: (i + 1) % n, (1.0, 2.0), f32)
     """
-    tree = ast.parse(text, mode="eval").body
-    if isinstance(tree, ast.Lambda):
-        return IndexFunction(_read(tree.body, tree.args.args[0].arg))
-    assert isinstance(tree, ast.Tuple), f"cannot happen: {text!r} is not written by Relift"
-    values, of = tree.elts
-    environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan}
-    row = eval(compile(ast.Expression(values), "<numbers>", "eval"), environment)
-    return Numbers(row, SCALARS[ast.unparse(of)])
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        raise IllTyped(f"not an index function or a row of numbers: {text!r}") from None
+    match tree:
+        case ast.Lambda(ast.arguments(args=[ast.arg(i)]), body):
+            return IndexFunction(_read(body, i))
+        case ast.Tuple([ast.Tuple(values), ast.Name(of)]) if of in SCALARS:
+            return Numbers(tuple(map(_number, values)), SCALARS[of])
+        case _:
+            raise IllTyped(f"not an index function or a row of numbers: {text!r}")
+
+
+def _number(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(bool() | int() | float() as value):
+            return value
+        case ast.Name("inf" | "nan" as name):
+            return float(name)
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_number(operand)
+        case _:
+            raise IllTyped(f"not a number: {ast.unparse(node)}")
 
 
 _SYMBOLS: dict[type[ast.operator], Symbol] = {

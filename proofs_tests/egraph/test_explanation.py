@@ -16,7 +16,8 @@ from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation import Explainer, Unexplained
 from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.saturation import Request, Saturation, Stage, saturate
-from relift.rewrites.derivation import Derivation, confirm
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule

@@ -28,7 +28,8 @@ from relift.egraph.saturation_child import peak_mb
 from relift.egraph.search import optimize
 from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch, sketch
-from relift.rewrites.derivation import confirm, from_json, to_json
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.ledger import verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file

@@ -15,7 +15,7 @@ from relift.compiler.program import compile_program, runs
 from relift.compiler.verification import random_inputs
 from relift.egraph.plans import register_blocks, teams
 from relift.egraph.search import Optimized, as_written, optimize
-from relift.rewrites.derivation import confirm
+from relift.rewrites.confirmation import confirm
 from relift.rewrites.ledger import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from proofs_tests.searched import SEARCHED
 from relift.egraph.encoding import NotSearchable
 from relift.egraph.rule_encoding import encode_rule
+from relift.egraph.search import SEARCHED
 from relift.egraph.search_tier import Bench, Trial, check_search, make_trial
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n

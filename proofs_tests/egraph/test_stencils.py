@@ -15,7 +15,7 @@ from relift.compiler.verification import random_inputs
 from relift.egraph.cost import estimate
 from relift.egraph.search import Found, Optimized, optimize
 from relift.egraph.stencils import stencil_starts
-from relift.rewrites.derivation import confirm
+from relift.rewrites.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.device import CPU

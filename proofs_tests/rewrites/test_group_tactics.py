@@ -15,7 +15,8 @@ from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
 from relift.compiler.verification import whole_inputs
 from relift.rewrites import ledger
-from relift.rewrites.derivation import Derivation, confirm
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation import Derivation
 from relift.rewrites.group_tactics import Tiles, group_tiles, stencil_in_groups, tile_for_groups
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program

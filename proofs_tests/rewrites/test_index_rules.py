@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from relift.egraph.encoding import NotSearchable
 from relift.egraph.rule_encoding import encode_rule
 from relift.rewrites.checking import check_rule
-from relift.rewrites.derivation import Derivation, Step, from_json, to_json
+from relift.rewrites.derivation import Derivation, Step
+from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.free import Algebra, FreeOperator, Symbol, check_free
 from relift.rewrites.guards import infer_guard
 from relift.rewrites.index_tables import all_tables

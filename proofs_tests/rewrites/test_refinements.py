@@ -10,7 +10,8 @@ import pytest
 from relift.egraph.encoding import NotSearchable
 from relift.egraph.rule_encoding import encode_rule
 from relift.rewrites.checking import check_rule
-from relift.rewrites.derivation import Derivation, Step, confirm
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.free import check_free
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n

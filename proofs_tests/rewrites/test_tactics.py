@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from relift.rewrites.derivation import confirm
+from relift.rewrites.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics import (

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from relift.rewrites.derivation import confirm, from_json, to_json
+from relift.rewrites.confirmation import confirm
+from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch, apply_filled, apply_rule

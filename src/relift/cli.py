@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -50,6 +50,10 @@ TargetOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 BudgetOption = Annotated[float, typer.Option(help="Seconds of search.", min=0.1, max=31536000)]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A rule that may be used though the ledger does not call it PROVED."),
+]
 FloatOption = Annotated[
     str,
     typer.Option("--float", help="reassociate: floating-point + may be regrouped; exact: never."),
@@ -93,7 +97,7 @@ def main() -> None:
         )
 
 
-def _fail(message: str, status: int) -> None:
+def _fail(message: str, status: int) -> NoReturn:
     print(f"relift: {message}", file=sys.stderr)
     sys.exit(status)
 
@@ -276,7 +280,7 @@ def optimize(
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
     from relift.egraph.cost import time_text
-    from relift.rewrites.derivation import write_json
+    from relift.rewrites.derivation_files import write_json
     from relift.rewrites.loading import load_program
     from relift.semantics.printer import show
     from relift.semantics.storage import write_text
@@ -619,18 +623,31 @@ def verify(
 def explain(
     derivation: Annotated[Path, typer.Argument(help="A derivation.json of optimize --out.")],
     html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay a derivation step by step, and confirm it by the interpreter at small sizes."""
-    from relift.rewrites.derivation import confirm, read_json
+    """Replay a derivation step by step, and confirm it by the interpreter.
+
+    A step by a rule that is not PROVED in the ledger is an error unless it is allowed by name.
+    """
+    from relift.rewrites.confirmation import confirm
+    from relift.rewrites.derivation import BrokenDerivation, require_standing, standing
+    from relift.rewrites.derivation_files import read_json
     from relift.rewrites.explaining import as_html, as_text
+    from relift.rewrites.ledger import rule_hash
     from relift.rewrites.library import RULES
+    from relift.rewrites.operator_uses import require_laws
     from relift.semantics.storage import write_text
 
     loaded = read_json(derivation, RULES)
+    require_standing(loaded, RULES, allow or ())
+    require_laws(loaded.program.body)
     terms = loaded.replay(RULES)
-    with _progress("confirming"):
-        confirmed = confirm(loaded, RULES)
+    try:
+        with _progress("confirming"):
+            confirmed = confirm(loaded, RULES)
+    except BrokenDerivation as error:
+        _fail(f"{derivation}: {error.message}", 1)
     if html is not None:
         write_text(html, as_html(loaded, terms, RULES, confirmed))
     if as_json:
@@ -638,8 +655,12 @@ def explain(
             {
                 "program": loaded.origin.name,
                 "steps": [step.rule for step in loaded.steps],
+                "verdicts": standing(loaded, RULES),
+                "statements": [rule_hash(RULES[step.rule]) for step in loaded.steps],
                 "replays": True,
                 "confirmed_at": None if confirmed is None else dict(confirmed.sizes),
+                "confirmed_recorded": confirmed is not None and confirmed.recorded,
+                "inputs": 0 if confirmed is None else confirmed.inputs,
             }
         )
     else:
@@ -1006,7 +1027,7 @@ def _compile(program: Program) -> Compiled:
 
 def _load_kernel(folder: Path, source: Program | None) -> tuple[Compiled, Derivation]:
     from relift.compiler.kernel import load
-    from relift.rewrites.derivation import read_json
+    from relift.rewrites.derivation_files import read_json
     from relift.rewrites.library import RULES
 
     compiled, derivation = load(folder), read_json(folder / "derivation.json", RULES)

@@ -1,0 +1,103 @@
+"""Whether what fills a rule's metavariables is what their declarations promise; independent of who filled them in.
+
+Comparing the filled side of a rule with a term says nothing of what stands on the other side alone: a size, a type
+or a function there is free.  So every entry is checked by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import IllTyped
+from relift.semantics.instantiation import Filling
+from relift.semantics.interpreter import operator_lambda
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.terms import (
+    BinaryOperator,
+    Lambda,
+    Operator,
+    OperatorMetavariable,
+    Vectorized,
+    innermost,
+)
+from relift.semantics.types import Type, Vector, type_sizes
+
+
+def require_fits(rule: Rule, filling: Filling) -> None:
+    """Raise `IllTyped` unless all metavariables, and no others, are filled as they are declared.
+
+    A size is a natural number (what else it promises is a bound of the rule); a term has the declared type at the filled
+    sizes and types; a function takes and gives the declared types, and so does an operator.
+    """
+    functions, operators, indices = set[str](), set[str](), set[str]()
+    for name, kind in rule.parameters.items():
+        match kind:
+            case OperatorKind():
+                operators.add(name)
+            case IndexKind():
+                indices.add(name)
+            case NatKind():
+                pass
+            case _:
+                functions.add(name)
+    _require_names("type", filling.types, rule.types)
+    _require_names("size", filling.sizes, rule.sizes)
+    _require_names("metavariable", filling.functions, functions)
+    _require_names("operator", filling.operators, operators)
+    _require_names("index function", filling.indices, indices)
+    for size in rule.sizes:
+        if not filling.sizes[size].surely_at_least(0):
+            raise IllTyped(f"size {size} is {filling.sizes[size]}, and must be a natural number")
+    for t in filling.types.values():
+        for n in type_sizes(t):
+            if not n.surely_at_least(0):
+                raise IllTyped(f"{t} has a length that may be negative")
+    for name, kind in rule.parameters.items():
+        match kind:
+            case FunctionKind(arguments, result):
+                _require_function(name, filling.functions[name], arguments, result, filling)
+            case OperatorKind(element):
+                require_operator(filling.operators[name], filling.type(element))
+            case IndexKind() | NatKind():
+                pass  # an index function is tried on all indices, see `matching`
+            case _:
+                _require_function(name, filling.functions[name], (), kind, filling)
+
+
+def _require_names(what: str, filled: Iterable[str], declared: Collection[str]) -> None:
+    found = set(filled)
+    for name in sorted(found - set(declared)):
+        raise IllTyped(f"it has no {what} {name}")
+    for name in sorted(set(declared) - found):
+        raise IllTyped(f"its {what} {name} is not determined")
+
+
+def _require_function(
+    name: str, f: Lambda, arguments: tuple[Type, ...], result: Type, filling: Filling
+) -> None:
+    takes, gives = tuple(map(filling.type, arguments)), filling.type(result)
+    if tuple(x.type for x in f.parameters) != takes:
+        found = ", ".join(str(x.type) for x in f.parameters)
+        raise IllTyped(f"{name} takes ({found}), and must take ({', '.join(map(str, takes))})")
+    if len({x.name for x in f.parameters}) != len(f.parameters):
+        raise IllTyped(f"{name} has two parameters of one name")
+    if f.body.type != gives:
+        raise IllTyped(f"{name} has type {f.body.type}, and must have type {gives}")
+
+
+@lru_cache(maxsize=1024)
+def require_operator(operator: Operator, element: Type) -> None:
+    """Raise `IllTyped` unless an operator combines two values of a type to one."""
+    match operator, element:
+        case Vectorized(width, inner), Vector(of, n) if width == n:
+            require_operator(inner, of)
+        case OperatorMetavariable(_, of), _ if of == element:
+            pass
+        case BinaryOperator(), _ if operator_lambda(operator, element).body.type == element:
+            pass
+        case _:
+            raise IllTyped(
+                f"the operator {innermost(operator).name} does not combine values of type {element}"
+            )
