@@ -117,6 +117,7 @@ class _Walker:
     stops: list[Stop] = field(default_factory=list)
     whole: dict[str, str] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
+    long: set[str] = field(default_factory=set)
     made: int = 0
 
     def run(self) -> Accesses:
@@ -132,6 +133,8 @@ class _Walker:
                     self.whole[p.name] = "input"
             else:
                 self.scope[p.name] = Name(p.name)
+                if p.type.scalar == "long":
+                    self.long.add(p.name)
                 if _is_whole(p.type):
                     self.whole[p.name] = "data"
                 self.uniform.add(p.name)
@@ -148,11 +151,14 @@ class _Walker:
     # ---- control
 
     def flow(self, body: Sequence[Statement]) -> Flow:
-        outer, pointers = (dict(self.scope), dict(self.arrays)), tuple(self.pointers)
+        outer, pointers = (
+            (dict(self.scope), dict(self.arrays), set(self.long)),
+            tuple(self.pointers),
+        )
         found = Flow()
         for statement in body:
             found = found.then(self.piece(statement))
-        self.scope, self.arrays = outer
+        self.scope, self.arrays, self.long = outer
         self.pointers = {name: self.pointers[name] for name in pointers}
         return found
 
@@ -207,11 +213,7 @@ class _Walker:
         start, end, step = map(self.resolved, (loop.start, loop.end, loop.step))
         reads = [access for e in (start, end, step) for access in self.reads(e)]
         uniform = all(self._uniform(e) for e in (start, end, step))
-        if any(
-            isinstance(u, Name) and u.name in self.changing
-            for e in (start, end, step)
-            for u in within(e)
-        ):
+        if any(map(self._changes, (start, end, step))):
             raise NotUnderstood(f"a loop to {in_c(loop.end)}, which changes")
         outer = self.scope.get(loop.counter)
         counter = self.fresh(loop.counter)
@@ -295,23 +297,46 @@ class _Walker:
             if replace(self.arrays[name].type, pointer=True, constant=d.type.constant) != d.type:
                 raise NotUnderstood(f"the pointer {d.name} into an array of another type")
             return []
+        if d.name in self.pointers:
+            raise NotUnderstood(f"{d.name}, which hides a pointer")
         if d.extent is not None:
+            self.made += 1
+            cells = self.resolved(d.extent)
             self.scope.pop(d.name, None)
-            self.arrays[d.name] = Array(d.name, d.type, self.resolved(d.extent))
+            self.arrays[d.name] = Array(d.name, d.type, cells, self.made)
             return []
+        wide = d.value is not None and self._is_long(d.value)
         value = None if d.value is None else self.resolved(d.value)
         found = [] if value is None else self.reads(value)
-        if value is not None and d.type.constant and _is_whole(d.type) and self._fixed(value):
+        cut = wide and d.type.scalar == "int"  # C drops the higher bits
+        fixed = d.type.constant and _is_whole(d.type) and not cut
+        if value is not None and fixed and self._fixed(value):
             self.numbers.add(d.type.scalar)
             self.scope[d.name] = value
             self.arrays.pop(d.name, None)
+            (self.long.add if d.type.scalar == "long" else self.long.discard)(d.name)
         else:
             key = self.fresh(d.name)
             if _is_whole(d.type):
                 self.whole[key] = "data"
+            (self.long.add if d.type.scalar == "long" else self.long.discard)(d.name)
             if not d.type.constant:
                 self.changing.add(key)
         return found
+
+    def _is_long(self, e: Expression) -> bool:
+        """Whether an expression may be of the type long; no name that ever was may be left out."""
+        return any(
+            (isinstance(u, Whole) and u.long)
+            or (isinstance(u, Name) and u.name in self.long)
+            or (isinstance(u, Cast) and u.type.scalar == "long")
+            or (
+                isinstance(u, Name)
+                and u.name in self.arrays
+                and self.arrays[u.name].type.scalar == "long"
+            )
+            for u in within(e)
+        )
 
     def pointed(self, value: Expression) -> str:
         """The array to whose start a pointer is set."""
@@ -327,6 +352,16 @@ class _Walker:
             (not isinstance(u, Name) or u.name not in self.changing)
             and not isinstance(u, Real | Cast | Member)
             and (not isinstance(u, Element) or self._of_constant(u))
+            for u in within(e)
+        )
+
+    def _changes(self, e: Expression) -> bool:
+        """Whether e may have another value later: it reads a variable, or memory, that may be written."""
+        return any(
+            (isinstance(u, Name) and u.name in self.changing)
+            or (isinstance(u, Prefix) and u.operator == "*")
+            or (isinstance(u, Invocation) and _vector_function(u.function, "vload") > 0)
+            or (isinstance(u, Element) and not self._of_constant(u))
             for u in within(e)
         )
 
@@ -346,9 +381,7 @@ class _Walker:
 
     def resolved(self, e: Expression) -> Expression:
         """e with unique names, and constants in place of theirs."""
-        if isinstance(e, Prefix | Binary) and any(
-            isinstance(part, Invocation) and part.function in NUMBERS_OF_ITEMS for part in parts(e)
-        ):
+        if isinstance(e, Prefix | Binary) and any(map(_without_sign, parts(e))):
             raise NotUnderstood(f"the arithmetic without signs {in_c(e)}")
         match e:
             case Name(name):
@@ -386,11 +419,7 @@ class _Walker:
     ) -> Access:
         if kind == "write" and array.constant:
             raise NotUnderstood(f"a write to {array.name}, which is constant")
-        kept = tuple(
-            w for w in self.place
-            if isinstance(w, Turn)
-            or not any(isinstance(u, Name) and u.name in self.changing for u in within(w.condition))
-        )  # fmt: skip
+        kept = tuple(w for w in self.place if isinstance(w, Turn) or not self._changes(w.condition))
         made = Access(kind, array, offset, width, aligned, kept, kept == self.place)
         self.found.append(made)
         return made
@@ -485,6 +514,19 @@ class _Walker:
                 return self.arrays[name], index
             case _:
                 raise NotUnderstood(f"the pointer {shown(e)}")
+
+
+def _without_sign(e: Expression) -> bool:
+    """Whether a number of a work-item is computed with before a variable with a sign holds it."""
+    match e:
+        case Invocation(function, arguments):
+            return function in NUMBERS_OF_ITEMS or (
+                function in ("min", "max") and any(map(_without_sign, arguments))
+            )
+        case Conditional(_, yes, no):
+            return _without_sign(yes) or _without_sign(no)
+        case _:
+            return False
 
 
 def _is_whole(t: CType) -> bool:

@@ -7,7 +7,7 @@ that all lanes share, and else each lane is accessed on its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from relift.compiler.expressions import (
     LARGEST_ARGUMENT,
@@ -46,14 +46,12 @@ class Lane:
 
 @dataclass(frozen=True)
 class Addressing:
-    """How indices are written: `suffix` is `L` in kernels whose indices are `long`; `written` are those so far."""
+    """How indices are written: `suffix` is `L` in kernels whose indices are `long`."""
 
     suffix: str = ""
-    written: list[Index] = field(default_factory=list, compare=False)
 
     def text(self, e: Index) -> str:
         """An index in C."""
-        self.written.append(e)
         return as_c(e, self.suffix)
 
     def load(self, leaf: Leaf, lane: Lane | None) -> CExpression:

@@ -22,11 +22,15 @@ MOST_WAYS = 16
 
 @dataclass(frozen=True)
 class Array:
-    """A row of `cells` elements; `constant` when the kernel cannot write it."""
+    """A row of `cells` elements; `constant` when the kernel cannot write it.
+
+    Arrays that a kernel declares have a `number`, which tells those of one name apart.
+    """
 
     name: str
     type: CType
     cells: Expression
+    number: int = 0
 
     @property
     def constant(self) -> bool:

@@ -117,4 +117,15 @@ def load(folder: str | Path) -> Compiled:
         raise IllTyped(f"{where} holds no compiled program: {error.filename} is missing") from None
     except json.JSONDecodeError as error:
         raise IllTyped(f"{where / LAUNCH} is not JSON: {error}") from None
-    return Compiled(source, launch_from_json(data))
+    return Compiled(source, _with_spans(source, launch_from_json(data)))
+
+
+def _with_spans(source: str, plan: Launch) -> Launch:
+    """The launch with the spans that the text has: those of launch.json are not believed."""
+    from relift.compiler.lexing import NotUnderstood
+    from relift.compiler.spans import with_spans
+
+    try:
+        return with_spans(plan, source)
+    except NotUnderstood:
+        return plan  # its certificate is unknown, and says so

@@ -13,6 +13,7 @@ from relift.compiler.expressions import c_type, memory_type
 from relift.compiler.functions import Functions
 from relift.compiler.generate import Generator, Scope
 from relift.compiler.kernel import Compiled
+from relift.compiler.kernel_text import read_kernels
 from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
 from relift.compiler.names import Names, stored_as
@@ -306,7 +307,7 @@ def _kernel(
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
     is_open = any(n.constant is None for n in lengths)
-    counted = spans_of(lengths, generator.addressing.written) if is_open and not long else ()
+    counted = _counted(text, threads, lengths) if is_open and not long else ()
     return (
         Kernel(
             name,
@@ -319,6 +320,13 @@ def _kernel(
         ),
         text,
     )
+
+
+def _counted(text: str, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
+    """The spans of a kernel, from its text."""
+    [kernel] = read_kernels(text)
+    atoms = {a: Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
+    return spans_of(kernel, threads.total, threads.local, atoms, lengths)
 
 
 def _lengths(stage: Stage) -> list[Size]:
