@@ -1,14 +1,19 @@
-"""Certificates: no access of a kernel leaves its array, and no two work-items race; by Z3, on the kernel's text.
+"""Certificates: no access of a kernel leaves its array, no two work-items race, and what is read was written.
 
-Three kinds of statement are made for every kernel, each proved for all work-items and all turns of the loops:
+These kinds of statement are made for every kernel, by Z3 on its text, for all work-items and all turns of the loops:
 
     bounds      what is read or written lies in its array, and a vector that must be aligned is
     races       two work-items do not access one cell, one of them writing, where no barrier is between them:
                 for local memory two of a group in one barrier interval, for global memory any two
     barriers    a barrier is reached by all work-items of a group or by none
+    initialised what is read of memory that the kernels themselves fill was written before (see `coverage`)
+    covered     every cell of an array that a kernel writes is written, never by two work-items
+    values      the result is that of the interpreter (see `validation`)
 
 A statement is *proved*, *refuted* by numbers of work-items and turns for which it fails, or *unknown*: Z3
-gave up in its time, or the index depends on data.  Unknown is never a pass.
+gave up in its time, the index depends on data, or the writes cannot be counted.  What is not proved, but found
+to hold by running the text on symbols at some sizes, is *shown* at these sizes; values are never more than that.
+Unknown is never a pass.
 
 Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
 is part of its bounds; for all sizes it is assumed, and each launch refuses sizes that are too large (`spans`).
@@ -20,11 +25,12 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from relift.compiler.accesses import Accesses, Stop, accesses_of
+from relift.compiler.coverage import NotCounted, covered, initialised, unassigned
 from relift.compiler.flows import Access, Meeting, Turn
 from relift.compiler.kernel_text import (
     Expression,
@@ -51,16 +57,22 @@ QUERY_MS = 3_000
 COMMENT = "// certificate: "
 """What a summary in a kernel's source begins with."""
 
-VERSION = 1
+VERSION = 2
 """The version of the format of certificate.json."""
 
-Kind: TypeAlias = Literal["bounds", "races", "barriers"]
-Verdict: TypeAlias = Literal["proved", "refuted", "unknown"]
+Kind: TypeAlias = Literal["bounds", "races", "barriers", "initialised", "covered", "values"]
+Verdict: TypeAlias = Literal["proved", "shown", "refuted", "unknown"]
+
+KINDS: tuple[Kind, ...] = ("bounds", "races", "barriers", "initialised", "covered", "values")
+"""All kinds, in the order in which they are summed up."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement about a kernel, and what became of it; `detail` is a model, or why nothing is known."""
+    """One statement about a kernel, and what became of it.
+
+    `detail` is a model, why nothing is known, or of what is only `shown` the sizes at which it is.
+    """
 
     kind: Kind
     subject: str
@@ -84,8 +96,8 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether everything was proved."""
-        return all(claim.verdict == "proved" for claim in self.claims)
+        """Whether everything was proved, or at least shown at some sizes."""
+        return all(claim.verdict in ("proved", "shown") for claim in self.claims)
 
     @property
     def refuted(self) -> bool:
@@ -95,11 +107,16 @@ class Certificate:
     def summary(self) -> str:
         """One line: `bounds: 12 of 12 proved, races: 7 of 7 proved; at these sizes`."""
         counts = []
-        for kind in ("bounds", "races", "barriers"):
+        for kind in KINDS:
             of_kind = [claim.verdict for claim in self.claims if claim.kind == kind]
-            if of_kind or kind != "barriers":
-                counts.append(f"{kind}: {of_kind.count('proved')} of {len(of_kind)} proved")
-        return f"{', '.join(counts)}; {self.sizes}"
+            shown = of_kind.count("shown")
+            if kind == "values" and of_kind:
+                counts.append(f"values: {', '.join(dict.fromkeys(of_kind))}")
+            elif of_kind or kind in ("bounds", "races"):
+                more = f", {shown} shown" if shown else ""
+                counts.append(f"{kind}: {of_kind.count('proved')} of {len(of_kind)} proved{more}")
+        at = dict.fromkeys(claim.detail for claim in self.claims if claim.verdict == "shown")
+        return "; ".join([", ".join(counts), self.sizes, *(f"shown {sizes}" for sizes in at)])
 
     def text(self) -> str:
         """The kernel, a table of its claims, and the summary."""
@@ -134,6 +151,7 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
         texts = {k.name: k for k in read_kernels(compiled.source)}
     except NotUnderstood as error:
         return tuple(_not_understood(k.name, error) for k in compiled.plan.kernels)
+    full = {b.name for b in compiled.plan.buffers if b.role not in ("temporary", "output")}
     for k in compiled.plan.kernels:
         sizes = dict(compiled.plan.sizes)
         groups: list[Expression] = []
@@ -155,9 +173,11 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
                 cut.add(d)
         grid = Grid(tuple(groups), tuple(local), frozenset(cut))
         try:
-            found.append(certify(texts[k.name], cells, grid, sizes, limit_ms=limit_ms))
+            made = certify(texts[k.name], cells, grid, sizes, limit_ms=limit_ms, full=full)
         except KeyError:
-            found.append(_not_understood(k.name, NotUnderstood("a source without this kernel")))
+            made = _not_understood(k.name, NotUnderstood("a source without this kernel"))
+        found.append(made)
+        full |= {c.subject for c in made.claims if (c.kind, c.verdict) == ("covered", "proved")}
     return tuple(found)
 
 
@@ -168,10 +188,12 @@ def certify(
     sizes: Mapping[str, int] | None = None,
     *,
     limit_ms: int = QUERY_MS,
+    full: Collection[str] | None = None,
 ) -> Certificate:
     """The certificate of one kernel, for all values of `sizes` that are at least the given ones.
 
-    Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.
+    Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.  Where it is told which
+    buffers are `full` when the kernel starts, it also says whether what is read was written, and all is written.
 
     >>> [kernel] = read_kernels("kernel void f(global float* out) { out[get_global_id(0)] = 0.0f; }")
     >>> from relift.compiler.kernel_text import read_expression
@@ -193,7 +215,70 @@ def certify(
         *prover.local_races(),
         *map(prover.reached, found.stops),
     ]
+    if full is not None:
+        claims += _written_claims(kernel, prover, claims, full)
     return Certificate(kernel.name, "all sizes" if sizes else "at these sizes", tuple(claims))
+
+
+def _written_claims(
+    kernel: KernelText, prover: _Prover, claims: Sequence[Claim], full: Collection[str]
+) -> list[Claim]:
+    """Whether what is read was written before, and every cell of what is written is."""
+    start = time.perf_counter()
+    found: list[Claim] = []
+
+    def add(kind: Kind, subject: str, missing: str) -> None:
+        nonlocal start
+        verdict: Verdict = "unknown" if missing else "proved"
+        now = time.perf_counter()
+        found.append(Claim(kind, subject, verdict, missing, now - start))
+        start = now
+
+    held = all(c.verdict == "proved" for c in claims)
+    if variables := unassigned(kernel):
+        add("initialised", "variables", f"{', '.join(variables)} may be read before it is assigned")
+    accesses = prover.found.all
+    for array in dict.fromkeys(a.array for a in accesses):
+        own = [a for a in accesses if a.array == array]
+        reads = [a for a in own if a.kind == "read"]
+        writes = [a for a in own if a.kind == "write"]
+        is_global = array.type.space == "global"
+        if reads and array.name not in full:
+            before = own[: own.index(reads[0])]
+            add("initialised", array.name, _initialised(prover, reads, before, held=held))
+        if writes and is_global:
+            add("covered", array.name, _covered(prover, writes, held=held))
+    return found
+
+
+def _initialised(
+    prover: _Prover, reads: Sequence[Access], before: Sequence[Access], *, held: bool
+) -> str:
+    """Why it is not known that all that is read of an array was written; nothing where it is."""
+    if reads[0].array.type.space == "global":
+        return f"{reads[0].array.name} is not known to be written before"
+    if not held:
+        return "it rests on bounds and races that are not proved"
+    places: dict[Any, list[Access]] = {}
+    for r in reads:
+        places.setdefault(r.place, []).append(r)
+    try:
+        for own in places.values():
+            initialised(prover, own, before)
+    except NotCounted as error:
+        return str(error)
+    return ""
+
+
+def _covered(prover: _Prover, writes: Sequence[Access], *, held: bool) -> str:
+    """Why it is not known that every cell of an array is written; nothing where it is."""
+    if not held:
+        return "it rests on bounds and races that are not proved"
+    try:
+        covered(prover, writes, writes[0].array.cells)
+    except NotCounted as error:
+        return str(error)
+    return ""
 
 
 def certificate_json(found: Sequence[Certificate]) -> str:
@@ -322,6 +407,17 @@ class _Prover:
         return Claim("barriers", "reached by the whole group", verdict, detail, 0.0)
 
     # ---- Z3
+
+    def impossible(self, wrong: Formula, *items: WorkItem) -> bool:
+        """Whether Z3 shows that something cannot be."""
+        import z3
+
+        solver = z3.Solver()
+        solver.set(timeout=self.limit_ms, random_seed=1)
+        for item in items:
+            solver.add(*item.facts)
+        solver.add(*monotone(items), wrong)
+        return bool(solver.check() == z3.unsat)
 
     def claim(
         self,
