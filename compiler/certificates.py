@@ -234,10 +234,15 @@ def _written_claims(
         found.append(Claim(kind, subject, verdict, missing, now - start))
         start = now
 
-    held = all(c.verdict == "proved" for c in claims)
     if variables := unassigned(kernel):
         add("initialised", "variables", f"{', '.join(variables)} may be read before it is assigned")
     accesses = prover.found.all
+
+    def held(name: str) -> bool:
+        """Whether all accesses of an array are in bounds and do not race."""
+        said = re.compile(rf"\b{re.escape(name)}\[")
+        return all(c.verdict == "proved" for c in claims if said.search(c.subject))
+
     for array in dict.fromkeys(a.array for a in accesses):
         own = [a for a in accesses if a.array == array]
         reads = [a for a in own if a.kind == "read"]
@@ -245,9 +250,13 @@ def _written_claims(
         is_global = array.type.space == "global"
         if reads and array.name not in full:
             before = own[: own.index(reads[0])]
-            add("initialised", array.name, _initialised(prover, reads, before, held=held))
+            add(
+                "initialised",
+                array.name,
+                _initialised(prover, reads, before, held=held(array.name)),
+            )
         if writes and is_global:
-            add("covered", array.name, _covered(prover, writes, held=held))
+            add("covered", array.name, _covered(prover, writes, held=held(array.name)))
     return found
 
 

@@ -325,7 +325,7 @@ def _kernel(
 def _counted(text: str, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
     """The spans of a kernel, from its text."""
     [kernel] = read_kernels(text)
-    atoms = {a: Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
+    atoms = {str(a): Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
     return spans_of(kernel, threads.total, threads.local, atoms, lengths)
 
 

@@ -49,7 +49,7 @@ class Report:
 
     `verdict` is `shown` when every cell of the result is written and equals the interpreter's, for all data at
     these `sizes`; `refuted` by a fault of a kernel or a cell that differs, which `detail` has; else `unknown`,
-    and `detail` says what is left.  `notes` say what it rests on.
+    and `detail` says what is left.  `notes` say what it rests on.  `too_large` is what was not run to its end.
     """
 
     verdict: Verdict
@@ -59,6 +59,7 @@ class Report:
     symbols: int = 0
     reassociated: bool = False
     notes: tuple[str, ...] = ()
+    too_large: bool = False
 
     @property
     def ok(self) -> bool:
@@ -270,7 +271,9 @@ class _Comparison:
             return self._compared(expected, found, reassociate=reassociate)
         except Fault as fault:
             return replace(self.unknown(fault.detail), verdict="refuted", fault=fault.kind)
-        except (Undecided, TooLarge, Undefined) as error:
+        except TooLarge as error:
+            return replace(self.unknown(str(error)), too_large=True)
+        except (Undecided, Undefined) as error:
             return self.unknown(str(error))
         except NotUnderstood as error:
             return self.unknown(f"the text has {error}, which is not understood")

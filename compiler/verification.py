@@ -21,6 +21,7 @@ from relift.compiler.buffers import components
 from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program, open_sizes
 from relift.compiler.race import NotAvailable, race_check
+from relift.compiler.validation import Report, validate
 from relift.rewrites.confirmation import confirm
 from relift.rewrites.derivation import BrokenDerivation, Derivation
 from relift.rewrites.exact_inputs import index_bounds
@@ -247,7 +248,12 @@ class _Small:
     kernel: Compiled
     arrays: tuple[Any, ...]
     expected: Any
+    low: Program
     sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def validated(self) -> Report:
+        """The text of the kernel against the low-level program, on symbols."""
+        return validate(self.kernel.source, self.kernel.plan, self.low, self.sizes)
 
 
 def _small(derivation: Derivation) -> _Small | Agreement:
@@ -262,7 +268,20 @@ def _small(derivation: Derivation) -> _Small | Agreement:
     source = derivation.origin.at(small.sizes)
     low = Program(source.name, source.parameters, tidy(small.terms[-1]))
     arrays = whole_inputs(source, seed=0)
-    return _Small(at, len(small.terms), source, compile_program(low), arrays, source(*arrays))
+    return _Small(at, len(small.terms), source, compile_program(low), arrays, source(*arrays), low)
+
+
+def failure_on_symbols(derivation: Derivation) -> str | None:
+    """Why a candidate need not be timed: at small sizes, the text of its kernels is not right; None if nothing says so."""
+    small = _small(derivation)
+    if isinstance(small, Agreement):
+        return small.detail
+    report = small.validated()
+    return (
+        None
+        if report.verdict != "refuted"
+        else f"its kernels are wrong at {small.at}: {report.detail}"
+    )
 
 
 def check_derivation(derivation: Derivation, device: str) -> Agreement:
@@ -309,14 +328,17 @@ def differential_at(
     at = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its sizes"
     arrays = whole_inputs(source, seed=0)
     known = {name: sizes[name] for name in kernel.plan.sizes if name in sizes}
-    small = _Small(at, 1, source, kernel, arrays, source(*arrays), known)
+    small = _Small(at, 1, source, kernel, arrays, source(*arrays), source, known)
     return list(_everywhere(small, devices, report))
 
 
 def _everywhere(
     small: _Small, devices: Sequence[str], report: Callable[[str], None]
 ) -> Iterator[Agreement]:
-    """The kernel on each device, and on the race checker."""
+    """The text of the kernel on symbols, and the kernel on each device and on the race checker."""
+    report("symbols")
+    text = small.validated()
+    yield Agreement("the interpreter (text of the kernel, on symbols)", text.ok, text.text())
     for device in devices:
         report(device)
         result = small.kernel(*small.arrays, device=device, sizes=small.sizes)

@@ -60,27 +60,37 @@ def failures(found: Sequence[Certificate]) -> list[str]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_every_kernel_of_the_tests_is_certified(case: Case) -> None:
-    """All bounds, races and barriers, at the small sizes and at the large one."""
+    """All claims at the large size, but for cells that another turn writes; those are shown at the small sizes."""
     for sizes in (*case.small, case.large):
         found = certificates(compile_program(case.make(*sizes)))
         assert all(f.claims for f in found)
-        assert failures(found) == []
+        not_counted = {line.split()[0] for line in failures(found)}
+        assert not_counted <= {"initialised"} if case.name in NOT_COUNTED else not not_counted
 
+
+NOT_COUNTED = {
+    "padded_rows", "iterated_in_local_memory", "iterated_in_a_loop", "read_after_other_arrays",
+    "pairs_iterated_in_local_memory",
+}  # fmt: skip
+"""The families with local memory that is read after another turn wrote it, or that is not written whole."""
 
 LOW_LEVEL = load_benchmarks(Path(__file__).parents[2] / "examples" / "low_level", [], "gpu")
 DATA = {
     "md": [
         "bounds read atoms[4*neighbours[73728*i + glb_0]] and 3 more unknown: the index depends on data"
-    ]
+    ],
+    "matmul": ["initialised tile unknown"],
+    "matmul_derived": ["initialised tile unknown"],
+    "matmul_1024": ["initialised tile unknown"],
 }
-"""What is not proved of the kernels that are timed, by name: molecules whose neighbours are given by data."""
+"""What is not proved of the kernels that are timed, by name: neighbours that are data, and tiles with padded rows."""
 
 
 @pytest.mark.parametrize("b", LOW_LEVEL, ids=lambda b: b.name)
 def test_timed_kernels_are_certified(b: Benchmark) -> None:
     """The kernels of examples/low_level at the sizes at which they are timed, in one variant each."""
     found = certificates(compile_program(b.at(b.variants[0])))
-    assert failures(found) == DATA.get(b.name, [])
+    assert [line.split(": write")[0] for line in failures(found)] == DATA.get(b.name, [])
 
 
 IDS = "const int g = get_global_id(0); const int h = get_global_id(1); "
@@ -447,7 +457,7 @@ def test_certificates_are_saved_beside_the_kernel(tmp_path: Path) -> None:
     again.save(tmp_path)
     text = (tmp_path / "kernel.cl").read_text(encoding="utf-8")
     assert re.findall(r"// certificate: (.*)\n(?:__attribute.*\n)?kernel void dot_1", text) == [
-        "bounds: 3 of 3 proved, races: 1 of 1 proved; at these sizes"
+        "bounds: 3 of 3 proved, races: 1 of 1 proved, covered: 1 of 1 proved; at these sizes"
     ]
     assert text.count("// certificate: ") == len(compiled.plan.kernels)
 

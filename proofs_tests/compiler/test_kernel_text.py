@@ -9,7 +9,8 @@ import pytest
 from proofs_tests.compiler.programs import made
 from relift.compiler.certificates import certificates
 from relift.compiler.kernel import load
-from relift.compiler.kernel_text import NotUnderstood, read_expression, read_source
+from relift.compiler.kernel_text import read_expression, read_source
+from relift.compiler.lexing import NotUnderstood
 from relift.compiler.program import compile_program
 from relift.semantics.errors import IllTyped
 

@@ -412,6 +412,7 @@ def compile_(
 ) -> None:
     """Print the kernels of a low-level program; sizes that are not given become their arguments."""
     from relift.compiler.certificates import certificates
+    from relift.compiler.evidence import reports_of, with_values
     from relift.compiler.program import compile_program
     from relift.rewrites.loading import load_program
 
@@ -422,7 +423,12 @@ def compile_(
         global_=_counts("global", global_),
         wide=wide,
     )
-    found = certificates(compiled) if certify else ()
+    found: tuple[Certificate, ...] = ()
+    if certify:
+        loaded = load_program(program)
+        known = {name: n for name, n in _sizes(size).items() if name in loaded.sizes}
+        reports = reports_of(compiled, loaded.at(known, partly=True))
+        found = with_values(certificates(compiled), reports)
     if out is not None:
         compiled.save(out)
     if as_json:
@@ -559,6 +565,7 @@ def verify(
     from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
     from relift.compiler.devices import find_device, is_simulator, label
+    from relift.compiler.evidence import reports_of, with_values
     from relift.compiler.program import is_low_level
     from relift.compiler.verification import differential, differential_at
     from relift.rewrites.loading import load_program
@@ -579,7 +586,8 @@ def verify(
         name, kernel = loaded.name, _compile(loaded)
         with _progress("comparing") as report:
             checks = differential_at(loaded, kernel, _sizes(size), chosen, report)
-        tested.append((loaded.body, certificates(kernel), checks))
+        certified = with_values(certificates(kernel), reports_of(kernel, loaded))
+        tested.append((loaded.body, certified, checks))
     else:
         name = loaded.name
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
@@ -587,7 +595,7 @@ def verify(
         candidates = [(_compile(found.term), found.derivation) for found in best.candidates]
     with _progress("comparing") as report:
         tested += [
-            (tidy(d.result), certificates(kernel), differential(d, chosen, report))
+            (tidy(d.result), _certified(kernel, d), differential(d, chosen, report))
             for kernel, d in candidates
         ]
     if as_json:
@@ -614,6 +622,18 @@ def verify(
     agreed = all(c.ok for _, _, checks in tested for c in checks)
     refuted = any(c.refuted for _, certified, _ in tested for c in certified)
     raise typer.Exit(0 if agreed and not refuted else 1)
+
+
+def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
+    """The certificates of a candidate, with what its text shows on symbols where that is not too much."""
+    from relift.compiler.certificates import certificates
+    from relift.compiler.evidence import reports_of, with_values
+    from relift.semantics.binding import tidy
+    from relift.semantics.language import Program
+
+    source = derivation.program
+    low = Program(source.name, source.parameters, tidy(derivation.result))
+    return with_values(certificates(kernel), reports_of(kernel, low))
 
 
 # ---- explain
