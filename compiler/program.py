@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from relift.compiler.analyses import ALL, Analyses
@@ -28,10 +28,11 @@ from relift.semantics.binding import tidy
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices import simplifying
 from relift.semantics.language import Program
+from relift.semantics.naming import named_in
 from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.printer import show
 from relift.semantics.sizes import Name, Size
-from relift.semantics.terms import Call, Input, Term, UserFunction, subterms
+from relift.semantics.terms import Input, UserFunction, subterms
 from relift.semantics.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
 
@@ -93,8 +94,9 @@ def compile_program(
     check_sizes(program)
     file = Names()
     functions = Functions(file)
-    for function in _called(program.body):
-        functions.name_of(function)
+    for function in named_in(program.body):
+        if isinstance(function, UserFunction):
+            functions.name_of(function)
     interface = Names(file)
     program = _with_c_sizes(program, interface)
     stages = [Stage(s.result, tidy(s.body)) for s in stages_of(program)]
@@ -157,15 +159,6 @@ def open_sizes(program: Program) -> dict[str, int]:
     types = [*(p.type for p in program.parameters), program.body.type]
     atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
     return {name: max(a.least for a in atoms if a == name) for name in program.sizes}
-
-
-def _called(t: Term) -> Iterator[UserFunction]:
-    """The user functions that a term calls, those that another one calls before it."""
-    for u, _ in subterms(t):
-        if isinstance(u, Call):
-            if u.function.body is not None:
-                yield from _called(u.function.body.body)
-            yield u.function
 
 
 def _with_c_sizes(program: Program, names: Names) -> Program:

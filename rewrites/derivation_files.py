@@ -40,6 +40,7 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
     program = derivation.origin
     terms = derivation.replay(rules)
     names = names_used(program.body)
+    everywhere = names_used(program.body, *terms)  # raises where a text cannot tell two apart
     return {
         "format": FORMAT,
         "program": program.name,
@@ -51,7 +52,9 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
             for o in _sums_first(names.values())
             if o != VOCABULARY.get(o.name)
         ],
-        "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
+        "user_functions": [
+            _user_json(f) for f in everywhere.values() if isinstance(f, UserFunction)
+        ],
         "source": show(program.body),
         "steps": [
             _step_json(step, t, rules[step.rule])
@@ -221,7 +224,7 @@ def _named(data: Mapping[str, Any]) -> dict[str, Any]:
             name=o["name"],
         )
     for f in data["user_functions"]:
-        names[f["name"]] = _user_function(f)
+        names[f["name"]] = _user_function(f, names)
     return names
 
 
@@ -283,12 +286,12 @@ def _step(
     return Step(entry["rule"], entry["direction"], position, filling, choices, parts)
 
 
-def _user_function(f: Mapping[str, Any]) -> UserFunction:
+def _user_function(f: Mapping[str, Any], names: Mapping[str, Any]) -> UserFunction:
     types = [parse_type(t) for t in f["parameters"].values()]
     result = parse_type(f["result"])
     body = None
     if f["body"] is not None:
-        traced = parse_lambda(f["body"], {}, types)
+        traced = parse_lambda(f["body"], names, types)
         body = Lambda(traced.parameters, traced.body)
 
     def twin(*values: Any) -> Any:

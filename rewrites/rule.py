@@ -27,6 +27,8 @@ from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
+from relift.semantics.language import VOCABULARY
+from relift.semantics.naming import distinctly_named
 from relift.semantics.printer import show
 from relift.semantics.signatures import (
     FunctionKind,
@@ -495,6 +497,7 @@ def make_rule(
         if not isinstance(sides, tuple) or len(sides) != 2:
             raise IllTyped(f"{function.__name__} must return its left and its right side")
         left, right = as_term(sides[0]), as_term(sides[1])
+    left, right = distinctly_named([left, right], parameters, VOCABULARY)
     for side, term in (("left", left), ("right", right)):
         _require_closed(function.__name__, side, term)
     _require_one_type(function.__name__, left, right)

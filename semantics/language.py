@@ -28,6 +28,7 @@ from relift.semantics import patterns
 from relift.semantics.arguments import MOST_CELLS, sizes_by_name
 from relift.semantics.errors import IllTyped, bounded_depth
 from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
+from relift.semantics.naming import distinctly_named
 from relift.semantics.printer import show
 from relift.semantics.scalars import SCALAR_FUNCTIONS
 from relift.semantics.signatures import Matching
@@ -465,6 +466,8 @@ def program(function: Callable[..., Any]) -> Program:
     parameters = tuple(Input(name, annotations[name]) for name in names)
     with scope(names), bounded_depth(f"the program {function.__name__}"):
         body = as_term(function(*parameters))
+    sizes = {name for p in parameters for n in type_sizes(p.type) for name in n.names()}
+    (body,) = distinctly_named([body], {*names, *sizes}, VOCABULARY)
     return Program(
         function.__name__,
         parameters,

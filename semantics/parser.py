@@ -13,17 +13,12 @@ from typing import Any
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import VOCABULARY
+from relift.semantics.naming import named_in
 from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import (
     BinaryOperator,
-    Call,
-    Combine,
-    Operator,
-    Pattern,
     Term,
     UserFunction,
-    Vectorized,
-    subterms,
 )
 from relift.semantics.tracing import FixedLambda, Unapplied, as_term, scope, trace
 from relift.semantics.types import SCALARS, Type, tup, vec
@@ -191,8 +186,8 @@ def _value(text: str, names: Mapping[str, Any]) -> Any:
             raise IllTyped(f"not a term: {_quoted(text)} is nested too deeply") from None
 
 
-def names_used(t: Term) -> dict[str, BinaryOperator | UserFunction]:
-    """The operators and user functions of a term, by name; what its text needs besides its inputs."""
+def names_used(*terms: Term) -> dict[str, BinaryOperator | UserFunction]:
+    """The operators and user functions of some terms, by name; what their texts need besides inputs."""
     found: dict[str, BinaryOperator | UserFunction] = {}
 
     def keep(name: str, value: BinaryOperator | UserFunction) -> None:
@@ -201,23 +196,7 @@ def names_used(t: Term) -> dict[str, BinaryOperator | UserFunction]:
                 f"two different operators or user functions are called {name}; rename one"
             )
 
-    def add(operator: Operator) -> None:
-        match operator:
-            case BinaryOperator(name):
-                keep(name, operator)
-            case Vectorized(_, inner):
-                add(inner)
-            case _:
-                pass
-
-    for u, _ in subterms(t):
-        match u:
-            case Call(function):
-                keep(function.name, function)
-            case Combine(operator):
-                add(operator)
-            case Pattern() if (op := getattr(u, "op", None)) is not None:
-                add(op)
-            case _:
-                pass
+    for t in terms:
+        for named in named_in(t):
+            keep(named.name, named)
     return found
