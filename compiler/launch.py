@@ -106,7 +106,8 @@ class Kernel:
         step = 0
         for d, (asked, m) in enumerate(zip(self.total, self.local, strict=True)):
             if d in self.turns:
-                total[d] = min(-(-total[d] // m), MOST_ITEMS // m) * m
+                # one group at least: what it counts may be nothing, where another map has elements
+                total[d] = max(1, min(-(-total[d] // m), MOST_ITEMS // m)) * m
             exact = asked.constant is None and d not in self.turns
             step = max(step, m if exact else total[d])
         here = replace(self, total=tuple(map(Size.of, total)), turns=(), spans=())

@@ -514,3 +514,18 @@ def test_numbers_of_work_items_that_do_not_fit_are_refused(options: Any, message
     """Each with what would fit."""
     with pytest.raises(IllTyped, match=message):
         compile_program(made("saxpy", n), **options)
+
+
+def test_a_map_is_carried_out_where_another_has_no_elements() -> None:
+    """Two maps of one kernel share its work-items; there are some, also where the longer map is empty."""
+    n = nat("n", least=0)
+
+    @typed(x=f32[2], y=f32[4 * n])
+    def both(x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + 1.0, x), rl.map_glb(0)(lambda v: v * 2.0, y)
+
+    kernel = compile_program(both)
+    for count in (0, 1, 3):
+        arrays = (np.ones(2, np.float32), np.arange(4 * count, dtype=np.float32))
+        for got, wanted in zip(kernel(*arrays), both(*arrays), strict=True):
+            assert np.array_equal(got, wanted), count
