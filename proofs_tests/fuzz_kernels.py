@@ -23,6 +23,7 @@ import numpy as np
 
 from relift.compiler.buffers import unflatten
 from relift.compiler.program import compile_program
+from relift.compiler.validation import validate
 from relift.rewrites.random_kernels import (
     KINDS,
     Kind,
@@ -41,9 +42,16 @@ LARGEST = 40_000
 """Cells of a result; larger ones are for faster machines."""
 
 
+FINDINGS = ("wrong", "error", "not built", "driver", "died")
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a seed: `right`, `refused`, `not made`, `too large`, or a finding with its reason."""
+    """What became of a seed: `right`, `refused`, `not made`, `too large`, or a finding with its reason.
+
+    A result that differs is the `driver`'s where the text of the kernel, run on free symbols, is shown to compute
+    what the interpreter computes; else it is `wrong`.
+    """
 
     kind: Kind
     seed: int
@@ -53,7 +61,7 @@ class Outcome:
     @property
     def is_finding(self) -> bool:
         """Whether somebody has to look at it."""
-        return self.verdict in ("wrong", "error", "not built", "died")
+        return self.verdict in FINDINGS
 
 
 def judge(kind: Kind, seed: int, device: str | None = None) -> Outcome:
@@ -92,7 +100,10 @@ def _compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, 
         rows = session.run(kernel.rows(arguments, known))
         result = unflatten(rows, source.body.type)
         if not same(result, expected):
-            return "wrong", f"at {sizes}: {result!r} instead of {expected!r}"
+            report = validate(kernel.source, kernel.plan, program, sizes)
+            verdict = "driver" if report.verdict == "shown" else "wrong"
+            what = f"at {sizes}: {result!r} instead of {expected!r}; the text is {report.verdict}"
+            return verdict, f"{what} {report.detail}"
     return "right", ""
 
 
@@ -191,7 +202,7 @@ def main() -> None:
         print(f"{number:6} refused: {reason}")
     print(", ".join(f"{number} {verdict}" for verdict, number in sorted(counts.items())))
     print(f"{made} programs in {seconds:.0f} s, {made / seconds:.1f} a second")
-    sys.exit(any(counts[v] for v in ("wrong", "error", "not built", "died")))
+    sys.exit(any(counts[verdict] for verdict in FINDINGS))
 
 
 if __name__ == "__main__":
