@@ -3,7 +3,8 @@
 Read in this order: `spec` (what a low-level term may contain), `stages` (which kernels it needs), `threads`
 (how many work-items), `expressions`, `cells` and `trees` (scalars, memory and tuples in C), `barriers`,
 `generate` (terms as C), `shared_indices` (what addresses have in common), `program` (all kernels of a program),
-`spans` (which sizes an int can count), `launch` and `kernel` (what is saved and run), `devices` and `runtime`
+`spans` (which sizes an int can count), `launch` and `kernel` (what is saved and run), `drivers`,
+`verdicts` and `self_test` (which OpenCL there is, and what of it works), `devices`, `building` and `runtime`
 (pyopencl), `race` (the race-checking simulator), `verification` (agreement),
 `kernel_text`, `accesses`, `work_items` and `certificates` (bounds and races, proved from the text of a kernel).
 Apart from these: `analyses` (what can be switched off), `benchmarks`, `benchmark_times`, `bundle`, `candidates`

@@ -1,98 +1,226 @@
-"""The OpenCL devices of this machine, found by name and never by number."""
+"""The OpenCL devices of this machine, found by name and never by number: those that pass a self-test."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from relift.compiler.drivers import INSTALL, drivers, register
+from relift.compiler.drivers import INSTALL, ONLY, Driver, drivers, register, users_setting
+from relift.compiler.naming import IMPLEMENTATIONS, implementation, is_simulator, label
+from relift.compiler.verdicts import Tested, Verdict, verdict
 from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
-SIMULATOR = "Oclgrind"
-"""A simulator is no device to run on, unless it is asked for by name."""
+REASSOCIATES, ALWAYS, FORKING = "reassociates", "reassociates always", "lost by forking"
+DEFECTS = {
+    REASSOCIATES: "regroups folds of floats; an exact kernel is built so that it does not",
+    ALWAYS: "regroups folds of floats even in an exact kernel",
+    "contracts": "rounds a*b + c once where it is told to round twice",
+    "fmin of NaN": "takes NaN for the smaller or larger of NaN and a number in fmin or fmax",
+    FORKING: "waits for ever in a process that is forked after it was used; such a process is refused it",
+    "stale local memory": "may read a cell of local memory as it was before a barrier",
+}
+"""What a device may get wrong and still be used, by the name that its verdict gives it."""
+
+CLEARLY_FASTER = 4.0
+"""How many times as fast a device must be measured to come before one that stands before it."""
+
+UNSEEN = (
+    "it is not seen in this process: OpenCL was called before Relift, or its driver was taken away"
+)
 
 
-IMPLEMENTATIONS = {"Intel(R) OpenCL": "Intel", "Portable Computing Language": "PoCL"}
-"""Short names of platforms."""
+@dataclass(frozen=True)
+class Found:
+    """A device, or a driver that shows none, and what the self-test said of it."""
+
+    name: str
+    driver: Driver
+    tested: Tested | None
+    failure: str | None
+    device: cl.Device | None
+
+    @property
+    def works(self) -> bool:
+        """Whether it can be used."""
+        return self.failure is None and self.device is not None
+
+    @property
+    def kind(self) -> str:
+        """`cpu` or `gpu`; empty where no device showed itself."""
+        return "" if self.tested is None else self.tested.kind
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """The names, as in `DEFECTS`, of what it gets wrong."""
+        return () if self.tested is None else self.tested.defects
 
 
 def devices() -> list[cl.Device]:
-    """All devices; raises `Unsupported` when OpenCL or every driver is missing."""
-    register(drivers())
-    import pyopencl as cl
-
-    found: list[cl.Device] = []
-    for platform in _platforms():
-        try:
-            found += platform.get_devices()
-        except cl.Error:
-            continue  # a driver without its device
+    """The devices that passed their self-test; raises `Unsupported` when OpenCL is missing or none did."""
+    found = [f.device for f in survey() if f.works and f.device is not None]
     if not found:
-        raise Unsupported(f"there is no OpenCL device; {INSTALL}")
+        raise Unsupported(_none("there is no OpenCL device that works", survey()))
     return found
 
 
-def _platforms() -> list[cl.Platform]:
+def survey(*, again: bool = False) -> tuple[Found, ...]:
+    """Every device and driver, the broken ones too; `again` tests anew what did not work.
+
+    The loader of this process and of its children then knows the drivers that a process survives.
+    """
+    if again:
+        _survey.cache_clear()
+        _tested.cache_clear()
+        for driver in drivers():
+            verdict(driver, again=True)
+    settings = users_setting(), os.environ.get(ONLY)
+    register(driver for driver, said in _tested(*settings) if not said.unloadable)
+    return _survey(*settings)
+
+
+@lru_cache(maxsize=8)
+def _tested(setting: str, only: str | None) -> tuple[tuple[Driver, Verdict], ...]:
+    """Every driver with its verdict."""
+    return tuple((driver, verdict(driver)) for driver in drivers())
+
+
+@lru_cache(maxsize=8)
+def _survey(setting: str, only: str | None) -> tuple[Found, ...]:
+    tested_drivers = _tested(setting, only)
+    _first_process()
+    seen, found = _seen(), list[Found]()
+    for driver, said in tested_drivers:
+        if said.failure is not None:
+            found.append(Found(driver.library, driver, None, said.failure, None))
+        for tested in said.devices:
+            same = seen.get(tested.name, [])
+            device = same.pop(0) if same else None
+            failure = tested.failure or (UNSEEN if device is None else None)
+            found.append(Found(tested.name, driver, tested, failure, device))
+    return tuple(found)
+
+
+@cache
+def _first_process() -> int:
+    """The process in which OpenCL was used first: this one, or one that it was forked from."""
+    return os.getpid()
+
+
+def _seen() -> dict[str, list[cl.Device]]:
+    """The devices that the loader shows, by name."""
     import pyopencl as cl
 
+    found: dict[str, list[cl.Device]] = {}
     try:
-        return cl.get_platforms()
+        platforms = cl.get_platforms()
     except cl.Error:
-        return []
+        return found
+    for platform in platforms:
+        try:
+            for device in platform.get_devices():
+                found.setdefault(label(device), []).append(device)
+        except cl.Error:
+            continue  # a driver without its device
+    return found
 
 
 def find_device(target: str | None = None) -> cl.Device:
-    """The device for a target: `cpu`, `gpu`, or part of the name of a device or the version of its platform.
+    """The device for a target: `cpu`, `gpu`, or part of its name or of that of its implementation.
 
-    Without a target it is a CPU.  Raises `Unsupported` with the devices that there are, when none fits.
+    Without a target it is a CPU.  Raises `Unsupported` with the devices that there are, when none fits, and
+    with the reason when the one that fits is broken.
     """
-    known = devices()
+    known = survey()
+    wanted = (target or "cpu").lower()
+    fitting = sorted(_fitting(known, wanted), key=lambda f: not f.works)
+    if not any(f.works for f in known):
+        raise Unsupported(_none("there is no OpenCL device that works", known))
+    if not fitting:
+        names = "; ".join(f.name for f in known if f.works)
+        raise Unsupported(f"no OpenCL device is called {target or 'cpu'!r}; there are: {names}")
+    if not fitting[0].works:
+        raise Unsupported(_none(f"no OpenCL device that is called {target!r} works", fitting))
+    if _first_process() != os.getpid():
+        survivors = [f for f in fitting if FORKING not in f.defects]
+        fitting = survivors or fitting
+    best = _default([f for f in fitting if f.works]) if wanted in ("cpu", "gpu") else fitting[0]
+    assert best.device is not None, "cannot happen: it works"
+    require_alive(best.device)
+    return best.device
+
+
+def require_alive(device: cl.Device) -> None:
+    """Raise `Unsupported` for a device that was lost when this process was forked."""
+    if _first_process() != os.getpid() and FORKING in defects(device):
+        raise Unsupported(
+            f"{label(device)} does not work in a process that is forked after OpenCL was used; "
+            "start the process with spawn, or fork it earlier"
+        )
+
+
+def untested_device(driver: Driver) -> cl.Device:
+    """The first device of a driver, whatever it computes: for a process that uses no other one."""
+    register([driver])
     import pyopencl as cl
 
-    wanted = (target or "cpu").lower()
-    real = [d for d in known if not is_simulator(d)]
-    match wanted:
-        case "cpu":
-            fitting = [d for d in real if d.type & cl.device_type.CPU]
-            fitting.sort(key=_place)
-        case "gpu":
-            fitting = [d for d in real if d.type & cl.device_type.GPU]
-        case _:
-            fitting = [d for d in known if wanted in f"{d.platform.name} {label(d)}".lower()]
-    if not fitting:
-        names = "; ".join(label(d) for d in known)
-        raise Unsupported(f"no OpenCL device is called {target or 'cpu'!r}; there are: {names}")
-    return fitting[0]
+    return cl.get_platforms()[0].get_devices()[0]
 
 
-def is_simulator(device: cl.Device) -> bool:
-    """Whether the device is one to find mistakes with, not to run on."""
-    return SIMULATOR.lower() in label(device).lower()
+def _fitting(known: tuple[Found, ...], wanted: str) -> Iterator[Found]:
+    for found in known:
+        simulator = found.device is not None and is_simulator(found.device)
+        match wanted:
+            case "cpu" | "gpu":
+                if found.kind == wanted and not simulator:
+                    yield found
+            case _:
+                names = [found.name, found.tested.driver if found.tested else ""]
+                if any(wanted in name.lower() for name in names):
+                    yield found
 
 
-def label(device: cl.Device) -> str:
-    """The name of a device and the implementation that it belongs to, on one line."""
-    version = " ".join(device.platform.version.split(",")[0].split())
-    name = implementation(device)
-    if name.lower() not in version.lower():
-        version = f"{name}, {version}"
-    return f"{' '.join(device.name.split())} [{version}]"
+def _default(working: list[Found]) -> Found:
+    """The first in a fixed order, but for one that is clearly faster."""
+    working = sorted(working, key=_place)
+    best = working[0]
+    for found in working[1:]:
+        if _speed(found) > CLEARLY_FASTER * _speed(best):
+            best = found
+    return best
 
 
-def implementation(device: cl.Device) -> str:
-    """The short name of the OpenCL implementation, by which a device can be asked for."""
-    name: str = device.platform.name
-    return IMPLEMENTATIONS.get(name, name)
-
-
-def _place(device: cl.Device) -> int:
+def _place(found: Found) -> int:
     """Where a device stands among those of its kind: the one that pip installs comes first."""
+    assert found.device is not None, "cannot happen: it works"
     known = [*IMPLEMENTATIONS.values()]
-    name = implementation(device)
+    name = implementation(found.device)
     return known.index(name) if name in known else len(known)
+
+
+def _speed(found: Found) -> float:
+    """The mean of what was measured; 0 where nothing was."""
+    tested = found.tested
+    if tested is None or tested.bandwidth_gbs is None or tested.fma_gflops is None:
+        return 0.0
+    return float((tested.bandwidth_gbs * tested.fma_gflops) ** 0.5)
+
+
+def _none(what: str, known: Iterable[Found]) -> str:
+    """One line that says what is broken, and what to install."""
+    broken = "; ".join(f"{f.name}: {f.failure}" for f in known if not f.works)
+    return f"{what}; {f'{broken}; ' if broken else ''}install one: {INSTALL}"
+
+
+def defects(device: cl.Device) -> tuple[str, ...]:
+    """The names of what the device gets wrong; see `DEFECTS`."""
+    return next((f.defects for f in survey() if f.device == device), ())
 
 
 def describe(device: cl.Device) -> DeviceDescription:

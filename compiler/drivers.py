@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from relift.semantics.errors import Unsupported
-from relift.semantics.storage import writable_cache
+from relift.semantics.storage import user_cache, writable_cache
 
 VENDORS, BUNDLED, ONLY = "OCL_ICD_VENDORS", "PYOPENCL_HOME", "RELIFT_OPENCL_DRIVERS"
 SYSTEM = Path("/etc/OpenCL/vendors")
@@ -52,6 +52,12 @@ class Driver:
 
 def register(drivers: Iterable[Driver]) -> None:
     """Import pyopencl so that its loader finds these drivers and no other; too late once OpenCL was called."""
+    os.environ.setdefault(
+        "PYOPENCL_CACHE_FAILURE_FATAL", "1"
+    )  # else it hides the error that it means
+    folder = writable_cache()
+    if folder != user_cache():  # what pyopencl, its libraries and PoCL keep goes the same way
+        os.environ["XDG_CACHE_HOME"] = str(folder.parent)
     try:
         importlib.import_module("pyopencl")  # it sets one of the variables below
     except ImportError:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from relift.compiler.analyses import ALL, Analyses
 from relift.compiler.cells import Addressing
 from relift.compiler.emitter import Emitter, words
+from relift.compiler.exact_loops import EXACT
 from relift.compiler.expressions import c_type, memory_type
 from relift.compiler.functions import Functions
 from relift.compiler.generate import Generator, Scope
@@ -193,7 +194,7 @@ def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[
     if in_c or f64 in scalars or any(f64 in _scalars_in(p.type) for p in program.parameters):
         found.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if not contract:
-        found.append("#pragma OPENCL FP_CONTRACT OFF")
+        found.append(EXACT)
     return found
 
 

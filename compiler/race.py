@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.drivers import Driver
 from relift.compiler.kernel import Compiled, load
 
 LIBRARIES = (
@@ -56,14 +57,11 @@ def race_check(
         folder = Path(temporary)
         compiled.save(folder)
         np.savez(folder / "arguments.npz", **compiled.rows(arrays, sizes))  # type: ignore[arg-type]
-        vendors = folder / "vendors"
-        vendors.mkdir()
-        (vendors / "oclgrind.icd").write_text(f"{driver}\n", encoding="utf-8")
         log = folder / "log.txt"
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "relift.compiler.race", str(folder)],
-                env=_environment(vendors, log),
+                [sys.executable, "-m", "relift.compiler.race", str(folder), str(driver)],
+                env=_environment(log),
                 capture_output=True,
                 text=True,
                 timeout=seconds,
@@ -83,20 +81,18 @@ def _driver() -> Path | None:
     return next((Path(place) for place in candidates if Path(place).exists()), None)
 
 
-def _environment(vendors: Path, log: Path) -> dict[str, str]:
+def _environment(log: Path) -> dict[str, str]:
     """What Oclgrind reads: it is silent after MAX_ERRORS messages, and hides equal writes by default."""
     package = Path(__import__("relift").__path__[0]).parent
     paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
-        "OCL_ICD_VENDORS": str(vendors),
         "OCLGRIND_DATA_RACES": "1",
         "OCLGRIND_UNIFORM_WRITES": "1",
         "OCLGRIND_UNINITIALIZED": "1",
         "OCLGRIND_MAX_ERRORS": "1000000",
         "OCLGRIND_LOG": str(log),
-        "PYOPENCL_NO_CACHE": "1",
     }
 
 
@@ -122,16 +118,19 @@ def parse_log(text: str) -> list[str]:
     return list(found)
 
 
-def _simulate(folder: Path) -> None:
+def _simulate(folder: Path, driver: Driver) -> None:
     """Run a saved program on the simulator: the other process."""
+    from relift.compiler.devices import untested_device
     from relift.compiler.runtime import Session
 
     compiled = load(folder)
     with np.load(folder / "arguments.npz") as stored:
         rows = {name: stored[name] for name in stored.files}
     # optimised code crashes the detection of uninitialised vectors, and hides divergent barriers
-    Session(compiled.source, compiled.plan, "oclgrind", ("-cl-opt-disable",)).run(rows)
+    options = ("-cl-opt-disable",)
+    simulator = untested_device(driver)
+    Session(compiled.source, compiled.plan, simulator, options, apart=False).run(rows)
 
 
 if __name__ == "__main__":
-    _simulate(Path(sys.argv[1]))
+    _simulate(Path(sys.argv[1]), Driver(sys.argv[2], "race_check"))

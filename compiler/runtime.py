@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import tempfile
-import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relift.compiler.buffers import Row
-from relift.compiler.devices import find_device, is_simulator, label
+from relift.compiler.building import build, build_here
+from relift.compiler.devices import REASSOCIATES, defects, find_device, require_alive
+from relift.compiler.exact_loops import EXACT, in_order
 from relift.compiler.launch import Launch
+from relift.compiler.naming import is_simulator, label
 from relift.compiler.threads import number
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import DTYPES
@@ -28,21 +28,32 @@ _ALIGNMENT = 128
 
 
 class Session:
-    """A program built for one device; raises `Unsupported` with the build log when that fails."""
+    """A program built for one device; raises `Unsupported` with the build log when that fails.
+
+    With `apart`, as always but in a process made to be lost, it is built in a child process first.
+    """
 
     def __init__(
-        self, source: str, plan: Launch, target: str | None = None, options: tuple[str, ...] = ()
+        self,
+        source: str,
+        plan: Launch,
+        target: str | cl.Device | None = None,
+        options: tuple[str, ...] = (),
+        *,
+        apart: bool = True,
     ) -> None:
+        self._plan, self._apart = plan, apart
+        self.device = find_device(target) if target is None or isinstance(target, str) else target
         import pyopencl as cl
 
-        self._plan = plan
-        self.device = find_device(target)
         self._context = cl.Context([self.device])
         self._queue = cl.CommandQueue(
             self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         _check_limits(plan, self.device)
-        program = _build(self._context, source, options)
+        if apart and EXACT in source and REASSOCIATES in defects(self.device):
+            source = in_order(source)
+        program = (build if apart else build_here)(self._context, source, options)
         self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]
 
     def run(self, rows: Mapping[str, Row]) -> list[Row]:
@@ -82,6 +93,8 @@ class Session:
         """Errors of OpenCL, such as too little memory, become messages that name the device."""
         import pyopencl as cl
 
+        if self._apart:
+            require_alive(self.device)
         try:
             yield
         except cl.Error as error:
@@ -156,20 +169,3 @@ def _check_limits(plan: Launch, device: cl.Device) -> None:
                     f"{kernel.name} needs {wanted} {what}, {label(device)} has {limit}; "
                     "take smaller tiles"
                 )
-
-
-def _build(context: cl.Context, source: str, options: tuple[str, ...]) -> cl.Program:
-    import pyopencl as cl
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what the driver's compiler has to say of good code
-            built: cl.Program = cl.Program(context, source).build(options=["-w", *options])
-            return built
-    except cl.RuntimeError as error:
-        kept = Path(tempfile.mkdtemp(prefix="relift-")) / "kernel.cl"
-        kept.write_text(source, encoding="utf-8")
-        (device,) = context.devices
-        raise Unsupported(
-            f"the OpenCL compiler of {label(device)} refused the kernel; its source is in {kept}\n{error}"
-        ) from None

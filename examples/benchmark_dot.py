@@ -16,7 +16,8 @@ import pyopencl as cl
 from dot import dot
 
 import relift as rl
-from relift.compiler.devices import describe, find_device, label
+from relift.compiler.devices import describe, find_device
+from relift.compiler.naming import label
 
 GROUP = 256
 NAIVE = """

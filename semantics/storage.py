@@ -40,7 +40,8 @@ def writable_cache() -> Path:
             and found.st_uid == os.getuid()
             and not found.st_mode & 0o022
         ):
-            return own
+            (own / "relift").mkdir(exist_ok=True)
+            return own / "relift"
     raise ReliftError(f"{own} cannot be written; let TMPDIR name a folder that can", place="")
 
 

@@ -16,8 +16,9 @@ from proofs_tests.compiler.programs import CASES, made, typed
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.test_kernels import arguments, assert_same
 from relift.compiler import Compiled, compile_program
-from relift.compiler.devices import describe, devices, find_device, label
+from relift.compiler.devices import describe, devices, find_device
 from relift.compiler.kernel import load
+from relift.compiler.naming import label
 from relift.compiler.race import NotAvailable, race_check
 from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Unsupported

@@ -481,7 +481,8 @@ def run(
 
     A program that is low-level is its own kernel, compiled once for all sizes.
     """
-    from relift.compiler.devices import find_device, label
+    from relift.compiler.devices import find_device
+    from relift.compiler.naming import label
     from relift.compiler.program import is_low_level
     from relift.compiler.verification import check_derivation, check_run, random_inputs, read_inputs
     from relift.rewrites.loading import load_program
@@ -564,8 +565,9 @@ def verify(
     """
     from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
-    from relift.compiler.devices import find_device, is_simulator, label
+    from relift.compiler.devices import find_device
     from relift.compiler.evidence import reports_of, with_values
+    from relift.compiler.naming import is_simulator, label
     from relift.compiler.program import is_low_level
     from relift.compiler.verification import differential, differential_at
     from relift.rewrites.loading import load_program
@@ -732,7 +734,8 @@ def bench(
     from relift.compiler.benchmark_times import predicted_anew, times_of
     from relift.compiler.benchmarks import load_benchmarks
     from relift.compiler.bundle import read_results, write_bundle
-    from relift.compiler.devices import describe, find_device, label
+    from relift.compiler.devices import describe, find_device
+    from relift.compiler.naming import label
     from relift.semantics.device import GPU, preset
 
     if results is not None:
@@ -772,27 +775,50 @@ def bench(
 
 @app.command()
 def devices(as_json: JsonOption = False) -> None:
-    """The OpenCL devices, and the description of each that the cost model uses."""
+    """The OpenCL devices: which work, what each gets wrong, and the description that the cost model uses.
+
+    A device works if it passes its self-test. What failed before is tested again.
+    """
     from dataclasses import asdict
 
-    from rich.table import Table
-
-    from relift.compiler.devices import describe, label
+    from relift.compiler.devices import DEFECTS, describe, find_device, survey
     from relift.compiler.devices import devices as all_devices
 
-    found = all_devices()
+    with _progress("testing"):
+        found = survey(again=True)
+    working = [(f, f.device) for f in found if f.works and f.device is not None]
+    broken = [f for f in found if not f.works]
+    if not working:
+        all_devices()  # raises, with the reasons
+    default = find_device(None) if any(d for f, d in working if f.kind == "cpu") else None
     if as_json:
-        _print_json({"devices": [asdict(describe(d)) for d in found]})
+        _print_json(
+            {
+                "devices": [
+                    {
+                        **asdict(describe(device)),
+                        "label": f.name,
+                        "default": device == default,
+                        "defects": list(f.defects),
+                    }
+                    for f, device in working
+                ],
+                "broken": [{"label": f.name, "reason": f.failure} for f in broken],
+            }
+        )
         return
-    table = Table("device", "kind", "units", "lanes", "GHz", "GB/s", "local memory")
-    for d in found:
-        about = describe(d)
-        table.add_row(
-            label(d), about.kind, str(about.compute_units), str(about.vector_width),
-            f"{about.clock_ghz:.1f}", f"{about.bandwidth_gbs:.0f}",
-            f"{about.local_memory_bytes // 1024} KiB",
-        )  # fmt: skip
-    _print_table(table)
+    for f, device in working:
+        about = describe(device)
+        print(f"{f.name}{' (the default)' if device == default else ''}")
+        print(
+            f"  {about.kind}, {about.compute_units} units, {about.vector_width} lanes, "
+            f"{about.clock_ghz:.1f} GHz, {about.bandwidth_gbs:.0f} GB/s, "
+            f"{about.local_memory_bytes // 1024} KiB of local memory"
+        )
+        for defect in f.defects:
+            print(f"  {DEFECTS[defect]}")
+    for f in broken:
+        print(f"{f.name} is broken\n  {f.failure}")
 
 
 # ---- shared by the verbs

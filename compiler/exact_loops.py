@@ -1,0 +1,22 @@
+"""Loops whose folds a device must not regroup, though its driver would."""
+
+from __future__ import annotations
+
+import re
+
+EXACT = "#pragma OPENCL FP_CONTRACT OFF"
+"""What the source of a kernel that must round as the interpreter does begins with."""
+
+_LOOP = re.compile(r"^([ \t]*)(?:#pragma unroll[^\n]*\n[ \t]*)?(?=(?:for|while) \()", re.MULTILINE)
+_KEPT = "#pragma clang loop vectorize(disable)"
+
+
+def in_order(source: str) -> str:
+    r"""OpenCL C whose loops are taken in order by drivers that make vectors of folds of floats.
+
+    >>> print(in_order("  #pragma unroll\n  for (;;) {\n  }"))
+      #pragma clang loop vectorize(disable)
+      for (;;) {
+      }
+    """
+    return _LOOP.sub(rf"\1{_KEPT}\n\1", source)
