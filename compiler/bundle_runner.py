@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -117,12 +119,58 @@ def unwritten(outputs: Sequence[Row]) -> int:
     return sum(int(np.count_nonzero(o.view(np.uint32) == POISON)) for o in outputs)
 
 
+def pieces(total: Sequence[int], local: Sequence[int]) -> list[tuple[tuple[int, ...], ...]]:
+    """A launch as whole groups, and the work-items that are left: offset, global and local size of each.
+
+    >>> pieces([150], [64])
+    [((0,), (128,), (64,)), ((128,), (22,), (22,))]
+    """
+    parts = []
+    for n, m in zip(total, local, strict=True):
+        whole = n // m * m
+        parts.append([p for p in ((0, whole, m), (whole, n - whole, n - whole)) if p[1]])
+    return [tuple(zip(*p, strict=True)) for p in itertools.product(*parts)]
+
+
 def median_of_runs(run: Callable[[], float]) -> tuple[float, list[float]]:
     """The median of the protocol's number of runs, and all of them."""
     *_, last = (run() for _ in range(WARM_UPS))
     count = next(count for limit, count in RUNS if last < limit)
     times = [run() for _ in range(count)]
     return statistics.median(times), times
+
+
+_WIDE_CALL = re.compile(
+    r"^((float|double)(8|16)) (\w+)\((\w+ x(?:, \w+ y)?(?:, \w+ z)?)\) \{\n"
+    r"  return (\w+)\((x(?:, y)?(?:, z)?)\);\n\}",
+    re.MULTILINE,
+)
+
+
+def for_device(source: str, device: Any) -> str:
+    """The source for a device: in halves what PoCL's library cannot do on the vectors of 64 bytes that it lacks."""
+    lanes = device.native_vector_width_float
+    if "PoCL" in device.platform.version and lanes * 4 < 64:
+        return in_halves(source)
+    return source
+
+
+def in_halves(source: str) -> str:
+    """The same functions, where those that call the library on vectors of 64 bytes call it on each half.
+
+    >>> print(in_halves("float16 cos_f32x16(float16 x) {\n  return cos(x);\n}"))
+    float16 cos_f32x16(float16 x) {
+      return (float16)(cos(x.lo), cos(x.hi));
+    }
+    """
+
+    def halved(m: re.Match[str]) -> str:
+        low, high = (
+            f"{m[6]}({', '.join(f'{x}.{half}' for x in m[7].split(', '))})" for half in ("lo", "hi")
+        )
+        return m[0].replace(f"return {m[6]}({m[7]});", f"return ({m[1]})({low}, {high});")
+
+    return _WIDE_CALL.sub(halved, source)
 
 
 class Prepared:
@@ -137,7 +185,9 @@ class Prepared:
         source = (folder / "kernel.cl").read_text(encoding="utf-8")
         (device,) = context.devices
         verbose = ["-cl-nv-verbose"] if "NVIDIA" in device.platform.name else []
-        program = cl.Program(context, source).build(options=[*entry["options"], *verbose])
+        program = cl.Program(context, for_device(source, device)).build(
+            options=[*entry["options"], *verbose]
+        )
         self.log = program.get_build_info(device, cl.program_build_info.LOG).strip()
         self.outputs = [b["name"] for b in launch["buffers"] if b["role"] == "output"]
         self.buffers: dict[str, Any] = {}
@@ -155,14 +205,14 @@ class Prepared:
         for k in launch["kernels"]:
             kernel = cl.Kernel(program, k["name"])
             kernel.set_args(*(self.buffers[name] for name in k["arguments"]))
-            self.kernels.append((kernel, tuple(k["global"]), tuple(k["local"])))
+            self.kernels += [(kernel, piece) for piece in pieces(k["global"], k["local"])]
         self.queue.finish()
 
     def run(self) -> float:
         """Seconds of one run of all kernels, by the device's clock."""
         events = [
-            self.cl.enqueue_nd_range_kernel(self.queue, kernel, total, local)
-            for kernel, total, local in self.kernels
+            self.cl.enqueue_nd_range_kernel(self.queue, kernel, total, local, offset)
+            for kernel, (offset, total, local) in self.kernels
         ]
         self.queue.finish()
         return float(sum(e.profile.end - e.profile.start for e in events)) * 1e-9

@@ -240,10 +240,14 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Definition |
     """
     lines: list[str]
     match function:
-        case _ if width is not None and needs_halves(function, scalar, width):
-            lines = [_halves(function, scalar, width)]
         case "minimum" | "maximum" if scalar.is_float:
             lines = _extreme(_EXTREMES[function][0], width)  # fmin and fmax drop NaN
+        case _ if width is not None and needs_halves(function, scalar, width):
+            lines = [_halves(function, scalar, width)]
+        case _ if width is not None and _is_wide_call(function, scalar, width):
+            form = SCALAR_FUNCTIONS[function].c
+            assert form is not None, "cannot happen: a function of the library has a name"
+            lines = [f"return {form.format(*'xyz')};"]  # drivers that cannot: see `in_halves`
         case "rsqrt":
             lines = [f"return {_one(scalar, width)} / sqrt(x);"]  # C's may take -0.0 for 0.0
         case "floor_divide" | "modulo":
@@ -267,17 +271,37 @@ LARGEST_ARGUMENT = 32
 
 
 def needs_halves(function: str, scalar: Scalar, width: int) -> bool:
-    """Whether a function is called on each half of vectors of this width.
+    """Whether a function is called on each half of vectors of this width: some of integers, and conversions.
 
-    PoCL 3.0 aborts in its library, or computes nonsense, on vectors of 64 bytes where it takes the processor
-    for one without AVX-512.  What is an operator of C, not of its library, is not concerned.
+    What is an operator of C, not of its library, is not concerned, nor is what is one call of its library on floats:
+    see `_is_wide_call`.
     """
     form = SCALAR_FUNCTIONS[function].c
     is_operator = form is not None and form.startswith("(")
+    if _is_wide_call(function, scalar, width) or (function in _EXTREMES and scalar.is_float):
+        return False
     result = SCALARS[function] if function in CONVERSIONS else scalar
     widest = max(scalar.bytes, result.bytes) * width
     return (
         widest > LARGEST_ARGUMENT and scalar != boolean and not is_operator and function != "select"
+    )
+
+
+def _is_wide_call(function: str, scalar: Scalar, width: int) -> bool:
+    """Whether a function is one call of the library on floats, with vectors of 64 bytes and more.
+
+    It gets a definition of its own, which is written anew for a driver that cannot do the call: PoCL aborts in its
+    library, or computes nonsense, where it takes the processor for one without AVX-512.
+    """
+    form = SCALAR_FUNCTIONS[function].c or "("
+    own = function in CONVERSIONS or function in ("rsqrt", "floor_divide", "modulo", "select")
+    wide = scalar.bytes * width > LARGEST_ARGUMENT
+    return (
+        scalar.is_float
+        and wide
+        and not own
+        and not form.startswith("(")
+        and function not in _EXTREMES
     )
 
 

@@ -41,10 +41,10 @@ from relift.compiler.trees import (
     registers_of,
     widened,
 )
-from relift.compiler.unrolling import KEEP, UNROLL, Unrolling, unrolling
+from relift.compiler.unrolling import KEEP, UNROLL, WRITTEN_OUT, Unrolling, unrolling
 from relift.semantics.binding import map_children
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, depends_on, substitute, variable, variables_of
+from relift.semantics.indices import Index, depends_on, modulo, substitute, variable, variables_of
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (
     Concat,
@@ -314,7 +314,7 @@ class Generator:
         n = data.length.constant
         if n == 1 and self.analyses.control_flow:
             body(Size.of(0), scope.block())
-        elif unroll == "here" or _over_lanes(data):
+        elif unroll == "here" or (n is not None and n <= WRITTEN_OUT and _over_lanes(data)):
             for k in range(number(data.length)):
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
@@ -782,10 +782,19 @@ class Generator:
 def _over_lanes(data: ArrayView) -> bool:
     """Whether an element of the array is a lane of a register, chosen by its index."""
     i = variable("?each", data.length)
-    return any(
-        isinstance(leaf, Value) and leaf.lane is not None and depends_on(leaf.lane, i)
-        for leaf in leaves(data.at(i))
-    )
+    return any(_is_lane(leaf, i) for leaf in leaves(data.at(i)))
+
+
+def _is_lane(leaf: Leaf, i: Index) -> bool:
+    """Whether i says which lane of a vector a leaf is: of one with a name, or of one in a private array."""
+    match leaf:
+        case Value(_, _, lane):
+            return lane is not None and depends_on(lane, i)
+        case Cell(memory, offset):
+            vectors = memory.space == "private" and memory.width is not None
+            return vectors and depends_on(modulo(offset, memory.width or 1), i)
+        case Guarded(_, inside, outside):
+            return _is_lane(inside, i) or _is_lane(outside, i)
 
 
 def first_value(t: Fold) -> Term:

@@ -6,13 +6,13 @@ Types are written as Relift prints them, and read back.  Sizes that are still op
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from relift.compiler.bundle_runner import pieces
 from relift.compiler.threads import number
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import Program, substituted
@@ -94,11 +94,7 @@ class Kernel:
         >>> [(p.offset, p.range, p.local) for p in Kernel("f", (), (Size.of(150),), (64,), 0).pieces]
         [((0,), (128,), (64,)), ((128,), (22,), (22,))]
         """
-        parts = []
-        for n, m in zip(self.range, self.local, strict=True):
-            whole = n // m * m
-            parts.append([p for p in ((0, whole, m), (whole, n - whole, n - whole)) if p[1]])
-        return tuple(Piece(*zip(*p, strict=True)) for p in itertools.product(*parts))
+        return tuple(Piece(*p) for p in pieces(self.range, self.local))
 
     def at(self, values: Mapping[str, int], program: str) -> Kernel:
         """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""

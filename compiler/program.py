@@ -18,6 +18,7 @@ from relift.compiler.kernel_text import read_kernels
 from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.local_memory import share_places
 from relift.compiler.names import Names, stored_as
+from relift.compiler.registers import named_registers
 from relift.compiler.shared_indices import share_indices
 from relift.compiler.spans import spans_of
 from relift.compiler.spec import check_kernel, check_sizes
@@ -277,6 +278,7 @@ def _kernel(
     generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
     lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
+    lines = named_registers(lines, emitter.fresh)
     open_ = sorted(set().union(*(n.names() for n in lengths)) & words("\n".join(lines)))
     for size in open_:
         arguments.append(size)

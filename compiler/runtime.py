@@ -11,6 +11,7 @@ import numpy as np
 
 from relift.compiler.buffers import Row
 from relift.compiler.building import build, build_here
+from relift.compiler.bundle_runner import for_device
 from relift.compiler.devices import REASSOCIATES, defects, find_device, require_alive
 from relift.compiler.exact_loops import EXACT, in_order
 from relift.compiler.launch import Launch
@@ -53,6 +54,7 @@ class Session:
         _check_limits(plan, self.device)
         if apart and EXACT in source and REASSOCIATES in defects(self.device):
             source = in_order(source)
+        source = for_device(source, self.device)
         program = (build if apart else build_here)(self._context, source, options)
         self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]
 

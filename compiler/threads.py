@@ -50,9 +50,11 @@ class Threads:
 
     @property
     def total(self) -> tuple[Size, ...]:
-        """The global size: whole groups, or the length of a `map_glb` that is a symbol."""
+        """The global size: whole groups, or the length of a `map_glb`: what is left over is a launch of its own."""
         return tuple(
-            self.asked[d] if groups is None else Size.of(local * groups)
+            self.asked[d]
+            if groups is None or (self.asked and not self.has_groups)
+            else Size.of(local * groups)
             for d, (local, groups) in enumerate(zip(self.local, self.groups, strict=True))
         )
 

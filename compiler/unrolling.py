@@ -37,11 +37,18 @@ def unrolling(t: Term) -> Unrolling:
     return "here" if _copies(t) <= WRITTEN_OUT else "by the driver"
 
 
-def _copies(t: Term) -> int:
-    """How often the innermost body of a nest of unrolled loops is written."""
-    inner = max(
-        (_copies(u.body if isinstance(u, Lambda) else u) for _, u in children(t)), default=1
-    )
+def _copies(t: MapSeqUnroll | ReduceSeqUnroll) -> int:
+    """How often the innermost body of a nest of unrolled loops is written.
+
+    What a loop works on is computed before it, and written once.
+    """
+    inside = (_most(f.body) for _, f in children(t) if isinstance(f, Lambda))
+    return number(t.solved["n"]) * max(inside, default=1)
+
+
+def _most(t: Term) -> int:
+    """The copies of the largest nest of unrolled loops in a term."""
+    found = [_most(u.body if isinstance(u, Lambda) else u) for _, u in children(t)]
     if isinstance(t, MapSeqUnroll | ReduceSeqUnroll):
-        return number(t.solved["n"]) * inner
-    return inner
+        found.append(_copies(t))
+    return max(found, default=1)

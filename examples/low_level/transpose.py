@@ -42,16 +42,25 @@ def transpose_gpu(n, m, side=32, rows=8):
     return transpose
 
 
-def transpose_cpu(n, m, side=16):
-    """A work-item moves a tile: what it reads of a line of the cache, it writes while it is there."""
+def transpose_cpu(n, m, side=16, down=16):
+    """A work-item moves a tile, in vectors that it writes; a group has `down` tiles, one below the other in A.
+
+    What is read of a line of the cache is written while it is there, and neighbours write neighbouring lines.
+    """
 
     @rl.program
     def transpose(A: rl.f32[n, m]):
-        def move(tile):
-            return rl.map_seq(lambda row: rl.map_seq(lambda v: v, row), rl.transpose(tile))
+        def line(values):
+            return rl.as_scalar(rl.map_seq(rl.map_vec(lambda v: v), rl.as_vector(side, values)))
 
-        tiles = rl.transpose(rl.tile((side, side), A))
-        return rl.untile(2, rl.map_glb(1)(lambda ts: rl.map_glb(0)(move, ts), tiles))
+        def move(tile):
+            return rl.map_seq(line, rl.transpose(tile))
+
+        def column(tiles):
+            groups = rl.map_wrg(1)(lambda some: rl.map_lcl(1)(move, some), rl.split(down, tiles))
+            return rl.join(groups)
+
+        return rl.untile(2, rl.map_wrg(0)(column, rl.transpose(rl.tile((side, side), A))))
 
     return transpose
 
@@ -62,7 +71,7 @@ benchmarks = [
         "cpu",
         transpose_cpu,
         sizes={"n": 4096, "m": 4096},
-        small=[{"n": 16, "m": 8, "side": 4}, {"n": 128, "m": 192}],
+        small=[{"n": 16, "m": 8, "side": 4, "down": 2}, {"n": 256, "m": 32}],
         gold=source("transpose").reference,
         flops=lambda **_: 0,
         moved=lambda n, m, **_: 8 * n * m,

@@ -167,7 +167,7 @@ def test_no_access_leaves_its_array_and_no_two_work_items_race(source: Program) 
 def test_work_items_read_vectors_and_keep_results_in_registers() -> None:
     """Two barriers for each chunk; between memories whole vectors move, but for the tile that is transposed."""
     text = kernel(derived(product)).source
-    assert "float own[64];" in text
+    assert "float own63 = 0.0f;" in text
     assert text.count(BARRIER) == 2
     assert text.count("*(local const float4*)") == 4
     assert text.count("*(global float4*)") == 16

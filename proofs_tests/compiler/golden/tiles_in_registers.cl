@@ -63,21 +63,20 @@ kernel void tiles_in_registers_1(global const float* restrict a, global const fl
   const int lcl_1 = get_local_id(1);
 
   const int at_3 = 384*wrg_1 + 128*lcl_1 + 8*wrg_0 + 4*lcl_0;
-  float4 own[2];
-  own[0] = (float4)(0.0f);
-  own[1] = (float4)(0.0f);
+  float4 own0 = (float4)(0.0f);
+  float4 own1 = (float4)(0.0f);
   for (int i = 0; i < 8; ++i) {
     const int at = 192*wrg_1 + 64*lcl_1 + 4*i;
     const int at_2 = 256*i + 8*wrg_0 + 4*lcl_0;
-    own[0] = own[0] + (a[at] * *(global const float4*)(b + at_2));
-    own[1] = own[1] + (a[at + 32] * *(global const float4*)(b + at_2));
-    own[0] = own[0] + (a[at + 1] * *(global const float4*)(b + at_2 + 64));
-    own[1] = own[1] + (a[at + 33] * *(global const float4*)(b + at_2 + 64));
-    own[0] = own[0] + (a[at + 2] * *(global const float4*)(b + at_2 + 128));
-    own[1] = own[1] + (a[at + 34] * *(global const float4*)(b + at_2 + 128));
-    own[0] = own[0] + (a[at + 3] * *(global const float4*)(b + at_2 + 192));
-    own[1] = own[1] + (a[at + 35] * *(global const float4*)(b + at_2 + 192));
+    own0 = own0 + (a[at] * *(global const float4*)(b + at_2));
+    own1 = own1 + (a[at + 32] * *(global const float4*)(b + at_2));
+    own0 = own0 + (a[at + 1] * *(global const float4*)(b + at_2 + 64));
+    own1 = own1 + (a[at + 33] * *(global const float4*)(b + at_2 + 64));
+    own0 = own0 + (a[at + 2] * *(global const float4*)(b + at_2 + 128));
+    own1 = own1 + (a[at + 34] * *(global const float4*)(b + at_2 + 128));
+    own0 = own0 + (a[at + 3] * *(global const float4*)(b + at_2 + 192));
+    own1 = own1 + (a[at + 35] * *(global const float4*)(b + at_2 + 192));
   }
-  *(global float4*)(out + at_3) = own[0];
-  *(global float4*)(out + at_3 + 64) = own[1];
+  *(global float4*)(out + at_3) = own0;
+  *(global float4*)(out + at_3 + 64) = own1;
 }
