@@ -16,6 +16,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.registers import named_registers
 
 FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
+FEW, ODD, ROWS, ITEMS, LANES, MANY = 4, 5, 6, 8, 16, 64
 _ARRAY = re.compile(r"^ *\w+ (\w+)\[\d+\];$", re.MULTILINE)
 
 
@@ -45,7 +46,7 @@ def test_accumulators_are_variables(width: int, parts: int) -> None:
     zero = 0.0 if width == 1 else rl.splat(width, 0.0)
 
     @rl.program
-    def sums(A: rl.f32[6, 4 * parts]):
+    def sums(A: rl.f32[ROWS, 4 * parts]):
         def item(rows):
             start = rl.map_seq_unroll(lambda v: (v, v), rl.repeat(4 * parts // width, zero))
 
@@ -72,7 +73,7 @@ def test_an_index_of_run_time_keeps_the_array() -> None:
     """An array that a loop indexes stays one, beside one that has names."""
 
     @rl.program
-    def turned(A: rl.f32[8, 5]):
+    def turned(A: rl.f32[ITEMS, ODD]):
         def item(row):
             looped = rl.to_private(rl.map_seq(lambda v: v + 1.0, row))
             named = rl.to_private(rl.map_seq_unroll(lambda v: v * 2.0, row))
@@ -115,7 +116,7 @@ def test_names_of_registers_are_free() -> None:
     """An argument that is called like an element keeps its name."""
 
     @rl.program
-    def copied(own0: rl.f32[4], own1: rl.f32[4]):
+    def copied(own0: rl.f32[FEW], own1: rl.f32[FEW]):
         own = rl.to_private(rl.map_seq_unroll(lambda p: p[0] + p[1], rl.zip(own0, own1)))
         return rl.let(lambda a: rl.map_seq_unroll(lambda v: v, a), own)
 
@@ -141,7 +142,7 @@ def test_a_kernel_with_vectors_says_so(width: int) -> None:
     assert f"__attribute__((vec_type_hint(float{width})))\nkernel" in scaled(64, width).source
 
     @rl.program
-    def plain(x: rl.f32[64]):
+    def plain(x: rl.f32[MANY]):
         return rl.map_glb(0)(lambda v: v + v, x)
 
     assert "vec_type_hint" not in compile_program(plain).source
@@ -151,7 +152,7 @@ def test_the_lanes_of_a_private_vector_are_constants() -> None:
     """The sum of the lanes of accumulators takes no address of a register."""
 
     @rl.program
-    def total(A: rl.f32[4, 16]):
+    def total(A: rl.f32[FEW, LANES]):
         def item(row):
             zeros = rl.to_private(rl.map_seq_unroll(lambda v: v, rl.repeat(2, rl.splat(4, 0.0))))
             pairs = rl.split(2, rl.as_vector(4, row))
@@ -182,7 +183,7 @@ def test_a_call_on_long_vectors_can_be_made_in_halves(function: Any, t: Any) -> 
     width = 64 // t.bytes
 
     @rl.program
-    def wide(x: t[4 * width]):  # type: ignore[no-untyped-def]  # a type of the object language
+    def wide(x: t[4 * width]):
         return rl.as_scalar(rl.map_glb(0)(rl.map_vec(function), rl.as_vector(width, x)))
 
     whole = compile_program(wide)
