@@ -6,7 +6,9 @@ Read in this order: `spec` (what a low-level term may contain), `stages` (which 
 `spans` (which sizes an int can count), `launch` and `kernel` (what is saved and run), `drivers`,
 `verdicts` and `self_test` (which OpenCL there is, and what of it works), `devices`, `building` and `runtime`
 (pyopencl), `race` (the race-checking simulator), `verification` (agreement),
-`kernel_text`, `accesses`, `work_items` and `certificates` (bounds and races, proved from the text of a kernel).
+`lexing`, `kernel_text`, `accesses`, `work_items`, `coverage` and `certificates` (bounds, races and what is written, proved
+from the text of a kernel), `symbols`, `c_types`, `machine`, `translation`, `lockstep`, `validation` and `evidence` (the
+text run on symbols, and what that shows).
 Apart from these: `analyses` (what can be switched off), `benchmarks`, `benchmark_times`, `bundle`, `candidates`
 and `bundle_runner` (how fast the kernels are, here and elsewhere).
 """

@@ -26,8 +26,10 @@ from relift.compiler.devices import find_device
 from relift.compiler.launch import Launch
 from relift.compiler.program import compile_program
 from relift.compiler.runtime import Session
+from relift.compiler.validation import validate
 from relift.rewrites.loading import load_file
 from relift.semantics.device import DeviceDescription
+from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 
 ROUNDS, FEWEST = 15, 5
@@ -55,12 +57,24 @@ def times_of(
     """
     expected = load_file(samples)
     for b in benchmarks:
+        report(f"{b.name} on symbols")
+        _require_right(b)
         for variant in b.variants:
             report(f"{b.name} {dict(variant) or ''}")
             rows = time_in_turn(b, variant, devices, getattr(expected, b.name), settings)
             predicted = predict(b.at(variant))
             for row in rows:
                 yield {**row, "predicted": predicted}
+
+
+def _require_right(b: Benchmark) -> None:
+    """Raise `ReliftError` for a benchmark whose kernels, at its smallest size, do not compute what they must."""
+    for sizes in b.small[:1]:
+        program = b.make(**sizes)
+        compiled = compile_program(program)
+        found = validate(compiled.source, compiled.plan, program)
+        if found.verdict == "refuted":
+            raise ReliftError(f"{b.name} at {dict(sizes)} is wrong: {found.detail}", place="")
 
 
 def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:

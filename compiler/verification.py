@@ -272,16 +272,16 @@ def _small(derivation: Derivation) -> _Small | Agreement:
 
 
 def failure_on_symbols(derivation: Derivation) -> str | None:
-    """Why a candidate need not be timed: at small sizes, the text of its kernels is not right; None if nothing says so."""
-    small = _small(derivation)
+    """Why a candidate need not be timed: at small sizes, the text of its kernels is wrong; None if nothing says so."""
+    try:
+        small = _small(derivation)
+    except ReliftError:
+        return None  # at small sizes it is refused; at its own it is compiled and compared
     if isinstance(small, Agreement):
-        return small.detail
+        return None
     report = small.validated()
-    return (
-        None
-        if report.verdict != "refuted"
-        else f"its kernels are wrong at {small.at}: {report.detail}"
-    )
+    wrong = f"its kernels are wrong at {small.at}: {report.detail}"
+    return wrong if report.verdict == "refuted" else None
 
 
 def check_derivation(derivation: Derivation, device: str) -> Agreement:

@@ -119,6 +119,7 @@ def optimize(
     float: FloatPolicy = "reassociate",
     accepts: Callable[[Program], bool] = lambda _: True,
     measure: Measure | None = None,
+    judge: Callable[[Derivation], str | None] = lambda _: None,
     timed_on: str | None = None,
     tuning: Path | None = None,
     progress: Callable[[str, int, float], None] | None = None,
@@ -130,7 +131,8 @@ def optimize(
     open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
     `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
     took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
-    fastest come first; `tuning` is the file in which these times are kept and looked up.  With `timed_on`, the
+    fastest come first; `tuning` is the file in which these times are kept and looked up.  What `judge` finds to be
+    wrong with a candidate is kept instead of a time: it does not run.  With `timed_on`, the
     name of a device, nothing is measured: the times that the file has of that device decide.
 
     `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
@@ -156,10 +158,11 @@ def optimize(
     require_laws(task.source.body)
     kept = tuning or default_path()
     times: Timings | None = None
+    derivations: dict[str, Derivation] = {}
     if timed_on is not None:
         times = Timings(kept, timed_on)
     elif measure is not None:
-        times = Tuner(kept, device.name, measure)
+        times = Tuner(kept, device.name, _of_right_ones(measure, judge, derivations))
     if times is not None:
         times.check()  # a damaged database is found before the search, not after
     if sketch is None:
@@ -188,6 +191,7 @@ def optimize(
             "give the search a larger budget, or store an intermediate array with to_global"
         )
     if times is not None:
+        derivations |= {str(found.term): found.derivation for found in results}
         results = _measured(results, times, budget, progress)[:top]
     return Optimized(
         task.source,
@@ -228,6 +232,22 @@ def _found(proposal: Proposal) -> Found:
     derivation = proposal.derive()
     require_proved((step.rule for step in derivation.steps), RULES)
     return Found(replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation)
+
+
+def _of_right_ones(
+    measure: Measure,
+    judge: Callable[[Derivation], str | None],
+    derivations: Mapping[str, Derivation],
+) -> Measure:
+    """A measure that runs no candidate in which something is found to be wrong."""
+
+    def seconds(program: Program) -> float:
+        wrong = judge(derivations[str(program)])
+        if wrong is not None:
+            raise NoProgram(wrong)
+        return measure(program)
+
+    return seconds
 
 
 def _measured(

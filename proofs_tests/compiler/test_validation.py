@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from proofs_tests.compiler.programs import CASES, Case
+from proofs_tests.compiler.programs import CASES, Case, made, typed
 from relift.compiler.benchmarks import Benchmark, load_benchmarks
+from relift.compiler.certificates import certificates
+from relift.compiler.evidence import reports_of, small_sizes, with_values
+from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
 from relift.compiler.validation import Report, validate
+from relift.semantics import language as rl
 from relift.semantics.language import Program
+from relift.semantics.sizes import nat
+from relift.semantics.types import f32, i32
 
 LOW_LEVEL = [
     b
@@ -40,3 +47,91 @@ def test_kernels_that_are_timed_are_right_at_a_small_size(b: Benchmark) -> None:
     """The programs of examples/low_level, to the last bit, for all data."""
     found = compared(b.make(**b.small[0]))
     assert found.ok, found.text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_what_is_not_proved_is_shown_by_a_run(case: Case) -> None:
+    """Of every family nothing is unknown: claims are proved, or shown at the sizes that they name."""
+    program = case.make(*case.small[0])
+    k = compile_program(program)
+    for found in with_values(certificates(k), reports_of(k, program)):
+        assert found.ok, found.text()
+        assert found.claims[-1].verdict == "shown"
+        assert "proved" not in found.claims[-1].row()[2]
+
+
+def test_open_sizes_are_shown_at_two_choices() -> None:
+    """Different sizes, with two groups at least, and no two sizes of a choice alike."""
+    m, k, n = nat("m"), nat("k"), nat("n")
+    program = made("matmul", m, k, n)
+    compiled = compile_program(program)
+    reports = reports_of(compiled, program)
+    assert len({r.sizes for r in reports}) == 2
+    assert all(r.ok for r in reports)
+    sizes = next(small_sizes(compiled.plan))
+    assert len(set(sizes.values())) == 3
+
+
+def test_a_wrong_text_is_refuted_with_the_cell_and_both_values() -> None:
+    """A fault names the work-item; a wrong value the cell, and what it should be."""
+    program = made("matvec", 6, 4)
+    k = compile_program(program)
+    wrong = Compiled(k.source.replace("acc + ", "acc - "), k.plan)
+    (report,) = reports_of(wrong, program)
+    assert report.verdict == "refuted"
+    assert "out[0] is" in report.detail
+    assert "instead of" in report.detail
+    [found] = with_values(certificates(wrong), [report])
+    assert found.refuted
+    beyond = Compiled(k.source.replace("out[glb_0]", "out[glb_0 + 1]"), k.plan)
+    assert "work-item 5 writes out[6] of 6" in reports_of(beyond, program)[0].detail
+
+
+def test_what_is_too_large_gets_no_claim_about_values() -> None:
+    """The bound is a number of symbols, and the report says so."""
+    program = made("matvec", 6, 4)
+    k = compile_program(program)
+    reports = reports_of(k, program, limit=20)
+    assert reports[0].too_large
+    assert "20 symbols" in reports[0].text()
+    certified = certificates(k)
+    assert with_values(certified, reports) == certified
+
+
+def test_sums_in_another_order_are_equal_up_to_reassociation_only() -> None:
+    """The tree against the plain sum: not to the last bit, and the report says which it is."""
+    n = 32
+
+    @typed(x=f32[n])
+    def sums(x: Any) -> Any:
+        return rl.map_glb(0)(lambda c: rl.reduce_seq(rl.add, 0.0, c), rl.split(16, x))
+
+    k = compile_program(made("tree", n))
+    assert validate(k.source, k.plan, sums).verdict == "refuted"
+    found = validate(k.source, k.plan, sums, reassociate=True)
+    assert found.ok
+    assert "up to reassociation" in found.text()
+
+
+def test_a_function_in_c_is_known_by_its_text() -> None:
+    """Another text is another function: its body is read, and its value differs."""
+    program = made("squares_in_c", 4)
+    k = compile_program(program)
+    wrong = k.source.replace("float y = x * x;", "float y = x + x;")
+    assert validate(wrong, k.plan, program).verdict == "refuted"
+
+
+def test_a_division_that_is_wrong_somewhere_is_found() -> None:
+    """The functions that kernels bring along are compared with their meaning."""
+
+    @typed(x=i32[4], y=i32[4])
+    def quotients(x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda p: p[0] // p[1], rl.zip(x, y))
+
+    k = compile_program(quotients)
+    found = validate(k.source, k.plan, quotients)
+    assert found.ok
+    assert "pairs of numbers" in found.text()
+    wrong = k.source.replace("if (y == 0) return 0;", "if (y == 0) return 1;")
+    assert wrong != k.source
+    assert validate(wrong, k.plan, quotients).verdict == "refuted"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from relift.egraph.search import optimize
+from relift.egraph.search import NoProgram, optimize
 from relift.egraph.tuning import BadDatabase, Timing, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -242,3 +242,13 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_the_database_whole(
     assert not tuner.time(at(2)).reused
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_candidate_in_which_something_is_wrong_is_not_timed(tmp_path: Path) -> None:
+    """What the judge says is kept instead of a time; without a candidate that is right there is no program."""
+    clock = Clock()
+    with pytest.raises(NoProgram, match="its kernels are wrong"):
+        optimize(
+            DOT, {"n": 64}, measure=clock, tuning=tmp_path / "t.sqlite",
+            judge=lambda _: "its kernels are wrong",
+        )  # fmt: skip

@@ -177,7 +177,9 @@ def optimize(
 
     if tune:
         from relift.compiler.timing import timer
+        from relift.compiler.verification import failure_on_symbols
 
+        options["judge"] = failure_on_symbols
         options["measure"] = timer(target if isinstance(target, str) else target.kind)
     return search(program, sizes, target, accepts=runs, **options)
 

@@ -871,6 +871,7 @@ def _search(
     """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
     from relift.compiler.program import runs
     from relift.compiler.timing import timer
+    from relift.compiler.verification import failure_on_symbols
     from relift.egraph.search import optimize as search
     from relift.egraph.sketches import load_sketch
     from relift.semantics.device import preset
@@ -893,6 +894,7 @@ def _search(
             accepts=runs,
             varied=elsewhere,
             measure=timer(target) if tune else None,
+            judge=failure_on_symbols,
             timed_on=timed_on,
             tuning=times,
             float=float_policy,  # type: ignore[arg-type]  # checked above
