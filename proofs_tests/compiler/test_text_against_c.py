@@ -68,7 +68,7 @@ class _Writer:
              "as_int(as_uint((int)({0})) + as_uint((int)({1})))", "({0}) >> 3", "({0})", "{0} - {1} - {2}",
              "{0} - ({1} - {2})", "{0} / (({1}) | 1) * {2}", "{0} < {1} == {2}", "-({0}) % (({1}) | 1)", "{0} <= {1} < {2}"]
         )  # fmt: skip
-        text = form.format(e(), e(), e())
+        text = form.format(*(self.expression(depth - 1) for _ in range(3)))
         return text if self.random.random() < 0.7 else f"({text})"
 
     def name(self) -> str:
