@@ -59,7 +59,6 @@ class _Writer:
         if depth == 0 or self.random.random() < 0.15:
             known = [*self.names, *self.fixed]
             return pick(known) if known and self.random.random() < 0.6 else self.constant()
-        e = lambda: self.expression(depth - 1)
         form = pick(
             ["{0} + {1}", "{0} - {1}", "{0} * {1}", "({0}) / (({1}) | 1)", "({0}) % (({1}) | 8)", "-({0})", "{0} < {1}",
              "({0}) == ({1})", "({0}) >= {1}", "({0}) != ({1})", "({0}) ? {1} : {2}", "(({0}) && ({1}))",
