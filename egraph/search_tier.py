@@ -34,6 +34,7 @@ from relift.egraph.encoding import (
 from relift.egraph.rule_encoding import EncodedRule, encode_rule
 from relift.egraph.saturation import Child, SearchFailed, names_of, tables
 from relift.egraph.snapshot import Dump, Names, Snapshot
+from relift.rewrites.instances import Instances
 from relift.rewrites.rule import Direction, Rule
 from relift.semantics.binding import map_children
 from relift.semantics.errors import IllTyped, Undefined
@@ -52,14 +53,20 @@ from relift.semantics.terms import (
     Var,
     children,
     free_variables,
+    subterms,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, cells, i32
 
 _SIZES = ((2, 3), (2, 3, 4), (3, 2), (4, 2), (2, 2), (3, 3))
 _CHOICES = (2, 3, 4)
 _SAMPLES = 40
 _WORLDS = 6
+_DRAWN = 60
+"""How many worlds are drawn at most until the term has a value in enough of them; the later ones have small
+numbers only, which are indices of most arrays."""
 _ARITY = 5
+_MOST_CELLS = 2000
+"""A term with an array of more cells is not tried."""
 
 
 @dataclass(frozen=True)
@@ -285,8 +292,7 @@ class Trial:
             operators=self.operators,
             functions=self.functions,
         )
-        worlds = [World(metavariables=self._meanings(i), domain=Exact()) for i in range(_WORLDS)]
-        expected = [evaluate(self.term, world) for world in worlds]
+        worlds, expected = self._defined()
         rng = random.Random(0)
         seen: dict[Term, bool] = {}
         for _ in range(_SAMPLES):
@@ -297,6 +303,21 @@ class Trial:
             if t not in seen:
                 seen[t] = self._differs(t, worlds, expected)
         return len(seen), sum(seen.values())
+
+    def _defined(self) -> tuple[list[World], list[Any]]:
+        """Worlds in which the term has a value, and the values: an index that is data is not always in range."""
+        worlds: list[World] = []
+        expected: list[Any] = []
+        for seed in range(_DRAWN):
+            world = World(metavariables=self._meanings(seed), domain=Exact())
+            try:
+                expected.append(evaluate(self.term, world))
+            except Undefined:
+                continue
+            worlds.append(world)
+            if len(worlds) == _WORLDS:
+                break
+        return worlds, expected
 
     def _differs(self, t: Term, worlds: Sequence[World], expected: Sequence[Any]) -> bool:
         if free_variables(t) or t.type != self.term.type:
@@ -318,7 +339,7 @@ class Trial:
                 case OperatorKind() | NatKind() | IndexKind():
                     pass
                 case _:
-                    found[name] = _value(self.filling.type(kind), (seed, name))
+                    found[name] = _value(self.filling.type(kind), (seed, name), seed >= _WORLDS)
         return found
 
     def scope_mutants(self) -> Iterator[tuple[Term, dict[str, str]]]:
@@ -368,9 +389,23 @@ def _trials(
         try:
             trial = make_trial(rule, direction, encoded, bench, sizes, choice)
             free_variables(trial.term)
+            if any(_has_many_cells(trial.filling.term(side)) for side in rule.side(direction)):
+                continue
         except IllTyped:
             continue
         yield trial
+
+
+def _has_many_cells(t: Term) -> bool:
+    """Whether a ground term has an array that is too large to be computed."""
+    return any((cells(u.type).constant or 0) > _MOST_CELLS for u, _ in subterms(t))
+
+
+def too_large(rule: Rule) -> bool:
+    """Whether a rule has arrays that are too large to be computed, whatever its open sizes are."""
+    return any(_has_many_cells(side) for side in (rule.left, rule.right)) or all(
+        Instances(rule).largest(dict.fromkeys(rule.sizes, size)) > _MOST_CELLS for size in (1, 2)
+    )
 
 
 def make_trial(
@@ -495,15 +530,17 @@ def _opaque_function(key: object, result: Type) -> Any:
     return meaning
 
 
-def _value(t: Type, key: object) -> Any:
-    """A value of a type that depends on the key as if at random."""
+def _value(t: Type, key: object, small: bool = False) -> Any:
+    """A value of a type that depends on the key as if at random; small ones are 0, 1 and 2."""
     match t:
         case Array(element, n) | Vector(element, n):
-            return [_value(element, (key, i)) for i in range(n.constant or 0)]
+            return [_value(element, (key, i), small) for i in range(n.constant or 0)]
         case Tuple(parts):
-            return tuple(_value(part, (key, i)) for i, part in enumerate(parts))
+            return tuple(_value(part, (key, i), small) for i, part in enumerate(parts))
         case Scalar():
             digest = hashlib.sha256(repr(key).encode()).digest()
+            if small:
+                return digest[0] % 3
             if digest[2] % 3 == 0:  # for operators that treat zero in a way of their own
                 return 0
             return int.from_bytes(digest[:2], "big") % 199 - 99
@@ -513,5 +550,5 @@ def _value(t: Type, key: object) -> Any:
 
 __all__ = [
     "Bench", "DirectionVerdict", "SearchFailed", "SearchVerdict", "Trial", "check_search",
-    "make_trial",
+    "make_trial", "too_large",
 ]  # fmt: skip

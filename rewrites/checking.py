@@ -7,19 +7,21 @@ tier 3  free     every size up to a bound on free symbols (see `free`)
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from relift.rewrites.floating import float_verdict
 from relift.rewrites.free import check_free
 from relift.rewrites.guards import idle_conditions, infer_guard
+from relift.rewrites.isolation import Stopped, in_a_process
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.sampling import check_random
 from relift.rewrites.verdicts import (
     CheckReport,
     Counterexample,
-    FloatVerdict,
     Guard,
     TierName,
     TierResult,
@@ -71,36 +73,81 @@ def check_rule(
         raise ReliftError(f"there is no tier {unknown[0]} here; there are: {there}")
     if isinstance(rule, RejectedRule):
         rejected = TierResult("1", "types", "rejected", str(rule.error))
-        missing = infer_guard(rule, bound=bound, provers=provers) if guards else None
-        return CheckReport(rule.name, "", rule.place, (rejected,), guard=missing)
+        missing = None
+        if guards and not rule.malformed:
+            missing = _or_nothing(
+                rule, lambda: infer_guard(rule, bound=bound, provers=provers), None
+            )
+        return CheckReport(
+            rule.name, "", rule.place, (rejected,), guard=missing, malformed=rule.malformed
+        )
     results: list[TierResult] = []
     for tier in chosen:
         if progress is not None:
             progress(f"{rule.name}: tier {tier}")
-        start = time.monotonic()
-        result = known[tier](rule)
-        results.append(result if result.seconds else replace(result, seconds=_since(start)))
+        results.append(_run(tier, known[tier], rule))
     return CheckReport(
         rule.name,
-        rule.equation(),
+        _or_nothing(rule, rule.equation, "(nested too deeply to be printed)"),
         rule.place,
         tuple(results),
-        _float_verdict(rule, results),
+        _or_nothing(rule, lambda: float_verdict(rule, results), None),
         _smallest(results),
         _missing(rule, results, bound, provers) if guards else None,
         _idle(rule, results, bound, provers) if guards else (),
     )
 
 
-def _since(start: float) -> float:
-    return time.monotonic() - start
+NAMES: dict[TierName, str] = {
+    "1": "types", "2": "random", "3": "free", "4a": "index", "4b": "kernel", "5": "search",
+}  # fmt: skip
 
 
-def _float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | None:
-    """Laws of operators and of arithmetic hold on floats only up to rounding; free symbols need none."""
-    if rule.needs_reassociation or any(result.needs_arithmetic for result in results):
-        return "needs reassociation"
-    return "bit-exact" if any(r.tier == "3" and r.status == "ok" for r in results) else None
+def _run(name: TierName, tier: Tier, rule: Rule) -> TierResult:
+    """What a tier says; whatever goes wrong in it stays in it, and is one line."""
+    start = time.monotonic()
+    try:
+        if name in ALONE and rule.calls_user_functions:
+            result = in_a_process(lambda: tier(rule))
+        else:
+            result = tier(rule)
+    except Exception as error:
+        if os.environ.get("RELIFT_TRACEBACK"):
+            raise
+        result = TierResult(name, NAMES[name], "unfinished", _what_went_wrong(error))
+    return result if result.seconds else replace(result, seconds=time.monotonic() - start)
+
+
+ALONE: tuple[TierName, ...] = ("2", "5")
+"""The tiers that call the user functions of a rule, which may do anything."""
+
+
+def _what_went_wrong(error: Exception) -> str:
+    match error:
+        case ReliftError():
+            return error.message
+        case Stopped():
+            return str(error)
+        case RecursionError():
+            return "the rule is nested too deeply for this tier"
+        case MemoryError():
+            return "it ran out of memory"
+        case _:
+            told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            return f"internal error: {told} (a defect of Relift; RELIFT_TRACEBACK=1 shows where)"
+
+
+T = TypeVar("T")
+
+
+def _or_nothing(rule: Rule | RejectedRule, find: Callable[[], T], nothing: T) -> T:
+    """What is found out about a rule besides its verdict; where that fails, the verdict stands alone."""
+    try:
+        if isinstance(rule, Rule) and rule.calls_user_functions:
+            return in_a_process(find)
+        return find()
+    except (ReliftError, RecursionError, MemoryError, Stopped):
+        return nothing
 
 
 def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
@@ -116,9 +163,11 @@ def _smallest(results: Sequence[TierResult]) -> Counterexample | None:
 def _missing(
     rule: Rule, results: Sequence[TierResult], bound: int, provers: Sequence[Tier]
 ) -> Guard | None:
-    """What is missing, when the sides differ on free symbols."""
-    if any(result.tier == "3" and result.status == "refuted" for result in results):
-        return infer_guard(rule, bound=bound, provers=provers)
+    """What is missing, when a tier that compares values refutes the rule."""
+    unfinished = any(result.status == "unfinished" for result in results)
+    refuted = any(r.tier in ("2", "3", "4a") and r.status == "refuted" for r in results)
+    if refuted and not unfinished:
+        return _or_nothing(rule, lambda: infer_guard(rule, bound=bound, provers=provers), None)
     return None
 
 
@@ -126,6 +175,8 @@ def _idle(
     rule: Rule, results: Sequence[TierResult], bound: int, provers: Sequence[Tier]
 ) -> tuple[str, ...]:
     """What a rule states needlessly, when free symbols do not refute it."""
-    if any(result.tier == "3" and result.status == "ok" for result in results):
-        return tuple(idle_conditions(rule, bound=bound, provers=provers))
+    unfinished = any(result.status == "unfinished" for result in results)
+    if not unfinished and any(r.tier == "3" and r.status == "ok" for r in results):
+        find = lambda: tuple(idle_conditions(rule, bound=bound, provers=provers))
+        return _or_nothing(rule, find, ())
     return ()

@@ -21,6 +21,10 @@ class _Fails(Exception):
     """A drawn value fails; Hypothesis shrinks whatever raises it."""
 
 
+class Drawn(Exception):
+    """A drawn value says nothing, and counts for nothing: draw another."""
+
+
 class OutOfTime(BaseException):
     """Stops the drawing at once, for it is no `Exception` to shrink."""
 
@@ -30,7 +34,8 @@ def simplest(
 ) -> T | None:
     """The simplest value found that fails, among `examples` drawn ones and what they shrink to; None if none does.
 
-    `fails` may raise `OutOfTime`; then the simplest so far is returned.
+    `fails` may raise `Drawn` for a value that is not to count, and `OutOfTime`; then the simplest so far is
+    returned.
 
     >>> simplest(st.integers(), lambda k: k > 41, examples=100)
     42
@@ -38,7 +43,11 @@ def simplest(
     found: list[T] = []
 
     def visit(value: T) -> None:
-        if fails(value):
+        try:
+            failing = fails(value)
+        except Drawn:
+            hypothesis.reject()
+        if failing:
             found[:] = [value]  # each one that Hypothesis tries is simpler, and so is the last
             raise _Fails
 

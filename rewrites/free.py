@@ -7,6 +7,7 @@ and an operator obeys its declared laws and no others:
     associative, commutative      sorted words
     neutral                       its element is dropped from words and trees
     idempotent                    op(t, t) is t in trees; of sorted words each letter is kept once
+    associative, idempotent       words, equal where Green and Rees say so (see `Bands`)
     distributive                  sums of products, the sum being sorted words
     none                          trees               op(op(a, b), c)
 
@@ -28,13 +29,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from relift.rewrites.index_tables import Table, all_tables, looked_up
-from relift.rewrites.instances import Instances, compare, counterexample, show_value
+from relift.rewrites.instances import (
+    Difference,
+    Instances,
+    compare,
+    counterexample,
+    show_value,
+)
+from relift.rewrites.isolation import nesting_deeply
 from relift.rewrites.models import confirm_difference
 from relift.rewrites.rule import (
     Rule,
 )
 from relift.rewrites.verdicts import Counterexample, Status, TierResult
-from relift.semantics.errors import Unsupported
+from relift.semantics.errors import Undefined, Unsupported
 from relift.semantics.interpreter import Numeric, Value, World
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.sizes import Size
@@ -113,6 +121,8 @@ class Algebra:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Symbol] = {}
+        self.work = 0
+        """How often a symbol was asked for, which is what a run costs."""
 
     def symbol(
         self,
@@ -121,6 +131,7 @@ class Algebra:
         arguments: tuple[Any, ...] | None = None,
         path: tuple[int, ...] = (),
     ) -> Symbol:
+        self.work += 1
         key = (owner, head, arguments, path)
         if key not in self._known:
             self._known[key] = Symbol(owner, head, arguments, path, len(self._known))
@@ -149,6 +160,48 @@ class Algebra:
                 return self.symbol("metavariable", head, arguments, path)
 
 
+class Bands:
+    """The free band: words in which a part may be doubled or halved, `w w = w`, each class of them once.
+
+    Two words are equal in every associative and idempotent operation exactly when they have the same letters
+    and, of their shortest beginnings with all letters, the last letters are the same and what comes before is
+    equal, and so of their shortest ends (Green and Rees, 1952).
+    """
+
+    def __init__(self) -> None:
+        self._classes: dict[tuple[int, int, int, int], int] = {}
+        self._words: dict[tuple[int, ...], int] = {(): 0}
+        self._first: dict[int, tuple[Symbol, ...]] = {}
+
+    def word(self, letters: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
+        """The word of the same class that was met first."""
+        return self._first.setdefault(self._class(tuple(x.number for x in letters)), letters)
+
+    def _class(self, word: tuple[int, ...]) -> int:
+        """The number of the class of a word."""
+        if word not in self._words:
+            beginning, end = _missing_one(word), _missing_one(word[::-1])[::-1]
+            key = (
+                self._class(beginning),
+                word[len(beginning)],
+                word[-1 - len(end)],
+                self._class(end),
+            )
+            self._words[word] = self._classes.setdefault(key, len(self._classes) + 1)
+        return self._words[word]
+
+
+def _missing_one(word: tuple[int, ...]) -> tuple[int, ...]:
+    """The longest beginning of a word in which one of its letters is missing."""
+    seen: set[int] = set()
+    last = 0
+    for i, letter in enumerate(word):
+        if letter not in seen:
+            seen.add(letter)
+            last = i
+    return word[:last]
+
+
 class FreeOperator:
     """An operator that obeys its laws and nothing else; its results are in normal form."""
 
@@ -164,6 +217,7 @@ class FreeOperator:
         self.associative = "associative" in laws
         self.commutative = "commutative" in laws
         self.idempotent = "idempotent" in laws
+        self.bands = Bands()
 
     def __call__(self, x: Symbol, y: Symbol) -> Symbol:
         if self.over is None:
@@ -180,10 +234,14 @@ class FreeOperator:
     def product(self, x: Symbol, y: Symbol) -> Symbol:
         """Both combined, where neither is a sum that this operator distributes over."""
         letters = (*self.letters(x), *self.letters(y))
+        self.algebra.work += len(letters)
         if self.commutative:
             letters = tuple(sorted(letters, key=lambda symbol: symbol.number))
         if self.idempotent:
             letters = tuple(letter for letter, _ in itertools.groupby(letters))
+            if self.associative and not self.commutative:
+                self.algebra.work += len(letters) ** 2
+                letters = self.bands.word(letters)
         if not letters:
             assert self.neutral is not None, (
                 "cannot happen: only the neutral element has no letters"
@@ -272,17 +330,21 @@ class Symbolic(Numeric):
         return lambda *xs: self.algebra.symbol("meaning", name, tuple(map(_freeze, xs)))
 
     def twin(self, function: UserFunction) -> Callable[..., Value]:
-        return self.function(function.name)
+        """A function is known by all that it is: another one of its name is another one."""
+        return lambda *xs: self.algebra.symbol(function, function.name, tuple(map(_freeze, xs)))
 
 
 def free_world(
-    rule: Rule, sizes: Mapping[str, int], tables: Mapping[str, Table] | None = None
+    rule: Rule,
+    sizes: Mapping[str, int],
+    tables: Mapping[str, Table] | None = None,
+    algebra: Algebra | None = None,
 ) -> tuple[World, dict[str, str]]:
     """Every metavariable as freely as its laws allow, and how that is shown.
 
     Index metavariables are what `tables` says.  Raises `Unsupported` for laws of operators on arrays.
     """
-    algebra = Algebra()
+    algebra = algebra or Algebra()
     world = World(sizes=sizes, domain=Symbolic(algebra))
     values: dict[str, Value] = {}
     shown: dict[str, str] = {}
@@ -354,13 +416,23 @@ def _free_operator(
     return free, free.describe()
 
 
+LARGEST_BAND = 60
+"""The same for rules with an operator of which words are bands, whose classes take the cube of their length."""
+
+
+def has_bands(rule: Rule) -> bool:
+    """Whether an operator is associative and idempotent, but not commutative."""
+    laws = [{c.law for c in rule.laws(name)} for name in rule.parameters]
+    return any(of >= {"associative", "idempotent"} and "commutative" not in of for of in laws)
+
+
 def undecided(rule: Rule) -> list[str]:
     """The operators whose laws have a normal form that is not known here, each with the reason.
 
     What has one normal form is equal by the laws, but what has two may be, too.
 
     Idempotent: in trees op(t, t) -> t has no overlaps, so it ends in one normal form; sorted words are
-    multisets, and become sets; other words (bands) are equal more often than op(w, w) -> w finds.
+    multisets, and become sets; of other words see `Bands`.
     Distributive: sums multiply out to one sum of products if sums are multisets, or sets.  In other sums
     (a + b)(c + d) multiplies out in two ways; with a neutral element 0 of sums x*0 is no sum of products;
     an idempotent product, or one over two sums, equates sums in still more ways.
@@ -372,91 +444,147 @@ def undecided(rule: Rule) -> list[str]:
         laws = {c.law for c in rule.laws(name)}
         sums = [c.over for c in rule.laws(name) if c.over is not None]
         of_sums = {c.law for plus in sums for c in rule.laws(plus)}
-        band = laws >= {"idempotent", "associative"} and "commutative" not in laws
         multiplied_out = of_sums >= {"associative", "commutative"} and len(sums) == 1
-        if band or (
-            sums
-            and (
-                not multiplied_out or of_sums & {"neutral", "distributive"} or "idempotent" in laws
-            )
-        ):
+        beyond = of_sums & {"neutral", "distributive"} or "idempotent" in laws
+        if sums and (beyond or not multiplied_out):
             found.append(" and ".join(str(c) for c in rule.laws(name)))
     return found
 
 
+WORK = 2_000_000
+"""How many symbols a rule is given: some seconds, but as many on every machine."""
+
+
 def check_free(
-    rule: Rule, *, bound: int = 3, budget: float = 20.0, largest: int = LARGEST
+    rule: Rule, *, bound: int = 3, work: int = WORK, largest: int = LARGEST
 ) -> TierResult:
-    """Both sides on free symbols, for every size up to `bound`, smallest first, within `budget` seconds.
+    """Both sides on free symbols, for every size up to `bound`, smallest first, and near the rule's numbers.
+
+    A rule that says `i // 1000` may hold below 1000 only; so sizes beside the numbers of the rule are tried as
+    well.  What stops the tier is `work`, the number of symbols made, and never a clock.
 
     >>> from relift.rewrites.library import RULES
     >>> check_free(RULES["split_join"]).detail
     'exhaustive to 3, 12 instances'
     """
     start = time.monotonic()
-    instances = Instances(rule)
-    meanings, unknown = interpreted(rule), undecided(rule)
-    tried = too_large = 0
-    with_cells = needs_arithmetic = needs_laws = False
-    reached = f"exhaustive to {bound}" if rule.sizes else "exhaustive, there are no sizes"
+    run = Run(rule, work, largest)
+    found = run.all(bound)
+    return replace(found, seconds=time.monotonic() - start)
 
-    def result(
-        status: Status, detail: str, found: Counterexample | None = None, needs: bool = False
-    ) -> TierResult:
-        return TierResult("3", "free", status, detail, time.monotonic() - start, found, needs)
 
-    for sizes in instances.assignments(bound):
-        if instances.largest(sizes) > largest:
-            too_large += 1
-            continue
-        late, difference, data = False, None, dict[str, str]()
-        for tables in all_tables(rule, sizes):
-            late = time.monotonic() - start > budget and tried > 0
-            if late:
+class Run:
+    """The instances of a rule on free symbols: what was tried, and what was seen."""
+
+    def __init__(self, rule: Rule, work: int = WORK, largest: int = LARGEST) -> None:
+        self.rule, self.work = rule, work
+        self.most_cells = min(largest, LARGEST_BAND) if has_bands(rule) else largest
+        self.instances = Instances(rule)
+        self.meanings, self.unknown = interpreted(rule), undecided(rule)
+        self.tried = self.too_large = self.without = self.used = 0
+        self.with_cells = self.needs_laws = False
+
+    def all(self, bound: int) -> TierResult:
+        """Every size up to a bound, by rising total; then the sizes beside the numbers of the rule."""
+        with nesting_deeply():  # a result may be a symbol of a symbol of a symbol
+            return self._all(bound)
+
+    def _all(self, bound: int) -> TierResult:
+        reached, complete = f"exhaustive to {bound}", True
+        for sizes in self.instances.assignments(bound):
+            answer = self.at(sizes)
+            if answer is not None:
+                return answer
+            if self.used > self.work:
+                reached = f"exhaustive to total size {sum(sizes.values()) - 1} in {self.work} steps"
+                complete = False
                 break
+        if not self.rule.sizes:
+            reached = "exhaustive, there are no sizes"
+        near = 0
+        for sizes in self.instances.near_numbers(bound) if complete else ():
+            answer = self.at(sizes)
+            if answer is not None:
+                return answer
+            near += 1
+        return self._passed(bound, reached, complete, near)
+
+    def at(self, sizes: Mapping[str, int]) -> TierResult | None:
+        """What the tier says if it ends at these sizes; None where it goes on."""
+        if self.instances.largest(sizes) > self.most_cells:
+            self.too_large += 1
+            return None
+        for tables in all_tables(self.rule, sizes):
+            if self.used > self.work and self.tried:
+                return None
+            algebra = Algebra()
             try:
-                world, data = free_world(rule, sizes, tables)
-                difference = compare(rule, world, covers)
+                world, data = free_world(self.rule, sizes, tables, algebra)
+                difference = compare(self.rule, world, covers)
             except Unsupported as error:
-                return result("skipped", error.message)
-            tried += 1
+                return _result("skipped", error.message)
+            except Undefined:
+                self.without += 1
+                continue
+            finally:
+                self.used += algebra.work + self.instances.largest(sizes) + 1
+            self.tried += 1
             if difference is not None:
-                break
-        if late:
-            total = sum(sizes.values())
-            reached = f"exhaustive to total size {total - 1} in {budget:g} s"
-            break
-        with_cells = with_cells or instances.result_cells(sizes) > 0
-        if difference is None:
-            continue
+                return self._different(difference, sizes, data)
+        self.with_cells = self.with_cells or self.instances.result_cells(sizes) > 0
+        return None
+
+    def _different(
+        self, difference: Difference, sizes: Mapping[str, int], data: Mapping[str, str]
+    ) -> TierResult | None:
+        """A difference counts where symbols tell all; otherwise a model must show it."""
+        self.with_cells = self.with_cells or self.instances.result_cells(sizes) > 0
         if open_in_words((difference.left, difference.right)):
-            return result(
+            return _result(
                 "skipped", "free symbols cannot tell what fills a cell inside an operator"
             )
-        if meanings or unknown:
-            confirmed = confirm_difference(instances, sizes)
+        if self.meanings or self.unknown:
+            confirmed = confirm_difference(self.instances, sizes)
             if confirmed is not None:
-                return result("refuted", confirmed.obligation, confirmed)
-            needs_arithmetic = needs_arithmetic or bool(meanings)
-            needs_laws = True
-            continue
-        found = counterexample(instances, sizes, data, difference)
-        return result("refuted", found.obligation, found)
-    if needs_arithmetic:
-        return result(
-            "skipped",
-            f"the sides agree only by what {', '.join(meanings)} mean, and free symbols mean nothing",
-            needs=True,
-        )
-    if needs_laws:
-        return result("skipped", f"free symbols cannot tell whether {unknown[0]} equates the sides")
-    if not with_cells:
-        return result(
-            "skipped", f"no sizes up to {bound} give a result with a cell; raise the bound"
-        )
-    if too_large:
-        reached += f" but for {too_large} instances of more than {largest} cells"
-    return result("ok", f"{reached}, {tried} instance{'s' * (tried != 1)}")
+                return _result("refuted", confirmed.obligation, confirmed)
+            self.needs_laws = True
+            return None
+        found = counterexample(self.instances, sizes, data, difference)
+        return _result("refuted", found.obligation, found)
+
+    def _passed(self, bound: int, reached: str, complete: bool, near: int) -> TierResult:
+        if self.needs_laws and self.meanings:
+            by = f"by what {', '.join(self.meanings)} mean, and free symbols mean nothing"
+            return _result("skipped", f"the sides agree only {by}", needs_arithmetic=True)
+        if self.needs_laws:
+            which = self.unknown[0]
+            return _result("skipped", f"free symbols cannot tell whether {which} equates the sides")
+        if self.without and not self.tried:
+            return _result("skipped", f"neither side has a value at any sizes up to {bound}")
+        if not self.with_cells:
+            why = f"no sizes up to {bound} give a result with a cell; raise the bound"
+            if self.too_large:
+                why = f"its arrays have more than {self.most_cells} cells"
+            return _result("skipped", why)
+        if near:
+            reached += f" and beside {', '.join(map(str, self.instances.numbers))}"
+        if self.too_large:
+            reached += f" but for {self.too_large} instances of more than {self.most_cells} cells"
+        if self.without:
+            reached += f"; neither side has a value in {self.without} others"
+        said = f"{reached}, {self.tried} instance{'s' * (self.tried != 1)}"
+        return replace(_result("ok", said), complete=complete and not self.too_large)
+
+
+def _result(
+    status: Status,
+    detail: str,
+    found: Counterexample | None = None,
+    needs_arithmetic: bool = False,
+) -> TierResult:
+    return TierResult(
+        "3", "free", status, detail, counterexample=found, needs_arithmetic=needs_arithmetic
+    )
 
 
 def interpreted(rule: Rule) -> list[str]:

@@ -1,25 +1,26 @@
 """Guard inference: what is missing from a rule that fails, and what a rule states needlessly.
 
-A guard is a conjunction of conditions from a menu.  Of sizes: one divides another (or a difference of two),
-is at most another, is at least 1, equals an expression, is 1.  Of operators and index functions: the laws of
-`rule`.  Of functions: a variable is not free in them.
+A guard is a conjunction of conditions from a menu.  Of sizes: one is at least 1, divides another (or a difference
+of two), is at most another or a number, equals an expression, is 1 or 0.  Of operators and index functions: the
+laws of `rule`.  Of functions: a variable is not free in them.
 
 A rule whose sides do not type says which size obligation failed, and that obligation, solved for one of its
 names, is the guard: "m divides n" makes the rule one about arrays of c * m elements.  A rule that types is
-tried with conditions from the menu, few before many and weak before strong, on free symbols; what passes is
-then judged by the proving tiers.
+tried with conditions from the menu, few before many and weak before strong, at every size up to a bound; what
+passes is then judged on random models and by the proving tiers, and dropped when one of them refutes it.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from relift.rewrites.free import check_free
+from relift.rewrites.free import Run, check_free
+from relift.rewrites.instances import Instances
 from relift.rewrites.rule import (
+    Bound,
     Condition,
     IndexCondition,
     RejectedRule,
@@ -34,6 +35,7 @@ from relift.rewrites.rule import (
     specialised,
     without_argument,
 )
+from relift.rewrites.sampling import check_random
 from relift.rewrites.verdicts import Guard, TierResult
 from relift.semantics.errors import IllTyped
 from relift.semantics.signatures import FunctionKind, IndexKind, OperatorKind, Unproved
@@ -52,6 +54,15 @@ MOST_TYPED = 40
 MOST_SOLVED = 4
 """An ill-typed rule is given up when more of its sizes would have to be solved for."""
 
+MOST_REMADE = 400
+"""How often an ill-typed rule is made anew."""
+
+WORK = 1_500_000
+"""How many symbols all candidates for one guard have together (see `free`): work, which no clock limits."""
+
+MOST_CANDIDATES = 1500
+"""More conjunctions than this are not tried."""
+
 
 @dataclass(frozen=True)
 class Conjunct:
@@ -65,12 +76,13 @@ def infer_guard(
     rule: Rule | RejectedRule,
     *,
     bound: int = 3,
-    budget: float = 8.0,
+    work: int = WORK,
     provers: Sequence[Judge] = (),
 ) -> Guard | None:
     """The smallest guard that makes a failing rule hold; None when none is found, or none is needed.
 
-    `budget` is in seconds; `provers` judge what is found.
+    A guard is proposed only where the rule holds under it at every size up to `bound`, on random models, and as
+    far as `provers` can tell.  `work` counts symbols, so the answer does not depend on the machine.
 
     >>> from relift.rewrites.library import RULES
     >>> print(infer_guard(replace(RULES["partial_reduce_strided"], where=())).text())
@@ -78,26 +90,48 @@ def infer_guard(
     >>> infer_guard(RULES["partial_reduce_strided"]) is None
     True
     """
-    end = time.monotonic() + budget
-
-    def holds(candidate: Rule) -> TierResult | None:
-        left = end - time.monotonic()
-        if left <= 0:
-            return None
-        result = check_free(candidate, bound=bound, budget=left)
-        return result if result.status == "ok" else None
-
-    for texts, typed in _well_typed(rule, end):
-        if (result := holds(typed)) is not None:
-            return _guard(texts, typed, result, provers) if texts else None
-        for conjuncts in _conjunctions(typed):
-            if time.monotonic() > end:
-                return None
-            candidate = _with(typed, conjuncts)
-            if candidate is not None and (result := holds(candidate)) is not None:
-                texts = (*texts, *(c.text for c in conjuncts))
-                return _guard(texts, candidate, result, provers)
+    search = _Search(bound, work, provers)
+    try:
+        for texts, typed in _well_typed(rule):
+            if results := search.holds(typed):
+                return _guard(texts, typed, results) if texts else None
+            for conjuncts in itertools.islice(_conjunctions(typed), MOST_CANDIDATES):
+                candidate = _with(typed, conjuncts)
+                if candidate is not None and (results := search.holds(candidate)):
+                    texts = (*texts, *(c.text for c in conjuncts))
+                    return _guard(texts, candidate, results)
+    except _Spent:
+        pass
     return None
+
+
+class _Spent(Exception):
+    """The work that one guard may take is done."""
+
+
+class _Search:
+    """Judges candidates, the cheap judges first."""
+
+    def __init__(self, bound: int, work: int, provers: Sequence[Judge]) -> None:
+        self.bound, self.left, self.provers = bound, work, provers
+
+    def holds(self, candidate: Rule) -> tuple[TierResult, ...]:
+        """What the tiers say of a rule that holds as far as they can tell; nothing of one that does not."""
+        if self.left <= 0:
+            raise _Spent
+        run = Run(candidate, self.left)
+        free = run.all(self.bound)
+        self.left -= run.used + 1
+        if free.status != "ok" or not free.complete:
+            return ()
+        if check_random(candidate).status == "refuted":
+            return ()
+        results = [free]
+        for prove in self.provers:
+            results.append(prove(candidate))
+            if results[-1].status in ("refuted", "rejected"):
+                return ()
+        return tuple(results)
 
 
 def idle_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()) -> list[str]:
@@ -111,20 +145,20 @@ def idle_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()
     for condition in rule.where:
         weaker = replace(rule, where=tuple(c for c in rule.where if c != condition))
         judges = (lambda r: check_free(r, bound=bound), *provers)
-        if all(judge(weaker).status in ("ok", "proved") for judge in judges):
+        said = (judge(weaker) for judge in judges)
+        if all(result.status in ("ok", "proved") and result.complete for result in said):
             idle.append(str(condition))
     return idle
 
 
-def _guard(texts: Sequence[str], rule: Rule, result: TierResult, provers: Sequence[Judge]) -> Guard:
-    results = (result, *(prove(rule) for prove in provers))
+def _guard(texts: Sequence[str], rule: Rule, results: tuple[TierResult, ...]) -> Guard:
     return Guard(tuple(texts), rule.equation(), results)
 
 
 # ---- sizes that types demand
 
 
-def _well_typed(rule: Rule | RejectedRule, end: float) -> Iterator[tuple[tuple[str, ...], Rule]]:
+def _well_typed(rule: Rule | RejectedRule) -> Iterator[tuple[tuple[str, ...], Rule]]:
     """The rule, or the rules that result when the failed obligations of an ill-typed one are granted."""
     if isinstance(rule, Rule):
         yield (), rule
@@ -134,11 +168,13 @@ def _well_typed(rule: Rule | RejectedRule, end: float) -> Iterator[tuple[tuple[s
         return
     queue: list[tuple[dict[str, Size], Unproved]] = [({}, error)]
     found: list[tuple[tuple[str, ...], Rule]] = []
-    while queue and len(found) < MOST_TYPED and time.monotonic() < end:
+    remade = 0
+    while queue and len(found) < MOST_TYPED and remade < MOST_REMADE:
         sizes, failed = queue.pop(0)
         taken = {n for v in sizes.values() for n in v.names()} | sizes.keys()
         for name, value in _solutions(failed, taken):
             solved = {n: v.substitute({name: value}) for n, v in sizes.items()} | {name: value}
+            remade += 1
             try:
                 typed = again(solved)
             except Unproved as next_failed:
@@ -147,11 +183,10 @@ def _well_typed(rule: Rule | RejectedRule, end: float) -> Iterator[tuple[tuple[s
             except IllTyped:
                 continue
             else:
-                if all(
-                    v.surely_at_least(0) and (v != 0 or n.startswith(FRESH))
-                    for n, v in solved.items()
-                ):
-                    found.append((_described(solved, typed), typed))
+                if all(v.surely_at_least(0) and (v != 0 or FRESH in n) for n, v in solved.items()):
+                    texts = _described(solved, typed)
+                    if not any(FRESH in text for text in texts):  # nobody knows what it would be
+                        found.append((texts, _named(typed)))
     yield from sorted(found, key=_strength)
 
 
@@ -198,8 +233,8 @@ def _described(sizes: Mapping[str, Size], typed: Rule) -> tuple[str, ...]:
 
     `u = size + c*step` and `v = (c + 1)*step` read `step divides u - size` and `v equals u - size + step`.
     """
-    own = {n: v for n, v in sizes.items() if not n.startswith(FRESH)}
-    made_up = {n for v in own.values() for n in v.names() if n.startswith(FRESH)}
+    own = {n: v for n, v in sizes.items() if not FRESH in n}
+    made_up = {n for v in own.values() for n in v.names() if FRESH in n}
     found: list[str] = []
     meaning: dict[
         str, tuple[Size, Size]
@@ -232,23 +267,48 @@ def _difference(size: Size, offset: Size) -> str:
     return f"{size} - {offset}" if offset != 0 and len(offset.terms) == 1 else str(size - offset)
 
 
-FRESH = "c_"
-"""What the names of made-up sizes begin with."""
+FRESH = "'"
+"""What the name of a made-up size has, and no name of a user's."""
 
 
 def _fresh(taken: set[str] | frozenset[str]) -> Size:
-    return Size.atom(next(c for c in (f"{FRESH}{i}" for i in itertools.count(1)) if c not in taken))
+    return Size.atom(
+        next(c for c in (f"c{FRESH}{i}" for i in itertools.count(1)) if c not in taken)
+    )
+
+
+def _named(rule: Rule) -> Rule:
+    """The rule with letters of its own for sizes that were made up, which its equation shows."""
+    taken = {*rule.sizes, *rule.parameters, *rule.types}
+    letters = (
+        f"{c}{i or ''}" for i in itertools.count() for c in "kqrt" if f"{c}{i or ''}" not in taken
+    )
+    names = {name: Size.atom(letter) for name, letter in _pairs(rule, letters)}
+    return specialised(rule, names) if names else rule
+
+
+def _pairs(rule: Rule, letters: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for name in rule.sizes:
+        if FRESH in name:
+            yield name, next(letters)
 
 
 # ---- the menu
 
 
 def _conjunctions(rule: Rule) -> Iterator[tuple[Conjunct, ...]]:
-    """Few conditions before many; those that restrict sizes to one value come last of all."""
-    laws, sizes, strict = _laws(rule), list(_size_bounds(rule)), list(_size_values(rule))
-    for menu in (laws, [*laws, *sizes], [*laws, *sizes, *strict]):
+    """Few conditions before many; those that restrict sizes to few values come last of all."""
+    weakest = list(_not_empty(rule))
+    laws, sizes, strict = _laws(rule), list(_size_relations(rule)), list(_size_values(rule))
+    menus = (weakest, laws, [*weakest, *laws, *sizes], [*weakest, *laws, *sizes, *strict])
+    seen: set[tuple[str, ...]] = set()
+    for menu in menus:
         for count in range(1, min(len(menu), MOST if menu is laws else 2) + 1):
-            yield from itertools.combinations(menu, count)
+            for conjuncts in itertools.combinations(menu, count):
+                texts = tuple(c.text for c in conjuncts)
+                if texts not in seen:
+                    seen.add(texts)
+                    yield conjuncts
 
 
 def _with(rule: Rule, conjuncts: Sequence[Conjunct]) -> Rule | None:
@@ -257,7 +317,7 @@ def _with(rule: Rule, conjuncts: Sequence[Conjunct]) -> Rule | None:
             rule = conjunct.change(rule)
     except IllTyped:
         return None
-    return rule
+    return _named(rule)
 
 
 def _laws(rule: Rule) -> list[Conjunct]:
@@ -312,19 +372,33 @@ def _at(sizes: Mapping[str, Size]) -> Change:
     return lambda rule: specialised(rule, sizes)
 
 
-def _size_bounds(rule: Rule) -> Iterator[Conjunct]:
-    """A size is at least 1; one divides another, or is at most it."""
-    c = _fresh(set(rule.sizes))
+def _not_empty(rule: Rule) -> Iterator[Conjunct]:
+    """A size is at least 1."""
     for name in rule.sizes:
-        yield Conjunct(f"{name} is at least 1", _at({name: Size.atom(name) + 1}))
+        if not Size.atom(name).surely_at_least(1) and rule.least.get(name, 0) < 1:
+            yield Conjunct(f"{name} is at least 1", _at({name: Size.atom(name) + 1}))
+
+
+def _size_relations(rule: Rule) -> Iterator[Conjunct]:
+    """A size divides another, or is at most it."""
+    c = _fresh(set(rule.sizes))
     for a, b in itertools.permutations(rule.sizes, 2):
         yield Conjunct(f"{a} divides {b}", _at({b: c * Size.atom(a)}))
         yield Conjunct(f"{a} is at most {b}", _at({b: Size.atom(a) + c}))
 
 
 def _size_values(rule: Rule) -> Iterator[Conjunct]:
-    """Two sizes are equal; a size is 1."""
+    """Two sizes are equal; a size is at most a number that the rule names, or 1, or is 0 or 1."""
     for a, b in itertools.combinations(rule.sizes, 2):
         yield Conjunct(f"{a} equals {b}", _at({b: Size.atom(a)}))
+    numbers = {k for number in Instances(rule).numbers for k in (number - 1, number)}
     for name in rule.sizes:
-        yield Conjunct(f"{name} is 1", _at({name: Size.of(1)}))
+        for number in sorted(numbers, reverse=True):
+            yield Conjunct(f"{name} is at most {number}", _bounded(name, number))
+        yield Conjunct(f"{name} is at most 1", _bounded(name, 1))
+    for name, value in itertools.product(rule.sizes, (1, 0)):
+        yield Conjunct(f"{name} is {value}", _at({name: Size.of(value)}))
+
+
+def _bounded(name: str, most: int) -> Change:
+    return lambda rule: replace(rule, bounds=(*rule.bounds, Bound(most - Size.atom(name), 0)))

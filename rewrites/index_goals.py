@@ -15,7 +15,6 @@ Euclidean bounds.  With a positive divisor, and all divisions rounding down:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,11 +31,13 @@ EFFORT = 2_000_000
 GLANCE = 100_000
 """What it may spend on a step of the normal form."""
 
-RULE_SECONDS = 8.0
-"""Seconds of processor time that all statements of one rule have together."""
+RULE_EFFORT = 20_000_000
+MOST_QUESTIONS = 4000
+"""What Z3 may spend, and be asked, on all statements of one rule together: five and twenty times as much as the
+rule of the library that takes most."""
 
-LARGEST_SIZE = 6
-"""Counterexamples with sizes up to this are preferred, and only they are tried by the interpreter."""
+PREFERRED_SIZES = (2, 3, 6, 12, 30, 100, 300, 1100)
+"""Counterexamples with sizes up to the first of these that allows one are preferred."""
 
 Number: TypeAlias = Any
 """A whole number of Z3's, which ships no types."""
@@ -46,11 +47,17 @@ Fact: TypeAlias = Any
 
 
 class Open(Exception):
-    """The sides could not be shown equal; the message says where, `sizes` where the goal fails."""
+    """The sides could not be shown equal; the message says where, `sizes` where the goal fails.
 
-    def __init__(self, message: str, sizes: Mapping[str, int] | None = None) -> None:
+    `unfinished`: the work that a rule may take was done before.
+    """
+
+    def __init__(
+        self, message: str, sizes: Mapping[str, int] | None = None, unfinished: bool = False
+    ) -> None:
         super().__init__(message)
         self.sizes = sizes
+        self.unfinished = unfinished
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,9 @@ class Prover:
     bounds: list[Fact] = field(default_factory=list)
     seen: dict[tuple[int, ...], tuple[bool, Any]] = field(default_factory=dict)
     inverses: dict[str, Permutation] = field(default_factory=dict)
-    end: float = field(default_factory=lambda: time.process_time() + RULE_SECONDS)
+    asked: int = 0
+    spent: int = 0
+    before: int = field(default_factory=lambda: _effort_so_far())
 
     def size(self, n: Size) -> Number:
         """A size as a number of Z3's; a power with an open exponent is a number of its own."""
@@ -109,9 +118,18 @@ class Prover:
             total = total + product
         return z3.simplify(total)
 
-    def out_of_time(self) -> bool:
-        """Whether nothing more will be shown."""
-        return time.process_time() > self.end
+    def exhausted(self) -> bool:
+        """Whether nothing more will be shown: by what was done, and so on every machine at the same place."""
+        return self.spent > RULE_EFFORT or self.asked > MOST_QUESTIONS
+
+    def _check(self, solver: Any) -> Any:
+        """The answer of Z3, whose effort is counted."""
+        answer = solver.check()
+        self.asked += 1
+        now = _effort(solver)
+        self.spent += max(0, now - self.before)
+        self.before = now
+        return answer
 
     def index(self) -> Number:
         """A new index."""
@@ -150,15 +168,15 @@ class Prover:
 
     def show(self, fact: Fact, what: str) -> None:
         """Prove a fact; raises `Open` with the sizes of a counterexample, where Z3 has one."""
-        if self.out_of_time():
-            raise Open(f"out of time after {RULE_SECONDS:g} s, at {what}")
+        if self.exhausted():
+            raise Open(f"Z3 was asked {self.asked} times, and left {what} open", unfinished=True)
         goal = self.normal(fact)
         if z3.is_true(goal) or self._cancels(fact):
             self.proved += 1
             return
         solver = self._solver()
         solver.add(z3.Not(goal))
-        answer = solver.check()
+        answer = self._check(solver)
         if answer == z3.unsat:
             self.proved += 1
             return
@@ -199,20 +217,20 @@ class Prover:
             return True
         if z3.is_false(goal):
             return False
-        if self.out_of_time():
+        if self.exhausted():
             return False
         key = (goal.get_id(), *(known.get_id() for known in self.assumed))
         if key not in self.seen:
             solver = self._solver(GLANCE, quantified=False)
             solver.add(z3.Not(goal))
             # the facts are kept, so that Z3 gives their numbers to no others
-            self.seen[key] = (solver.check() == z3.unsat, goal, *self.assumed)
+            self.seen[key] = (self._check(solver) == z3.unsat, goal, *self.assumed)
         known, *_ = self.seen[key]
         return known
 
     def impossible(self) -> bool:
         """Whether nothing satisfies what is assumed; False where Z3 cannot tell."""
-        return not self.out_of_time() and bool(self._solver().check() == z3.unsat)
+        return not self.exhausted() and bool(self._check(self._solver()) == z3.unsat)
 
     def _solver(self, effort: int = EFFORT, quantified: bool = True) -> Any:
         solver = z3.Solver()
@@ -224,10 +242,10 @@ class Prover:
     def _sizes(self, solver: Any) -> dict[str, int]:
         """The sizes of a counterexample, small ones where there are any."""
         model = solver.model()
-        for largest in (2, 3, LARGEST_SIZE):
+        for largest in PREFERRED_SIZES:
             solver.push()
             solver.add(*(x <= largest for x in self.names.values()))
-            if solver.check() == z3.sat:
+            if self._check(solver) == z3.sat:
                 model = solver.model()
                 break
             solver.pop()
@@ -379,6 +397,18 @@ class Prover:
                     product = product * factor
             total = total + product
         return z3.simplify(total)
+
+
+def _effort(solver: Any) -> int:
+    """What Z3 has spent in this process, in its own unit."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics else 0
+
+
+def _effort_so_far() -> int:
+    solver = z3.Solver()
+    solver.check()
+    return _effort(solver)
 
 
 def _lone_quotient(monomial: Monomial) -> Quotient | None:

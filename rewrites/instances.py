@@ -5,9 +5,12 @@ A world says what every metavariable stands for; `free` makes one of symbols, `m
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,12 @@ def kind_types(kind: Any) -> tuple[Type, ...]:
             return ()
         case _:
             return (kind,)
+
+
+_NUMBER = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])")
+
+MOST_NUMBERS = 4
+"""Beside so many numbers of a rule, the smallest, sizes are tried."""
 
 
 class Instances:
@@ -77,6 +86,31 @@ class Instances:
                 sizes = {n: a + b for n, a, b in zip(names, first, values, strict=True)}
                 if self.admissible(sizes):
                     yield sizes
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers that the rule's equation names and that a size could be compared with."""
+        found = {int(text) for text in _NUMBER.findall(self.rule.equation())}
+        return tuple(sorted(found - set(range(4))))[:MOST_NUMBERS]
+
+    def near_numbers(self, bound: int) -> Iterator[dict[str, int]]:
+        """Admissible sizes of which one is beside a number of the rule, and the others as small as can be.
+
+        Sizes up to a bound never meet the other half of a rule that says `i // 1000`.
+        """
+        names = [name for name in self.rule.sizes if name not in self.dimensions]
+        least = {name: self.least(name) for name in self.rule.sizes}
+        for number in self.numbers:
+            for name, beside in itertools.product(names, (number - 1, number, number + 1)):
+                if beside <= max(bound, least[name]):
+                    continue
+                for others in (0, 1, 2):
+                    sizes = {
+                        n: max(k, 0 if n in self.dimensions else others) for n, k in least.items()
+                    }
+                    sizes[name] = beside
+                    if self.admissible(sizes):
+                        yield sizes
 
     def admissible(self, sizes: Mapping[str, int]) -> bool:
         """Whether the sizes are such as the rule speaks of: nothing negative, nothing below its least value."""
@@ -137,16 +171,25 @@ def compare(
 ) -> Difference | None:
     """Evaluate both sides; None when they are defined, of the shape of their type, and agree.
 
+    A rule says that its sides have values at the same inputs: one that has none where the other has one is a
+    difference.  Where neither has one, nothing was compared, and `Undefined` is raised.
+
     `covers(x, y)`: for every content of the open cells of y, x has one that makes them equal.  The left side
     of a rule covers the right; of an equation, the right also the left.
     """
     values: dict[str, Value] = {}
+    missing: dict[str, str] = {}
     for side, t in (("left", rule.left), ("right", rule.right)):
         try:
             values[side] = evaluate(t, world)
         except (Undefined, IndexError, ValueError) as error:
-            why = error.message if isinstance(error, ReliftError) else str(error)
-            return Difference(f"the {side} side is undefined: {why}", values.get("left"), None)
+            missing[side] = error.message if isinstance(error, ReliftError) else str(error)
+    if len(missing) == 2:
+        raise Undefined(f"neither side has a value: {missing['left']}", place="")
+    for side, why in missing.items():
+        return Difference(
+            f"the {side} side is undefined: {why}", values.get("left"), values.get("right")
+        )
     expected = rule.left.type if result is None else result
     left, right = values["left"], values["right"]
     for side, value in values.items():

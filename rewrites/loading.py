@@ -12,7 +12,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
-from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.rule import RejectedRule, Rule, collecting
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 
@@ -28,8 +28,18 @@ class CannotLoad(ReliftError):
 
 def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     """The rules that a file defines, by name, in its order; raises `ReliftError` when there are none."""
-    module = load_file(file)
-    rules = {r.name: r for r in vars(module).values() if isinstance(r, Rule | RejectedRule)}
+    with collecting() as heard:
+        module = load_file(file)
+    held = {id(r): r for r in vars(module).values() if isinstance(r, Rule | RejectedRule)}
+    own = [
+        h.rule for h in heard if h.top and (h.rule.place or "").startswith(f"{module.__file__}:")
+    ]
+    rules: dict[str, Rule | RejectedRule] = {}
+    for found in {**held, **{id(rule): rule for rule in own}}.values():
+        if found.name in rules:
+            places = " and ".join(str(r.place) for r in (rules[found.name], found))
+            raise CannotLoad(f"two rules are called {found.name}: {places}; rename one")
+        rules[found.name] = found
     if not rules:
         raise CannotLoad(f"{file} defines no rule; a rule is a function below @rl.rule()")
     return rules

@@ -11,6 +11,7 @@ import random
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -90,6 +91,45 @@ class Operation:
         )
 
 
+WORDS: tuple[str, ...] = ("", "a", "b", "c", "ab", "ba", "ac", "ca", "bc", "cb",
+                          "abc", "acb", "bac", "bca", "cab", "cba")  # fmt: skip
+"""The words over three letters in which no letter stands twice."""
+
+
+def _band(keep: Callable[[str], str], words: Sequence[Any], x: Any, y: Any) -> Any:
+    """Two words after each other, of each letter one kept; of other values, the last.
+
+    This is associative and idempotent, and neither x nor y alone decides it: the free left (or right) regular
+    band, with all else as an ideal.
+    """
+    if x in words and y in words:
+        return words[WORDS.index(keep(WORDS[words.index(x)] + WORDS[words.index(y)]))]
+    return x if y in words else y
+
+
+def _first_of_each(word: str) -> str:
+    return "".join(dict.fromkeys(word))
+
+
+def _last_of_each(word: str) -> str:
+    return "".join(dict.fromkeys(reversed(word)))[::-1]
+
+
+def _bands(words: Sequence[Any], shown: str) -> tuple[Operation, ...]:
+    """Idempotent monoids that do not commute, on values that stand for words."""
+    kept = (("first", _first_of_each), ("last", _last_of_each))
+    return tuple(
+        Operation(
+            f"xy{shown}, of each letter the {which}",
+            partial(_band, keep, words),
+            associative=True,
+            neutral=words[0],
+            idempotent=True,
+        )
+        for which, keep in kept
+    )
+
+
 def _with_unit(unit: Any, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: y if x == unit else x if y == unit else function(x, y)
 
@@ -135,6 +175,7 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
             neutral=0,
             idempotent=True,
         ),
+        *_bands(range(len(WORDS)), " of the words with numbers x and y"),
         Operation("x + y + 1", lambda x, y: x + y + 1, True, True, -1, over=("max(x, y)",)),
         Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
         Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=("x + y",)),
@@ -162,6 +203,7 @@ OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
         ),
         Operation("x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)",)),
         Operation("y", lambda x, y: y, associative=True, idempotent=True),
+        *_bands(WORDS, ""),
         Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
         Operation("max(x, y)", max, True, True, neutral="", idempotent=True),
     ),
@@ -260,13 +302,18 @@ def _close(x: Any, y: Any) -> bool:
     return bool(np.isclose(float(x), float(y), rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
-def draw_model(rule: Rule, sizes: Mapping[str, int], choose: Chooser) -> Model:
-    """A model of the rule at these sizes; raises `NoModel` when the choices give none."""
+def draw_model(
+    rule: Rule, sizes: Mapping[str, int], choose: Chooser, *, partial_functions: bool = False
+) -> Model:
+    """A model of the rule at these sizes; raises `NoModel` when the choices give none.
+
+    With `partial_functions`, functions have no value at about a third of their arguments.
+    """
     types: dict[str, Type] = {}
     for name in rule.types:
         stand_ins: tuple[Type, ...] = (i32, TypeVariable(name), tup(i32, i32), i32[2])
         types[name] = choose(stand_ins)
-    draw = _Drawing(rule, sizes, types, choose)
+    draw = _Drawing(rule, sizes, types, choose, partial_functions)
     tables = draw_tables(rule, sizes, choose)
     if tables is None:
         raise NoModel
@@ -293,8 +340,14 @@ class _Drawing:
     """The metavariables of a model while it is drawn."""
 
     def __init__(
-        self, rule: Rule, sizes: Mapping[str, int], types: Mapping[str, Type], choose: Chooser
+        self,
+        rule: Rule,
+        sizes: Mapping[str, int],
+        types: Mapping[str, Type],
+        choose: Chooser,
+        partial_functions: bool = False,
     ) -> None:
+        self.partial_functions = partial_functions
         self.rule, self.sizes, self.types, self.choose = rule, sizes, types, choose
         self.metavariables: dict[str, Any] = {}
         self.operations: dict[str, str] = {}
@@ -321,6 +374,8 @@ class _Drawing:
                 return self.value(result, lambda _: UNSPECIFIED)
             shown = ", ".join(map(show_value, arguments))
             state = random.Random(zlib.crc32(f"{seed} {name} {shown}".encode()))
+            if self.partial_functions and state.random() < 1 / 3:
+                raise Undefined(f"{name}({shown}) has no value", place="")
             value = self.value(result, lambda leaf: state.choice(LEAF_VALUES[leaf]))
             calls[shown] = show_value(value)
             return value
@@ -406,7 +461,7 @@ def confirm_difference(
         try:
             model = draw_model(instances.rule, sizes, random.Random(seed).choice)
             difference = model.difference()
-        except NoModel:
+        except (NoModel, Undefined):
             continue
         if difference is not None:
             found.append(counterexample(instances, sizes, model.data(), difference))

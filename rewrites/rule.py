@@ -18,13 +18,18 @@ from which metavariable is applied to which variable: in `h(x, y)` it may use bo
 
 from __future__ import annotations
 
+import dis
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Literal, TypeAlias
 
+from relift.rewrites.isolation import Stopped, at_most
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.language import VOCABULARY
@@ -41,6 +46,7 @@ from relift.semantics.signatures import (
 from relift.semantics.sizes import Name, Size, is_bound, nat
 from relift.semantics.terms import (
     BinaryOperator,
+    Call,
     Combine,
     Lambda,
     Metavariable,
@@ -282,6 +288,15 @@ class Rule:
         return tuple(size for size in found if not is_bound(size))
 
     @property
+    def calls_user_functions(self) -> bool:
+        """Whether a side calls a function that is Python of the user's, not traced into a term."""
+        return any(
+            isinstance(t, Call) and t.function.body is None
+            for side in (self.left, self.right)
+            for t, _ in subterms(side)
+        )
+
+    @property
     def needs_reassociation(self) -> bool:
         """Whether the two sides may differ in floating point: it regroups or reorders an operator."""
         return any(condition.law != "idempotent" for condition in self.laws())
@@ -343,7 +358,8 @@ class Rule:
 class RejectedRule:
     """A rule whose sides do not even type-check; kept so that a check can say so, and what would mend it.
 
-    `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.
+    `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.  `malformed`: its Python
+    fails, so that there are no sides.
     """
 
     name: str
@@ -352,6 +368,7 @@ class RejectedRule:
     again: Callable[[Mapping[str, Size]], Rule] | None = field(
         default=None, compare=False, repr=False
     )
+    malformed: bool = False
 
 
 def rule(
@@ -368,24 +385,116 @@ def rule(
     An ill-typed rule becomes a `RejectedRule`, which `relift check` reports.
     """
 
-    def decorate(function: Callable[..., Any]) -> Rule | RejectedRule:
-        if not inspect.isfunction(function):
-            raise IllTyped(f"a rule is a function written with def, not {function!r}")
-        code = function.__code__
+    if callable(where):  # used as `@rule`, without brackets
+        without: Any = decorated(lambda _: _no_brackets(), where)
+        return without  # type: ignore[no-any-return]
+
+    def made(written: Callable[..., Any]) -> Rule:
+        code = written.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
+        found = make_rule(written, where, choose, lowering, source, place)
+        return replace(found, refinement=refinement, proof=proof)
 
-        def made(written: Callable[..., Any]) -> Rule:
-            found = make_rule(written, where, choose, lowering, source, place)
-            return replace(found, refinement=refinement, proof=proof)
+    return lambda function: decorated(made, function)
 
-        try:
-            return made(function)
-        except ReliftError as error:
-            return RejectedRule(
-                function.__name__, error, place, lambda sizes: made(at_other_sizes(function, sizes))
-            )
 
-    return decorate
+def _no_brackets() -> Rule:
+    raise IllTyped("write @rl.rule(), with brackets, above a rule")
+
+
+Making: TypeAlias = Callable[[Callable[..., Any]], Rule]
+
+
+def decorated(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule:
+    """The rule that a function writes down, or why it is none; `collecting` hears of either."""
+    if not isinstance(function, FunctionType):
+        raise IllTyped(f"a rule is a function written with def, not {function!r}")
+    code = function.__code__
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    heard = _heard.get()
+    found: Rule | RejectedRule
+    try:
+        with nullcontext() if heard is None else at_most(MAKING_SECONDS):
+            found = made(function)
+    except ReliftError as error:
+        error = _hinted(function, error)
+        found = RejectedRule(
+            function.__name__, error, place, lambda sizes: made(at_other_sizes(function, sizes))
+        )
+    except Exception as error:
+        if heard is None:
+            raise
+        failure = ReliftError(_told(error), _line(function, error) or place)
+        found = RejectedRule(function.__name__, _hinted(function, failure), place, malformed=True)
+    if heard is not None:
+        heard.append(Heard(found, "<locals>" not in function.__qualname__))
+    return found
+
+
+MAKING_SECONDS = 20
+"""How long the Python function of a rule in a file of the user's may take."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A rule that was made while a file was read; `top`: not inside a function."""
+
+    rule: Rule | RejectedRule
+    top: bool
+
+
+_heard: ContextVar[list[Heard] | None] = ContextVar("rules that are made", default=None)
+
+
+@contextmanager
+def collecting() -> Generator[list[Heard]]:
+    """Hear of every rule that is made inside, the failing ones too: those are rejected instead of raising."""
+    heard: list[Heard] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
+def _told(error: Exception) -> str:
+    match error:
+        case Stopped():
+            return f"the function of the rule did not come to its end: {error}"
+        case MemoryError():
+            return "the function of the rule ran out of memory"
+        case RecursionError():
+            return "the rule is nested too deeply"
+        case _:
+            return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _line(function: FunctionType, error: Exception) -> str | None:
+    """The line of the function's file where the error arose."""
+    file = function.__code__.co_filename
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return f"{file}:{lines[-1]}" if lines else None
+
+
+def _hinted(function: FunctionType, error: ReliftError) -> ReliftError:
+    """The error, and which of Python's own functions stand where Relift's are meant."""
+    own = sorted(_names(function.__code__) & PYTHONS_OWN - function.__globals__.keys())
+    if own:
+        told = ", ".join(own)
+        imported = f"from relift import {told}, or write rl.{own[0]}"
+        error.message += f" ({told} here is Python's own; {imported})"
+    return error
+
+
+PYTHONS_OWN = frozenset(("filter", "map", "zip"))
+"""Names that Python has from the start, with a meaning other than in a program of Relift."""
+
+
+def _names(code: CodeType) -> set[str]:
+    """The global names that a function looks up, and the functions in it."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return found.union(*map(_names, inner))
 
 
 def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> Callable[..., Any]:
@@ -476,7 +585,8 @@ def make_rule(
     place: str | None = None,
 ) -> Rule:
     """The rule that `function` writes down; raises `IllTyped` when its sides do not fit."""
-    annotations = inspect.get_annotations(function, eval_str=True)
+    _require_lists(function.__name__, where, choose)
+    annotations = _annotations(function)
     parameters: dict[str, Kind] = {}
     arguments: list[Any] = []
     for name in inspect.signature(function).parameters:
@@ -509,6 +619,36 @@ def make_rule(
         function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
         doc, place,
     )  # fmt: skip
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    """The kinds of the metavariables; those that are written as text are evaluated at the file's top level."""
+    found = inspect.get_annotations(function)
+    for name, of in found.items():
+        if isinstance(of, str):
+            try:
+                found[name] = eval(of, function.__globals__)  # as `inspect` does
+            except SyntaxError as error:
+                why = f"is no Python expression: {error.msg}"
+                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}, {why}") from None
+            except NameError as error:
+                why = f"{error}; names of types and sizes belong at the top of the file"
+                raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}: {why}") from None
+    return found
+
+
+def _require_lists(name: str, where: object, choose: object) -> None:
+    """Users without a type checker give anything."""
+    laws = where if isinstance(where, list | tuple) else [where]
+    for law in laws:
+        if not isinstance(law, Condition | IndexCondition):
+            raise IllTyped(
+                f'{name}: where is a list of laws, such as [associative("op")], and {law!r} is none'
+            )
+    sizes = choose if isinstance(choose, list | tuple) else [choose]
+    for size in sizes:
+        if not isinstance(size, Size):
+            raise IllTyped(f"{name}: choose is a list of sizes of the rule, and {size!r} is none")
 
 
 def _require_one_type(name: str, left: Term, right: Term) -> None:

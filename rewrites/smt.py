@@ -33,7 +33,7 @@ from typing import TypeAlias
 
 import z3
 
-from relift.rewrites.index_goals import LARGEST_SIZE, Number, Open, Prover
+from relift.rewrites.index_goals import Number, Open, Prover
 from relift.rewrites.index_values import (
     Choice,
     Fold,
@@ -57,8 +57,11 @@ from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vec
 
 BORDERS = (p.PadClamp, p.PadConstant, p.PadEmpty, p.PadMirror, p.PadWrap)
 
-LARGEST_INSTANCE = 500
+LARGEST_INSTANCE = 5000
 """A counterexample of Z3 with an array of more cells is not tried by the interpreter."""
+
+CELLS_TRIED = 50_000
+"""How many cells the arrays of all instances have together that are tried for one counterexample of Z3."""
 
 Indices: TypeAlias = tuple[Number, ...]
 
@@ -222,7 +225,7 @@ class Comparison:
             except Open as error:
                 self.prover.proved, self.filled = proved, filled
                 first = first or error
-                if self.prover.out_of_time():
+                if self.prover.exhausted():
                     break
         assert first is not None, "cannot happen: there is one way at least"
         raise first
@@ -593,7 +596,7 @@ def check_index(rule: Rule) -> TierResult:
         found = _confirmed(rule, error.sizes)
         if found is not None:
             return result("refuted", found.obligation, found)
-        return result("unproved", str(error))
+        return result("unfinished" if error.unfinished else "unproved", str(error))
     count = prover.proved
     return result("proved", f"{count} statement{'s' * (count != 1)} about indices, all sizes")
 
@@ -605,11 +608,12 @@ def _has_open_cells(rule: Rule) -> bool:
 
 
 def _confirmed(rule: Rule, sizes: Mapping[str, int] | None) -> Counterexample | None:
-    """What the interpreter says at the sizes of Z3's counterexample, where they are small."""
-    if sizes is None or max(sizes.values(), default=0) > LARGEST_SIZE:
+    """What the interpreter says at the sizes of Z3's counterexample, where they are small enough to run."""
+    if sizes is None:
         return None
-    small = {name: max(0, sizes.get(name, 0)) for name in rule.sizes}
+    found = {name: max(0, sizes.get(name, 0)) for name in rule.sizes}
     instances = Instances(rule)
-    if not instances.admissible(small) or instances.largest(small) > LARGEST_INSTANCE:
+    if not instances.admissible(found) or instances.largest(found) > LARGEST_INSTANCE:
         return None
-    return confirm_difference(instances, small)
+    attempts = min(40, max(4, CELLS_TRIED // max(1, instances.largest(found))))
+    return confirm_difference(instances, found, attempts)

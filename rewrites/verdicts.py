@@ -5,15 +5,25 @@ A tier that cannot run says `skipped` and why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
 
-Status: TypeAlias = Literal["ok", "proved", "unproved", "refuted", "rejected", "skipped"]
+Status: TypeAlias = Literal[
+    "ok", "proved", "unproved", "refuted", "rejected", "skipped", "unfinished"
+]
 """`proved`: for all sizes; `unproved`: a prover gave up; `refuted`: the sides differ; `rejected`: it is no
-rule at all; `skipped`: this tier cannot tell."""
+rule at all; `skipped`: this tier cannot tell; `unfinished`: it was stopped, or failed, before it could."""
+
+Headline: TypeAlias = Literal["proved", "tested only", "failed"]
+"""What a check says of a rule as a whole: it holds for all sizes; it held wherever it was tried; or a tier says
+no, or none that was asked says yes."""
+
+EXIT_STATUS: Mapping[Headline, int] = {"proved": 0, "tested only": 3, "failed": 1}
+"""What `relift check` ends with, for the worst of its rules: `failed`, then `tested only`, then `proved`."""
 
 
 def printed(tier: TierName, status: Status) -> str:
@@ -27,7 +37,8 @@ def printed(tier: TierName, status: Status) -> str:
     return status if status == "ok" else status.upper()
 
 
-FloatVerdict: TypeAlias = Literal["bit-exact", "needs reassociation"]
+FloatVerdict: TypeAlias = str
+"""`bit-exact`, or what two floating-point values that a rule equates may differ by; see `floating`."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +59,12 @@ class Counterexample:
 
     def text(self) -> str:
         """The counterexample as a person reads it, one fact on a line."""
-        lines = [self.obligation, *self.equation.splitlines()]
+        lines = [self.obligation, *_few(self.equation.splitlines())]
         if self.sizes:
             lines.append(", ".join(f"{name} = {value}" for name, value in self.sizes.items()))
-        lines += [f"{name} = {value}" for name, value in self.data.items()]
-        lines += [f"left  = {self.left}"] * bool(self.left)
-        lines += [f"right = {self.right}"] * bool(self.right)
+        lines += [_shortened(f"{name} = {value}") for name, value in self.data.items()]
+        lines += [_shortened(f"left  = {self.left}")] * bool(self.left)
+        lines += [_shortened(f"right = {self.right}")] * bool(self.right)
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -67,12 +78,38 @@ class Counterexample:
         }
 
 
+LONGEST_LINE = 1000
+LONGEST_EQUATION = 60
+"""Characters of a value, and lines of an equation, that are printed; the JSON has all."""
+
+
+def _shortened(line: str) -> str:
+    """A line whose middle is left out where it is long.
+
+    >>> _shortened("x" * 3000).count("x")
+    1000
+    """
+    left_out = len(line) - LONGEST_LINE
+    if left_out <= 0:
+        return line
+    half = LONGEST_LINE // 2
+    return f"{line[:half]} ... ({left_out} characters) ... {line[-half:]}"
+
+
+def _few(lines: list[str]) -> list[str]:
+    left_out = len(lines) - LONGEST_EQUATION
+    if left_out <= 0:
+        return lines
+    half = LONGEST_EQUATION // 2
+    return [*lines[:half], f"... ({left_out} lines) ...", *lines[-half:]]
+
+
 @dataclass(frozen=True)
 class TierResult:
     """What one tier says of a rule.
 
     `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.  `goal` is
-    what a prover left to show when it stopped.
+    what a prover left to show when it stopped.  `complete`: all that the tier sets out to try was tried.
     """
 
     tier: TierName
@@ -83,6 +120,7 @@ class TierResult:
     counterexample: Counterexample | None = None
     needs_arithmetic: bool = False
     goal: str = ""
+    complete: bool = True
 
     def text(self) -> str:
         """One line: `tier 3  free    ok         exhaustive to 3`."""
@@ -126,7 +164,8 @@ class CheckReport:
     """All that was found out about a rule.
 
     `guard` would make a failing rule hold, where one was found; `idle` are the conditions that a rule that
-    holds states needlessly.
+    holds states needlessly.  `malformed`: the Python of the rule fails, so there is no rule to speak of.
+    `known` says which rules of the library say the same, or more.
     """
 
     rule: str
@@ -137,21 +176,45 @@ class CheckReport:
     counterexample: Counterexample | None = None
     guard: Guard | None = None
     idle: tuple[str, ...] = ()
+    malformed: bool = False
+    known: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> Headline:
+        """Failed when a tier says no, or none that was asked besides typing says yes; unknown is no yes."""
+        statuses = {result.status for result in self.results}
+        if statuses & {"refuted", "rejected"}:
+            return "failed"
+        if "proved" in statuses:
+            return "proved"
+        beyond = [result for result in self.results if result.tier != "1"]
+        tested = any(result.status == "ok" for result in beyond or self.results)
+        return "tested only" if tested else "failed"
 
     @property
     def ok(self) -> bool:
-        """No tier says no, and one that was asked for besides typing says yes."""
-        if any(result.status in ("refuted", "rejected") for result in self.results):
-            return False
-        beyond = [result for result in self.results if result.tier != "1"]
-        return any(result.status in ("ok", "proved") for result in beyond or self.results)
+        """Whether nothing speaks against the rule, and something for it."""
+        return self.headline != "failed"
+
+    def _heading(self) -> str:
+        """`proved` is what the kernel of Rocq proved, or else Z3; the tier's own line says which."""
+        match self.headline:
+            case "failed":
+                said = {result.status for result in self.results}
+                told = said & {"refuted", "rejected"}
+                return "FAILED" if told else "FAILED: no tier could tell"
+            case "proved":
+                kernel = any(r.tier == "4b" and r.status == "proved" for r in self.results)
+                return "proved" if kernel else "proved (by Z3 alone)"
+            case "tested only":
+                return "tested only"
 
     def text(self) -> str:
         """The table of tiers, then the counterexample and the missing guard, where there are any."""
-        lines = [f"{self.rule}: {'ok' if self.ok else 'FAILED'}"]
+        lines = [f"{self.rule}: {self._heading()}"]
         if self.place and not self.ok:
             lines.append(f"  at {self.place}")
-        lines += [f"  {line}" for line in self.equation.splitlines()]
+        lines += [f"  {line}" for line in _few(self.equation.splitlines())]
         lines += [f"  {result.text()}" for result in self.results]
         for result in self.results:
             if result.goal and self.counterexample is None:
@@ -166,6 +229,7 @@ class CheckReport:
             lines.append(f"  {self.guard.text()}")
             lines += [f"    {line}" for line in self.guard.equation.splitlines()]
         lines += [f"  {condition} is not needed" for condition in self.idle]
+        lines += [f"  {known}" for known in self.known]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -174,9 +238,18 @@ class CheckReport:
             "equation": self.equation,
             "place": self.place,
             "ok": self.ok,
+            "headline": self.headline,
             "tiers": [result.to_json() for result in self.results],
             "float": self.float_verdict,
             "counterexample": self.counterexample and self.counterexample.to_json(),
             "guard": self.guard and self.guard.to_json(),
             "idle": list(self.idle),
+            "known": list(self.known),
         }
+
+
+def summary(reports: Sequence[CheckReport]) -> str:
+    """How many rules have which headline: `2 rules: 1 proved, 1 failed`."""
+    counts = Counter(report.headline for report in reports)
+    shown = [f"{counts[headline]} {headline}" for headline in EXIT_STATUS if counts[headline]]
+    return f"{len(reports)} rule{'s' * (len(reports) != 1)}: {', '.join(shown)}"

@@ -10,7 +10,7 @@ import z3
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from relift.rewrites.index_goals import LARGEST_SIZE, Open, Prover, Quotient, Unknown
+from relift.rewrites.index_goals import PREFERRED_SIZES, Open, Prover, Quotient, Unknown
 from relift.semantics.sizes import Size, nat
 
 n, m = nat("n"), nat("m")
@@ -153,7 +153,7 @@ def test_a_counterexample_has_small_sizes() -> None:
     with pytest.raises(Open) as failed:
         prover().show(i + 1 < N, "a bound")
     assert failed.value.sizes is not None
-    assert max(failed.value.sizes.values()) <= LARGEST_SIZE
+    assert max(failed.value.sizes.values()) <= PREFERRED_SIZES[2]
 
 
 def test_what_is_shown_anywhere_needs_no_scope() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import random
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from relift.rewrites.library import RULES
 from relift.rewrites.models import LEAF_VALUES, OPERATIONS, Leaf, Operation, draw_model, equal
 from relift.rewrites.rule import Rule
-from relift.rewrites.sampling import check_random
+from relift.rewrites.sampling import check_random, kept_definedness
 from relift.rewrites.strategies import models, size_assignments
 
 ALL = [
@@ -109,13 +111,29 @@ def test_nothing_is_left_in_the_folder(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
-def test_time_is_limited() -> None:
-    """When the budget is spent, the tier stops and says how far it came."""
-    result = check_random(RULES["stencil_tiling"], examples=10_000, budget=0.2)
+def test_an_emergency_is_no_success() -> None:
+    """A clock that stops the tier makes it unfinished, however many instances agreed before."""
+    result = check_random(RULES["stencil_tiling"], examples=10_000, emergency=0.2)
 
-    assert result.status == "ok"
-    assert result.detail.endswith("instances in 0.2 s")
-    assert result.seconds < 5
+    assert result.status == "unfinished"
+    assert re.fullmatch(r"\d+ of 10000 instances in 0.2 s", result.detail)
+
+
+def test_the_number_of_instances_does_not_depend_on_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A model that takes a second, by the clock, is one of as many as ever."""
+    clock = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+
+    assert check_random(RULES["map_fusion"]).detail == "60 instances"
+
+
+@pytest.mark.parametrize("name", ["take_map", "drop_map", "head_map"])
+def test_partial_functions_show_which_direction_widens(name: str) -> None:
+    """Taking part of a map is not mapping the part where the function has no value for the rest."""
+    assert kept_definedness(RULES[name]) == ("forward",)
+    assert check_random(RULES[name]).detail == "60 instances; with partial functions forward only"
 
 
 def test_without_hypothesis_the_tier_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,17 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
-Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 130 interrupted.
+Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
+rule is tested only), 70 a defect of Relift, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -93,7 +95,7 @@ def main() -> None:
         _fail(
             f"internal error: {type(error).__name__}: {error} "
             "(this is a defect of Relift; RELIFT_TRACEBACK=1 shows where)",
-            3,
+            70,
         )
 
 
@@ -111,24 +113,33 @@ def check(
     file: Annotated[Path | None, typer.Option(help="A Python file with rules of your own.")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="Only this tier: 1 types, 2 random, 3 free, 4a index, 5 search."),
+        typer.Option(
+            help="Only this tier: 1 types, 2 random, 3 free, 4a index, 4b kernel proof, 5 search."
+        ),
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
     as_json: JsonOption = False,
 ) -> None:
-    """Validate rewrite rules: types, random values, all small sizes on free symbols, search."""
+    """Validate rewrite rules: types, random values, small sizes on free symbols, provers, search.
+
+    Exit status: 0 all are proved for all sizes; 1 one has failed; 3 none has failed, but one is tested only;
+    2 bad input, such as a rule whose Python fails.
+    """
     from relift.egraph.checking import TIERS, check_all
+    from relift.rewrites.ledger import known_rules
     from relift.rewrites.library import RULES
     from relift.rewrites.loading import load_rules
+    from relift.rewrites.verdicts import EXIT_STATUS, summary
 
-    known = load_rules(file) if file else dict(RULES)
-    unknown = [name for name in rules or () if name not in known]
-    if unknown:
-        raise Refusal(f"there is no rule {unknown[0]}; there are: {', '.join(known)}")
+    known = load_rules(file) if file else known_rules()
+    for name in rules or ():
+        if name not in known:
+            where = f"in {file}" if file else "of that name"
+            raise Refusal(f"there is no rule {name} {where}{_nearest(name, known)}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
     tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
-    chosen = [known[name] for name in rules or known]
+    chosen = [known[name] for name in rules or (known if file else RULES)]
     reports = []
     with _progress("checking") as progress:
         for r in check_all(chosen, tiers=tiers, bound=bound, progress=progress):
@@ -138,8 +149,18 @@ def check(
     if as_json:
         _print_json({"rules": [r.to_json() for r in reports]})
     else:
-        print(f"{sum(r.ok for r in reports)} of {len(reports)} rules pass")
-    raise typer.Exit(0 if all(r.ok for r in reports) else 1)
+        print(summary(reports))
+    if any(r.malformed for r in reports):
+        raise typer.Exit(2)
+    raise typer.Exit(max((EXIT_STATUS[r.headline] for r in reports), key=(0, 3, 1).index))
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """What may have been meant; a few names, however many there are."""
+    found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    if found:
+        return f"; did you mean {' or '.join(found)}?"
+    return "; relift ledger lists the library"
 
 
 # ---- ledger

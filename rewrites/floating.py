@@ -1,0 +1,381 @@
+"""What a rule keeps of floating point: whether its sides are the same bits, and if not, why not.
+
+A rule that only moves data, with functions and operators of any meaning, keeps every bit where free symbols
+agree.  A rule with arithmetic of its own is run: on all combinations of values at the edges of the format (signed
+zeros, infinities, NaN, the smallest and the largest numbers) and on random ones, in single precision, its sides
+compared bit by bit.  What differs is told by its cause:
+
+    needs reassociation   the sides do the same in another order, and so round in other places
+    needs contraction     fma rounds once where a product and a sum round twice
+    rounds differently    the sides do different things, which only exact numbers make equal
+    not exact at ...      they differ where a NaN or an infinity is given, where a division by zero or an overflow
+                          makes one, or in the sign of a zero
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+from typing import Literal as Choice
+
+import numpy as np
+
+from relift.rewrites.index_tables import draw_tables, looked_up
+from relift.rewrites.instances import Instances, show_value
+from relift.rewrites.models import leaf_of
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import FloatVerdict, TierResult
+from relift.semantics.errors import Undefined
+from relift.semantics.interpreter import DTYPES, Numeric, Value, World, evaluate
+from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.terms import (
+    Apply,
+    BinaryOperator,
+    Combine,
+    Literal,
+    Metavariable,
+    Pattern,
+    Term,
+    innermost,
+    subterms,
+)
+from relift.semantics.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    boolean,
+    f32,
+    substitute_type,
+)
+
+Cause: TypeAlias = Choice[
+    "NaN", "an infinity", "-0.0", "x / 0", "overflow", "contraction", "reassociation", "rounding"
+]
+"""Why two sides differ, what is given before what arises."""
+
+EDGES = (0.0, -0.0, 1.0, -1.0, 0.1, 3.0, 1e-45, 1.17549435e-38, 3.4028235e38, -3.4028235e38,
+         16777217.0, float("inf"), float("-inf"), float("nan"))  # fmt: skip
+"""Values of single precision at which arithmetic is special."""
+
+MOST_COMBINATIONS = 3000
+RANDOM = 300
+"""How many combinations of edges are tried, in their order, and how many random draws besides."""
+
+LARGEST = 60
+"""An instance with an array of more cells is not run."""
+
+
+def float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | None:
+    """What a rule keeps of floating point; None of a rule without floats, or when nothing is known.
+
+    >>> from relift.rewrites.library import RULES
+    >>> float_verdict(RULES["reduce_join"], ())
+    'needs reassociation'
+    """
+    if not (rule.types or _has_floats(rule)):
+        return None
+    if rule.needs_reassociation:
+        return "needs reassociation"
+    if any(r.tier == "3" and r.status == "ok" for r in results):
+        return "bit-exact"  # whatever the functions and operators are
+    if not _has_arithmetic(rule) or rule.calls_user_functions:
+        return None
+    return _by_running(rule)
+
+
+def _types(rule: Rule) -> Iterator[Type]:
+    for side in (rule.left, rule.right):
+        yield from (t.type for t, _ in subterms(side))
+
+
+def _has_floats(rule: Rule) -> bool:
+    return any(
+        isinstance(t, Scalar) and t.is_float for whole in _types(rule) for t in _leaves(whole)
+    )
+
+
+def _leaves(t: Type) -> Iterator[Type]:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            yield from _leaves(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from _leaves(part)
+        case _:
+            yield t
+
+
+def _has_arithmetic(rule: Rule) -> bool:
+    """Whether a rule computes by itself, with functions that have a meaning."""
+    for t in (t for side in (rule.left, rule.right) for t, _ in subterms(side)):
+        match t:
+            case Apply():
+                return True
+            case Combine(op) if isinstance(innermost(op), BinaryOperator):
+                return True
+            case Pattern():
+                operator = getattr(t, "op", None)
+                if operator is not None and isinstance(innermost(operator), BinaryOperator):
+                    return True
+            case _:
+                pass
+    return False
+
+
+@dataclass(frozen=True)
+class _Differs:
+    """An input at which the sides are not the same bits."""
+
+    cause: Cause
+    data: str
+    left: str
+    right: str
+
+
+def _by_running(rule: Rule) -> FloatVerdict | None:
+    found: dict[Cause, _Differs] = {}
+    ran = 0
+    for world, given in _worlds(rule):
+        watched = _Watched()
+        at = World(world.sizes, {}, world.metavariables, watched, world.types)
+        try:
+            with np.errstate(all="ignore"):
+                left, right = evaluate(rule.left, at), evaluate(rule.right, at)
+        except Undefined:
+            continue
+        ran += 1
+        if _same_bits(left, right):
+            continue
+        cause = "-0.0" if _equal(left, right) else _cause(rule, given, watched)
+        if cause not in found:
+            shown = ", ".join(f"{name} = {show_value(value)}" for name, value in given.items())
+            found[cause] = _Differs(cause, shown, show_value(left), show_value(right))
+    if not ran:
+        return None
+    return _told(found)
+
+
+_ORDER: tuple[Cause, ...] = (
+    "reassociation", "contraction", "rounding", "x / 0", "overflow", "an infinity", "NaN", "-0.0",
+)  # fmt: skip
+
+
+_ROUNDING: Mapping[Cause, str] = {
+    "reassociation": "needs reassociation",
+    "contraction": "needs contraction",
+    "rounding": "rounds differently",
+}
+
+
+def _told(found: Mapping[Cause, _Differs]) -> FloatVerdict:
+    """The causes, the gravest first, and an example of it."""
+    if not found:
+        return "bit-exact"
+    parts = [told for cause, told in _ROUNDING.items() if cause in found]
+    special = [cause for cause in _ORDER if cause in found and cause not in _ROUNDING]
+    parts += [f"not exact at {', '.join(special)}"] if special else []
+    first = next(found[cause] for cause in _ORDER if cause in found)
+    where = f"{first.data}: " if len(first.data) < 80 and first.data else ""
+    return f"{'; '.join(parts)} ({where}{first.left[:40]} and {first.right[:40]})"
+
+
+def _cause(rule: Rule, given: Mapping[str, Value], watched: _Watched) -> Cause:
+    values = [x for value in given.values() for x in _cells(value)]
+    floats = [float(x) for x in values if isinstance(x, np.floating)]
+    if any(np.isnan(x) for x in floats):
+        return "NaN"
+    if any(np.isinf(x) for x in floats):
+        return "an infinity"
+    if watched.divided_by_zero:
+        return "x / 0"
+    if watched.overflowed:
+        return "overflow"
+    left, right = _operations(rule.left), _operations(rule.right)
+    if "fma" in left | right:
+        return "contraction"
+    return "reassociation" if left == right else "rounding"
+
+
+def _operations(t: Term) -> Counter[str]:
+    """What a side computes with, and how often."""
+    found: Counter[str] = Counter()
+    for u, _ in subterms(t):
+        match u:
+            case Apply(name) | Metavariable(name):
+                found[name] += 1
+            case Combine(op):
+                found[innermost(op).name] += 1
+            case Literal(value):
+                found[repr(value)] += 1
+            case _:
+                pass
+    return found
+
+
+class _Watched(Numeric):
+    """Single precision, noticing where a special value arises from others."""
+
+    def __init__(self) -> None:
+        self.divided_by_zero = self.overflowed = False
+
+    def function(self, name: str) -> Callable[..., Value]:
+        compute = super().function(name)
+
+        def watched(*arguments: Value) -> Value:
+            result = compute(*arguments)
+            if isinstance(result, np.floating) and not np.isfinite(result):
+                finite = all(np.isfinite(x) for x in arguments if isinstance(x, np.floating))
+                if finite and name == "div" and arguments[1] == 0:
+                    self.divided_by_zero = True
+                elif finite:
+                    self.overflowed = True
+            return result
+
+        return watched
+
+
+def _same_bits(x: Value, y: Value) -> bool:
+    """Equality of values bit by bit; one NaN is like another."""
+    if isinstance(x, list | tuple) and isinstance(y, list | tuple):
+        return len(x) == len(y) and all(map(_same_bits, x, y))
+    if isinstance(x, np.floating) and isinstance(y, np.floating):
+        if np.isnan(x) or np.isnan(y):
+            return bool(np.isnan(x) and np.isnan(y))
+        return bool(x == y and np.signbit(x) == np.signbit(y))
+    return bool(x == y)
+
+
+def _equal(x: Value, y: Value) -> bool:
+    """Equality of values in which zero has no sign; one NaN is like another."""
+    pairs = zip(_cells(x), _cells(y), strict=True)
+    return all(a == b or (np.isnan(a) and np.isnan(b)) for a, b in pairs)
+
+
+def _cells(value: Value) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _cells(part)
+    else:
+        yield value
+
+
+# ---- what is given
+
+
+def _worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
+    """Worlds of single precision: all combinations of edges, then random ones; with the data that is shown."""
+    types: dict[str, Type] = dict.fromkeys(rule.types, f32)
+    instances = Instances(rule)
+    usable = [
+        sizes
+        for sizes in itertools.islice(instances.assignments(3), 300)
+        if instances.largest(sizes) <= LARGEST and instances.result_cells(sizes) > 0
+    ]
+    for sizes in usable[:1]:
+        yield from _combinations(rule, sizes, types)
+    for seed in range(RANDOM if usable else 0):
+        drawn = random.Random(seed)
+        sizes = drawn.choice(usable)
+        found = _world(rule, sizes, types, partial(_number, drawn), drawn)
+        if found is not None:
+            yield found
+
+
+def _combinations(
+    rule: Rule, sizes: Mapping[str, int], types: Mapping[str, Type]
+) -> Iterator[tuple[World, dict[str, Value]]]:
+    """Every combination of edges for the cells of the data, up to `MOST_COMBINATIONS`."""
+    counting: list[Type] = []
+
+    def count(t: Scalar) -> Value:
+        counting.append(t)
+        return _cast(1.0, t)
+
+    _world(rule, sizes, types, count, random.Random(0))
+    choices = itertools.product(*([_cast(e, t) for e in _edges(t)] for t in counting))
+    for values in itertools.islice(choices, MOST_COMBINATIONS):
+        left = iter(values)
+        found = _world(rule, sizes, types, partial(_next_of, left), random.Random(0))
+        if found is not None:
+            yield found
+
+
+def _edges(t: Type) -> Sequence[float]:
+    if isinstance(t, Scalar) and t.is_float:
+        return EDGES
+    return (0, 1) if t == boolean else (0, 1, -1, 7)
+
+
+def _next_of(values: Iterator[Value], t: Scalar) -> Value:
+    return next(values)
+
+
+def _number(drawn: random.Random, t: Scalar) -> Value:
+    """An edge, or any number of a moderate size."""
+    if not t.is_float:
+        return _cast(drawn.choice(_edges(t)), t)
+    return _cast(drawn.choice(EDGES) if drawn.random() < 0.1 else drawn.uniform(-100, 100), t)
+
+
+def _cast(value: float, t: Type) -> Value:
+    assert isinstance(t, Scalar), "cannot happen: a cell is a scalar"
+    if t.is_float:
+        return DTYPES[t.name].type(value)
+    return bool(value) if t == boolean else DTYPES[t.name].type(int(value))
+
+
+def _world(
+    rule: Rule,
+    sizes: Mapping[str, int],
+    types: Mapping[str, Type],
+    cell: Callable[[Scalar], Value],
+    drawn: random.Random,
+) -> tuple[World, dict[str, Value]] | None:
+    """Metavariables with cells from `cell`; functions and operators of some meaning in floating point."""
+    tables = draw_tables(rule, sizes, drawn.choice)
+    if tables is None:
+        return None
+
+    def value(t: Type, leaf: Callable[[Scalar], Value]) -> Value:
+        match substitute_type(t, types, {}):
+            case Array(element, n) | Vector(element, n):
+                return [value(element, leaf) for _ in range(n.evaluate(sizes))]
+            case Tuple(parts):
+                return tuple(value(part, leaf) for part in parts)
+            case Scalar() as scalar:
+                return leaf(scalar)
+            case other:
+                raise AssertionError(f"cannot happen: a cell of type {leaf_of(other)}")
+
+    def scattered(name: str, result: Type) -> Callable[..., Value]:
+        def f(*arguments: Value) -> Value:
+            state = random.Random(f"{name} {show_value(list(arguments))}")
+            return value(result, partial(_number, state))
+
+        return f
+
+    found: dict[str, Any] = {}
+    shown: dict[str, Value] = {}
+    for name, kind in rule.parameters.items():
+        match kind:
+            case FunctionKind(_, result):
+                found[name] = scattered(name, result)
+            case OperatorKind(element):
+                found[name] = scattered(name, element)
+            case IndexKind():
+                found[name] = looked_up(name, tables[name])
+            case NatKind():
+                pass
+            case _:
+                found[name] = shown[name] = value(kind, cell)
+    return World(sizes=sizes, metavariables=found, types=types), shown
+
+
+__all__ = ["float_verdict"]
