@@ -60,6 +60,7 @@ from relift.semantics.patterns import (
     ReduceSeq,
     ReduceSeqUnroll,
     ScanSeq,
+    Scatter,
     Splat,
     ToGlobal,
     ToLocal,
@@ -84,7 +85,7 @@ from relift.semantics.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, holds_array
+from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, cells, holds_array
 from relift.semantics.views import (
     ArrayView,
     Cell,
@@ -181,6 +182,8 @@ class Generator:
 
     def write(self, t: Term, target: View, scope: Scope) -> None:
         """Emit what computes t into `target`."""
+        if cells(t.type) == 0:
+            return
         if is_layout(t):
             self.copy(self.view(t, scope), target, scope)
             return
@@ -204,9 +207,9 @@ class Generator:
             case Let(f, x):
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):
-                cells, n = array(target), t.solved["n"]
-                self.write(xs, ArrayView(n, cells.at), scope)
-                self.write(ys, ArrayView(t.solved["m"], lambda i: cells.at(i + n)), scope)
+                places, n = array(target), t.solved["n"]
+                self.write(xs, ArrayView(n, places.at), scope)
+                self.write(ys, ArrayView(t.solved["m"], lambda i: array(target).at(i + n)), scope)
             case MapGlb() | MapWrg() | MapLcl():
                 self.parallel(t, target, scope)
             case ToGlobal(xs):
@@ -436,7 +439,7 @@ class Generator:
     def into_private(self, t: Term, scope: Scope) -> View:
         """Emit t into new private memory, in the order in which it is computed: registers have no addresses."""
         data = invertible_data(t)
-        if data is not None:
+        if data is not None and not isinstance(t, Scatter):  # which is written through, not read
             hole = Var("?own", data.type)
             layout = map_children(t, lambda u: hole if u is data else u, lambda f: f)
             below = Environment(variables={hole.name: self.into_private(data, scope)})
@@ -446,7 +449,7 @@ class Generator:
         check_size(memories_of(where), t.type)
         for m in memories_of(where):
             self._private[m.name] = PrivateArray(t.type, spread, self._work_items)
-            length = number(m.cells) // (m.width or 1)
+            length = max(1, number(m.cells) // (m.width or 1))  # C has no arrays of no cells
             self.statement(f"{memory_type(m.scalar)}{m.width or ''} {m.name}[{length}];")
         self.write(t, where, scope)
         return where

@@ -348,7 +348,7 @@ def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> lis
     mentioned = words("\n".join(body))
     t = "long" if long else "int"
     lines = [
-        f"  local {memory_type(m.scalar)} {m.name}[{number(m.cells)}] __attribute__((aligned(128)));"
+        f"  local {memory_type(m.scalar)} {m.name}[{max(1, number(m.cells))}] __attribute__((aligned(128)));"
         for m in local_arrays
     ]
     lines += [

@@ -165,6 +165,8 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
+    if d == 0:  # no element of an array of no elements is ever asked for
+        return Size.of(0), e
     if not _simplifying.get() and e.constant is None and d != 1:
         dividend = e + shift(e, d) * d
         return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))

@@ -62,6 +62,7 @@ from relift.semantics.types import (
     Type,
     TypeVariable,
     Vector,
+    dimensions,
     substitute_type,
     type_sizes,
 )
@@ -502,17 +503,13 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
                 )
             )
         case Array():
-            depth, element = 0, expected
-            inner: Type = expected
-            while isinstance(inner, Array):
-                depth, inner = depth + 1, inner.element
+            lengths, inner = dimensions(expected)
             if isinstance(inner, Tuple) and isinstance(value, tuple):
-                shape = np.shape(value[0])
-            else:
-                shape = np.shape(value)
-            if len(shape) != depth:
+                return _tuples(value, inner, lengths, name)
+            shape = np.shape(value)
+            if len(shape) != len(lengths):
                 raise IllTyped(
-                    f"{name}: {element} has {depth} dimensions, the argument has shape {shape}"
+                    f"{name}: {expected} has {len(lengths)} dimensions, the argument has shape {shape}"
                 )
             _require_kind(value, inner, name)
             return inner[shape]
@@ -521,6 +518,22 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
                 raise IllTyped(f"{name}: one {expected} is needed, not shape {np.shape(value)}")
             _require_kind(value, expected, name)
             return expected
+
+
+def _tuples(value: tuple[Any, ...], t: Tuple, lengths: tuple[Size, ...], name: str) -> Type:
+    """The type of an array of tuples, which is a tuple of arrays, one for each component."""
+    if len(value) != len(t.parts):
+        raise IllTyped(f"{name}: a tuple of {len(t.parts)} arrays is needed, one per component")
+    found = [
+        actual_type(v, part[lengths], name) for v, part in builtins.zip(value, t.parts, strict=True)
+    ]
+    shapes = [dimensions(u)[0][: len(lengths)] for u in found]
+    if any(shape != shapes[0] for shape in shapes):
+        shown = ", ".join(str(shape) for shape in shapes)
+        raise IllTyped(f"{name}: the components have shapes {shown}; all have one")
+    for _ in lengths:
+        found = [u.element for u in found if isinstance(u, Array)]
+    return Tuple(tuple(found))[shapes[0]]
 
 
 def _require_kind(value: Any, expected: Type, name: str) -> None:

@@ -35,7 +35,7 @@ from relift.semantics.terms import (
     Vectorized,
 )
 from relift.semantics.tracing import operator_name
-from relift.semantics.types import Type, boolean, f32, i32
+from relift.semantics.types import boolean, f32, i32
 from relift.semantics.written import Written, number
 
 Style: TypeAlias = Choice["nested", "pipeline"]
@@ -105,7 +105,7 @@ def _node(t: Term | Lambda, style: Style) -> _Node:
         case Call(function, arguments):
             return _call(function.name, [_node(u, style) for u in arguments])
         case Combine(operator):
-            return _call(operator_name(operator), _operands((t.left, t.right), style, f32))
+            return _call(operator_name(operator), _operands((t.left, t.right), style))
         case MakeTuple(parts):
             return _call("", [_node(u, style) for u in parts])
         case Get(index, of):
@@ -189,13 +189,22 @@ def _literal(t: Literal, *, typed: bool = False) -> str:
     return number(t.value) if bare else f"{t.type}({number(t.value)})"
 
 
-def _operands(terms: Sequence[Term], style: Style, default: Type | None) -> list[_Node]:
-    """Terms of one type: where all are constants, the first shows the type, unless it is `default`."""
+def _operands(terms: Sequence[Term], style: Style, *, computed: bool = False) -> list[_Node]:
+    """Terms of one type; where a bare number first would read back as something else, it shows its type.
+
+    Of constants alone, that is one whose type no bare number has, or any of what Python has `computed` first;
+    and bare numbers beside a float are floats.
+    """
     shown = [_node(u, style) for u in terms]
     first = terms[0]
-    if all(isinstance(u, Literal) for u in terms) and isinstance(first, Literal):
-        shown[0] = _literal(first, typed=first.type != default)
+    constants = all(isinstance(u, Literal) for u in terms)
+    if isinstance(first, Literal) and constants:
+        shown[0] = _literal(first, typed=computed)
     return shown
+
+
+_REFLECTED = ("lt", "le", "gt", "ge")
+"""The comparisons that Python turns round when a number stands on the left."""
 
 
 def _applied(name: str, arguments: tuple[Term, ...], style: Style) -> _Node:
@@ -203,11 +212,14 @@ def _applied(name: str, arguments: tuple[Term, ...], style: Style) -> _Node:
     computed = (
         name in CONVERSIONS or not function.is_call
     )  # what reads `-2` or `f32(2)` sees a number
-    default = None if computed else f32
-    if name != "select":
-        return _infix(name, _operands(arguments, style, default), arguments)
-    condition, *branches = arguments
-    shown = [*_operands([condition], style, None), *_operands(branches, style, default)]
+    if name == "select":
+        condition, *branches = arguments
+        shown = [*_operands([condition], style, computed=True), *_operands(branches, style)]
+        return _infix(name, shown, arguments)
+    shown = _operands(arguments, style, computed=computed)
+    first = arguments[0]
+    if name in _REFLECTED and isinstance(first, Literal):
+        shown[0] = _literal(first, typed=True)
     return _infix(name, shown, arguments)
 
 

@@ -50,8 +50,22 @@ from relift.semantics.terms import (
     free_variables,
     unused,
 )
-from relift.semantics.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean, f32, i32
+from relift.semantics.types import (
+    SCALARS,
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    boolean,
+    f32,
+    i32,
+    i64,
+)
 from relift.semantics.written import index_function, numbers
+
+_BITS = {i32: 31, i64: 63}
+"""The integers, and which power of two is beyond each."""
 
 _sizes_bound: ContextVar[int] = ContextVar("how many sizes are bound around", default=0)
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
@@ -76,7 +90,7 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
     """`value` as a term: a term itself, a Python number as a literal, a Python tuple as a tuple."""
     if is_term(value):
         term: Term = value
-        return term
+        return _adapted(term, expected)
     if isinstance(value, tuple):
         parts = expected.parts if isinstance(expected, Tuple) else (None,) * len(value)
         if len(parts) == len(value) >= 2:
@@ -86,6 +100,59 @@ def as_term(value: Any, expected: Type | None = None) -> Term:
     if isinstance(value, Unapplied):
         raise IllTyped(f"{value.pattern.name} still lacks arguments: {', '.join(value.missing)}")
     raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
+
+
+def _adapted(t: Term, expected: Type | None) -> Term:
+    """t, in another type where it is made of bare whole numbers alone: these are `i32` until they meet a float.
+
+    >>> v = Input("v", f32)
+    >>> select(v < 0, 1, 2).type, (v * select(v < 0, 1, 2)).type
+    (i32, f32)
+    """
+    if not isinstance(expected, Scalar) or t.type == expected or not _is_bare(t):
+        return t
+    return _retyped(t, expected)
+
+
+def _retyped(t: Term, expected: Scalar) -> Term:
+    match t:
+        case Literal(value):
+            return literal(value, expected)
+        case Apply("select", (condition, x, y)):
+            return Apply(
+                "select", (condition, _retyped(x, expected), _retyped(y, expected)), expected
+            )
+        case Apply(name, arguments):
+            return Apply(name, tuple(_retyped(u, expected) for u in arguments), expected)
+        case _:
+            raise AssertionError("cannot happen: no bare number")
+
+
+def _is_bare(t: Term) -> bool:
+    """Whether t chooses among whole numbers, or computes with them, and nothing says of what type they are."""
+
+    def bare(u: Term) -> bool:
+        return _is_bare(u) or (isinstance(u, Literal) and u.type == i32)
+
+    match t:
+        case Apply("select", (_, x, y)):
+            return bare(x) and bare(y)
+        case Apply("minimum" | "maximum" | "absolute" | "add" | "sub" | "mul" | "neg", arguments):
+            return all(map(bare, arguments))
+        case _:
+            return False
+
+
+def _common(values: Sequence[Any]) -> Type:
+    """The type in which values meet: that of a term which is no bare number, else that of the numbers."""
+    for v in values:
+        if is_term(v) and not _is_bare(v):
+            met: Type = v.type
+            return met
+    numbers = [v for v in values if not is_term(v)]
+    if any(isinstance(v, float) for v in numbers):
+        return f32
+    return boolean if numbers and all(isinstance(v, bool) for v in numbers) else i32
 
 
 def _not_a_term(value: object) -> str:
@@ -112,6 +179,16 @@ def literal(value: float, expected: Type | None = None) -> Literal:
         raise IllTyped(f"{value!r} is not a value of type {expected}")
     if isinstance(value, float) and not expected.is_float:
         raise IllTyped(f"{value!r} is not a value of type {expected}; write a whole number")
+    if expected in _BITS and not -(2 ** _BITS[expected]) <= value < 2 ** _BITS[expected]:
+        bits = _BITS[expected]
+        mend = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
+        raise IllTyped(
+            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{mend}"
+        )
+    if expected.is_float and isinstance(value, int) and abs(value) >= 2**1024:
+        raise IllTyped(
+            f"a whole number of {len(str(abs(value)))} digits is not a value of type {expected}: it is too large"
+        )
     return Literal(float(value) if expected.is_float else value, expected)
 
 
@@ -125,8 +202,14 @@ def scalar(name: str, *arguments: Any) -> Term:
         odd = next(a for a in arguments if not is_term(a) and not isinstance(a, bool | int | float))
         raise IllTyped(f"{name} works on scalars: {_not_a_term(odd)}")
     compared = arguments[1:] if name == "select" else arguments
-    known = [a.type for a in compared if is_term(a)]
-    common = known[0] if known else SCALARS.get(name, f32)
+    if name in SCALARS and not any(map(is_term, compared)):
+        common: Type = SCALARS[name]
+    else:
+        common = (
+            f32
+            if function.on == "floats" and not any(map(is_term, compared))
+            else _common(compared)
+        )
     if not isinstance(common, Scalar):
         raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
     terms = [as_term(a, common) for a in compared]
@@ -195,9 +278,7 @@ def component(of: Any, index: Any) -> Term:
 def combine(operator: Operator, left: Any, right: Any) -> Term:
     """A binary operator applied to two terms of one type."""
     expected = (
-        operator.element
-        if isinstance(operator, OperatorMetavariable)
-        else next((a.type for a in (left, right) if is_term(a)), f32)
+        operator.element if isinstance(operator, OperatorMetavariable) else _common((left, right))
     )
     x, y = as_term(left, expected), as_term(right, expected)
     for t in (x, y):

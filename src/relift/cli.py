@@ -322,7 +322,7 @@ def optimize(
     if bundle is not None:
         with _progress("computing what results must be"):
             written = _write_candidates(bundle, best, loaded, sizes, target)
-    compiled = [_compile(found.term) for found in best.candidates]
+    compiled = [_compile(found.term, float_policy) for found in best.candidates]
     pairs = list(zip(best.candidates, compiled, strict=True))
     if out is not None:
         for number, (found, kernel) in enumerate(pairs, 1):
@@ -523,10 +523,10 @@ def run(
     if kernel is not None:
         compiled, derivation = _load_kernel(kernel, source)
     elif is_low_level(loaded):
-        compiled = _compile(loaded)
+        compiled = _compile(loaded, float_policy)
     else:
         best = _search(loaded, sizes, target, budget, 1, float_policy)
-        compiled, derivation = _compile(best.term), best.derivation
+        compiled, derivation = _compile(best.term, float_policy), best.derivation
         if not as_json:
             _print_search(best)
     with _progress("running") as report:
@@ -606,7 +606,7 @@ def verify(
         kernel, derivation = _load_kernel(Path(program), None)
         name, candidates = derivation.origin.name, [(kernel, derivation)]
     elif is_low_level(loaded := load_program(program)):
-        name, kernel = loaded.name, _compile(loaded)
+        name, kernel = loaded.name, _compile(loaded, float_policy)
         with _progress("comparing") as report:
             checks = differential_at(loaded, kernel, _sizes(size), chosen, report)
         certified = with_values(certificates(kernel), reports_of(kernel, loaded))
@@ -615,7 +615,9 @@ def verify(
         name = loaded.name
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
         best = _search(loaded, sizes, target, budget, top, float_policy)
-        candidates = [(_compile(found.term), found.derivation) for found in best.candidates]
+        candidates = [
+            (_compile(found.term, float_policy), found.derivation) for found in best.candidates
+        ]
     with _progress("comparing") as report:
         tested += [
             (tidy(d.result), _certified(kernel, d), differential(d, chosen, report))
@@ -1088,10 +1090,11 @@ def _plot_times(device: str, rows: Sequence[dict[str, Any]], file: Path) -> None
     pyplot.close(figure)
 
 
-def _compile(program: Program) -> Compiled:
+def _compile(program: Program, float_policy: str) -> Compiled:
+    """The kernels; those of an exact program round every product and every sum."""
     from relift.compiler.program import compile_program
 
-    return compile_program(program)
+    return compile_program(program, contract=float_policy != "exact")
 
 
 def _load_kernel(folder: Path, source: Program | None) -> tuple[Compiled, Derivation]:
