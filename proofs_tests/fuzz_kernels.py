@@ -1,5 +1,7 @@
-"""Random low-level programs through the compiler, a device and the interpreter: `python -m proofs_tests.fuzz_kernels`.
+"""Random low-level programs through the compiler and back: `python -m proofs_tests.fuzz_kernels`.
 
+The text of each kernel is run on free symbols, and each kernel on a device; both must give what the interpreter
+gives, to the last bit.
 Every program is a seed of a kind, so every finding can be made again; the seeds are shared out to worker
 processes, and one that a driver takes down is restarted behind the seed that did it.  Exit status 1 when a result
 differs, a program makes Relift fail with an error that is not its own, or a driver dies.
@@ -15,13 +17,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 
 from relift.compiler.buffers import unflatten
+from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
 from relift.compiler.validation import validate
 from relift.rewrites.random_kernels import (
@@ -33,7 +36,7 @@ from relift.rewrites.random_kernels import (
     random_sizes,
 )
 from relift.semantics import language as rl
-from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.errors import ReliftError
 
 CHUNK = 50
 """Seeds that a worker process gets at a time."""
@@ -42,15 +45,18 @@ LARGEST = 40_000
 """Cells of a result; larger ones are for faster machines."""
 
 
-FINDINGS = ("wrong", "error", "not built", "driver", "died")
+FINDINGS = ("wrong", "unknown", "error", "not built", "driver", "died")
+
+NO_DEVICE = "none"
+"""Instead of a device: the text of the kernels is run on free symbols, and on nothing else."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What became of a seed: `right`, `refused`, `not made`, `too large`, or a finding with its reason.
 
-    A result that differs is the `driver`'s where the text of the kernel, run on free symbols, is shown to compute
-    what the interpreter computes; else it is `wrong`.
+    The text of the kernels is `wrong` when, run on free symbols, it does not compute what the interpreter does;
+    where it does, and the device computes something else, the fault is the `driver`'s.
     """
 
     kind: Kind
@@ -81,30 +87,38 @@ def _compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, 
     except ReliftError as error:
         return "refused", error.message
     choices = Seeded(random.Random(seed))
-    for turn in range(2 if program.sizes else 1):
-        sizes = random_sizes(program, choices, most=(1, 5)[turn] if program.sizes else 5)
-        try:
-            source = program.at(sizes)
-        except IllTyped as error:
-            return "refused", error.message
+    for most in (1, 5) if program.sizes else (5,):
+        sizes = random_sizes(program, choices, most)
         if sum(b.cells.evaluate(sizes) for b in kernel.plan.buffers) > LARGEST:
             return "too large", ""
-        arguments = random_arguments(source, seed)
-        expected = source(*arguments)
-        known = {name: sizes[name] for name in kernel.plan.sizes}
-        try:
-            session = kernel.session(device)
-        except ReliftError as error:
-            said = [line for line in error.message.splitlines() if "error:" in line]
-            return "not built", said[0] if said else error.message
-        rows = session.run(kernel.rows(arguments, known))
-        result = unflatten(rows, source.body.type)
-        if not same(result, expected):
-            report = validate(kernel.source, kernel.plan, program, sizes)
-            verdict = "driver" if report.verdict == "shown" else "wrong"
-            what = f"at {sizes}: {result!r} instead of {expected!r}; the text is {report.verdict}"
-            return verdict, f"{what} {report.detail}"
+        found = _at(program, kernel, sizes, seed, device)
+        if found is not None:
+            return found
     return "right", ""
+
+
+def _at(
+    program: rl.Program, kernel: Compiled, sizes: Mapping[str, int], seed: int, device: str | None
+) -> tuple[str, str] | None:
+    """What is not right at these sizes, if anything is not."""
+    report = validate(kernel.source, kernel.plan, program, sizes)
+    if report.verdict != "shown":
+        verdict = "wrong" if report.verdict == "refuted" else "unknown"
+        return verdict, f"the text at {dict(sizes)}: {report.detail}"
+    if device == NO_DEVICE:
+        return None
+    source = program.at(sizes)
+    arguments = random_arguments(source, seed)
+    try:
+        session = kernel.session(device)
+    except ReliftError as error:
+        said = [line for line in error.message.splitlines() if "error:" in line]
+        return "not built", said[0] if said else error.message
+    rows = session.run(kernel.rows(arguments, {name: sizes[name] for name in kernel.plan.sizes}))
+    result, expected = unflatten(rows, source.body.type), source(*arguments)
+    if same(result, expected):
+        return None
+    return "driver", f"at {dict(sizes)}: {result!r} instead of {expected!r}"
 
 
 def same(x: Any, y: Any) -> bool:
@@ -180,7 +194,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500, help="seeds of each kind")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--kind", choices=get_args(Kind), action="append", help="all if none")
-    parser.add_argument("--device", help="as in relift devices; the default device if none")
+    parser.add_argument(
+        "--device", help="as in relift devices, or none; the default device if not given"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -38,6 +38,9 @@ KINDS: tuple[Kind, ...] = ("items", "groups", "open items", "open groups")
 LARGEST = 63
 """To this, factors and sums are clipped; what is computed from them is exact in f32."""
 
+DEEPEST = 2
+"""Folds within folds; more would take the interpreter minutes."""
+
 NAMES = (
     "x", "v", "acc", "own", "tile", "own_2", "tile_1", "glb_0", "lcl_0", "wrg_0", "f", "old", "new", "out",
     "i", "i_1", "x_2", "generic", "half", "erf", "NULL", "M_PI_F", "float4", "int3", "size_t", "kernel",
@@ -137,13 +140,15 @@ class Builder:
     functions: list[UserFunction] = field(default_factory=list)
     inputs: dict[str, Input] = field(default_factory=dict)
     groups_dimension: int = 0
+    nesting: int = 0
 
     def program(self) -> rl.Program | None:
         """One program, or None where no well-typed one came out."""
         try:
             body = self.stages(self.in_groups if "groups" in self.kind else self.in_items)
             name = self.pick(("prog", "prog", "out", "main", "x"))
-            return rl.Program(name, tuple(self.inputs.values()), body)
+            parameters = tuple(self.inputs.values())
+            return rl.Program(name, parameters, rl.well_formed(body, parameters))
         except IllTyped:
             return None
 
@@ -417,6 +422,16 @@ class Builder:
 
     def fold(self, scope: Scope, t: Scalar) -> Any:
         """A sum, or a fold whose accumulator is a tuple."""
+        if self.nesting == DEEPEST:
+            return self.leaf(scope, t)
+        self.nesting += 1
+        try:
+            return self.folded(scope, t)
+        finally:
+            self.nesting -= 1
+
+    def folded(self, scope: Scope, t: Scalar) -> Any:
+        """A fold over an array in scope, if there is any."""
         xs = self.layout(self.pick(scope.arrays), deep=1) if scope.arrays else self.items_of(scope)
         if self.chance(4):
 

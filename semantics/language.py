@@ -32,13 +32,14 @@ from relift.semantics.naming import distinctly_named
 from relift.semantics.printer import show
 from relift.semantics.scalars import SCALAR_FUNCTIONS
 from relift.semantics.signatures import Matching
-from relift.semantics.sizes import Name, Size, SizeLike
+from relift.semantics.sizes import Name, Size, SizeLike, is_bound
 from relift.semantics.terms import (
     BinaryOperator,
     Input,
     Laws,
     Number,
     OperatorMetavariable,
+    Pattern,
     Term,
     UserFunction,
     Vectorized,
@@ -440,6 +441,26 @@ class Program:
         )
 
 
+def well_formed(body: Term, parameters: Sequence[Input]) -> Term:
+    """The body of a program, no two functions of it called alike; raises `IllTyped` where sizes do not fit."""
+    _require_positive_sizes(body)
+    sizes = {name for p in parameters for n in type_sizes(p.type) for name in n.names()}
+    (found,) = distinctly_named([body], {*(p.name for p in parameters), *sizes}, VOCABULARY)
+    return found
+
+
+def _require_positive_sizes(body: Term) -> None:
+    """Raise `IllTyped` where a pattern divides by a size, or pads an array, that may be 0 at some sizes."""
+    for t, _ in subterms(body):
+        if not isinstance(t, Pattern):
+            continue
+        for size in t.signature.positive:
+            found = size.substitute({"?" + name: n for name, n in t.solved.items()})
+            if not (is_bound(found) or found.surely_at_least(1)):
+                names = ", ".join(f'rl.nat("{name}")' for name in sorted(found.names()))
+                raise IllTyped(f"{t.name}: {found} must be at least 1; {names} is, without least=0")
+
+
 def substituted(t: Type, sizes: Mapping[str, Size]) -> Type:
     """A type at given sizes; raises `IllTyped` where one becomes negative."""
     result = substitute_type(t, {}, sizes)
@@ -467,8 +488,7 @@ def program(function: Callable[..., Any]) -> Program:
     parameters = tuple(Input(name, annotations[name]) for name in names)
     with scope(names), bounded_depth(f"the program {function.__name__}"):
         body = as_term(function(*parameters))
-    sizes = {name for p in parameters for n in type_sizes(p.type) for name in n.names()}
-    (body,) = distinctly_named([body], {*names, *sizes}, VOCABULARY)
+    body = well_formed(body, parameters)
     return Program(
         function.__name__,
         parameters,

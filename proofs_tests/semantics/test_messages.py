@@ -305,7 +305,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: rl.tup(f32, 3),
         "3 is not a type; types are f32, i32, f32[n], tup(t, u), vec(t, w)",
     ),
-    "vec": (lambda: rl.vec(f32, 2.5), "size n is a whole number, not 2.5"),
+    "vec": (lambda: rl.vec(f32, 2.5), "a size is a whole number or rl.nat(...), not 2.5"),
     "type size float": (lambda: f32[2.0], "a size is a whole number or rl.nat(...), not 2.0"),
     "type size negative": (lambda: f32[-1], "f32[-1]: a length is not negative"),
     "type size str": (lambda: f32["n"], "a size is a whole number or rl.nat(...), not 'n'"),
@@ -440,7 +440,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "fractional size": (
         lambda: rl.program(annotated(lambda x: x, f32[n])).at({"n": 2.5}),
-        "a size is a whole number or rl.nat(...), not 2.5",
+        "size n is a whole number, not 2.5",
     ),
     "negative size": (
         lambda: rl.program(annotated(lambda x: x, f32[n])).at({"n": -2}),
