@@ -28,6 +28,9 @@ DEFECTS = {
 }
 """What a device may get wrong and still be used, by the name that its verdict gives it."""
 
+DEFAULT = "RELIFT_DEVICE"
+"""The variable that names the device to use where none is named."""
+
 CLEARLY_FASTER = 4.0
 """How many times as fast a device must be measured to come before one that stands before it."""
 
@@ -134,19 +137,21 @@ def _seen() -> dict[str, list[cl.Device]]:
 def find_device(target: str | None = None) -> cl.Device:
     """The device for a target: `cpu`, `gpu`, or part of its name or of that of its implementation.
 
-    Without a target it is a CPU.  Raises `Unsupported` with the devices that there are, when none fits, and
+    Without a target it is a CPU, and `cpu` the one that `RELIFT_DEVICE` names where that is set.  Raises `Unsupported` with the devices that there are, when none fits, and
     with the reason when the one that fits is broken.
     """
     known = survey()
     wanted = (target or "cpu").lower()
+    if wanted == "cpu":
+        wanted = os.environ.get(DEFAULT, "").lower() or wanted
     fitting = sorted(_fitting(known, wanted), key=lambda f: not f.works)
     if not any(f.works for f in known):
         raise Unsupported(_none("there is no OpenCL device that works", known))
     if not fitting:
         names = "; ".join(f.name for f in known if f.works)
-        raise Unsupported(f"no OpenCL device is called {target or 'cpu'!r}; there are: {names}")
+        raise Unsupported(f"no OpenCL device is called {wanted!r}; there are: {names}")
     if not fitting[0].works:
-        raise Unsupported(_none(f"no OpenCL device that is called {target!r} works", fitting))
+        raise Unsupported(_none(f"no OpenCL device that is called {wanted!r} works", fitting))
     if _first_process() != os.getpid():
         survivors = [f for f in fitting if FORKING not in f.defects]
         fitting = survivors or fitting

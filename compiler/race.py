@@ -50,8 +50,8 @@ def race_check(
     sizes: Mapping[str, int] | None = None,
 ) -> list[str] | NotAvailable:
     """What the simulator objects to when the kernels run on these arguments; nothing when all is well."""
-    driver = _driver()
-    if driver is None:
+    simulator = driver()
+    if simulator is None:
         return NotAvailable("Oclgrind is not installed; on Debian: apt-get install oclgrind")
     with tempfile.TemporaryDirectory(prefix="relift-") as temporary:
         folder = Path(temporary)
@@ -60,7 +60,7 @@ def race_check(
         log = folder / "log.txt"
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "relift.compiler.race", str(folder), str(driver)],
+                [sys.executable, "-m", "relift.compiler.race", str(folder), str(simulator)],
                 env=_environment(log),
                 capture_output=True,
                 text=True,
@@ -75,7 +75,8 @@ def race_check(
         return messages
 
 
-def _driver() -> Path | None:
+def driver() -> Path | None:
+    """The library of the simulator, where it is installed."""
     named = os.environ.get("RELIFT_OCLGRIND")
     candidates = [named] if named else LIBRARIES
     return next((Path(place) for place in candidates if Path(place).exists()), None)

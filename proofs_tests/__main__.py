@@ -1,13 +1,15 @@
 """The one gate: every linter and type checker, then the tests.
 
 `python -m proofs_tests [PYTEST ARGUMENT...]` runs them all whatever fails, and exits with 1 if
-any did. Without arguments the tests run on all cores. pytest comes last, so that its closing line is the last one printed.
+any did. Without arguments the tests run on all cores, and those of kernels on a second OpenCL implementation
+before. pytest comes last, so that its closing line is the last one printed.
 """
 
 import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,14 +24,69 @@ CHECKS = (
 )
 
 
-def passes(tool: str, *arguments: str) -> bool:
+KERNELS = tuple(
+    f"proofs_tests/compiler/test_{name}.py"
+    for name in (
+        "kernels", "patterns_compiled", "low_level", "low_level_examples", "local_memory",
+        "open_sizes", "running", "twins", "wide_vectors",
+    )
+)  # fmt: skip
+"""The tests that build and run kernels."""
+
+SIMULATED = KERNELS[:1]
+"""Those that a simulator is quick enough for."""
+
+
+def second_device() -> tuple[str, dict[str, str]] | None:
+    """The name of a CPU device of another OpenCL implementation than the default, and variables to find it.
+
+    Where there is none, it is the simulator.
+    """
+    from relift.compiler.devices import find_device, survey
+    from relift.compiler.drivers import ONLY
+    from relift.compiler.naming import implementation
+    from relift.compiler.race import driver
+
+    default = implementation(find_device())
+    for found in survey():
+        if found.works and found.device is not None and found.kind == "cpu":
+            name = implementation(found.device)
+            if name != default:
+                return name, {}
+    simulator = driver()
+    return None if simulator is None else ("Oclgrind", {ONLY: str(simulator)})
+
+
+def kernels_pass_elsewhere() -> bool:
+    """Whether the tests of kernels pass on a second OpenCL implementation; where there is none, it is said."""
+    from relift.semantics.errors import Unsupported
+
+    try:
+        second = second_device()
+    except Unsupported as error:
+        print(f"== kernels cannot be tested: {error}", flush=True)
+        return False
+    if second is None:
+        print(
+            "== kernels run on one OpenCL implementation only: apt-get install pocl-opencl-icd, or oclgrind",
+            flush=True,
+        )
+        return True
+    name, variables = second
+    tests = KERNELS if name != "Oclgrind" else SIMULATED
+    if name == "Oclgrind":
+        print("== no second OpenCL implementation works here: Oclgrind takes its place", flush=True)
+    return passes("pytest", "-n", "auto", "--device", name, *tests, variables=variables)
+
+
+def passes(tool: str, *arguments: str, variables: Mapping[str, str] | None = None) -> bool:
     """Whether the tool that is installed beside this Python succeeds, run from the root."""
     print(f"== {tool} {' '.join(arguments)}".rstrip(), flush=True)
     if not (SCRIPTS / tool).exists():
         print(f"{tool} is not installed beside {sys.executable}: pip install -e '.[test]'")
         return False
     # lint-imports imports nothing but must find the package
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | dict(variables or {})
     command = (str(SCRIPTS / tool), *arguments)
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
@@ -40,8 +97,9 @@ def main() -> int:
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
+    elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
     tests_pass = passes("pytest", *(sys.argv[1:] or ("-n", "auto")))
-    return 0 if tests_pass and not failed else 1
+    return 0 if tests_pass and elsewhere and not failed else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,35 @@
-"""What holds for all tests."""
+"""What all tests share: the device that kernels run on."""
 
 from __future__ import annotations
 
+import os
+
 import hypothesis
+import pytest
 
 hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("tests")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Tests run on the default device, or on the one that is named."""
+    parser.addoption("--device", help="cpu, or part of a device's name (see relift devices)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The variable reaches the processes that tests start, too."""
+    name = config.getoption("--device")
+    if name is not None:
+        os.environ["RELIFT_DEVICE"] = name
+
+
+def pytest_report_header() -> str:
+    """Which device that is."""
+    from relift.compiler.devices import find_device
+    from relift.compiler.naming import label
+    from relift.semantics.errors import Unsupported
+
+    try:
+        return f"kernels run on {label(find_device())}"
+    except Unsupported as error:
+        return f"kernels do not run: {error}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import relift as rl
 from proofs_tests.command_line import ROOT, relift
 
 DOT = str(ROOT / "examples" / "dot.py")
@@ -267,6 +268,12 @@ def test_a_mis_shaped_input_is_refused(tmp_path: Path) -> None:
 
         assert ran.returncode == 2
         assert message in ran.stderr
+
+
+def test_the_version_is_told() -> None:
+    """`--version` prints that of the package."""
+    ran = relift("--version")
+    assert (ran.returncode, ran.stdout) == (0, f"relift {rl.__version__}\n")
 
 
 def test_no_device_says_what_to_install(tmp_path: Path) -> None:

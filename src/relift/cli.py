@@ -62,6 +62,23 @@ FloatOption = Annotated[
 ]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import relift
+
+        print(f"relift {relift.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Its version.")
+    ] = False,
+) -> None:
+    """Validate rewrite rules, extract optimised kernels, test compilers and devices."""
+
+
 class Refusal(ReliftError):
     """Bad input on the command line."""
 
