@@ -824,5 +824,5 @@ def _reused(x: Var, body: Term) -> bool:
         return sum(2 if bound else 1 for u, bound in subterms(body) if u == x) > 1
     if not isinstance(x.type, Tuple) or not all(isinstance(t, Scalar) for t in x.type.parts):
         return False
-    parts = [u.index for u, _ in subterms(body) if isinstance(u, Get) and u.of == x]
-    return len(parts) > len(set(parts))
+    found = [(u.index, bound) for u, bound in subterms(body) if isinstance(u, Get) and u.of == x]
+    return any(bound for _, bound in found) or len(found) > len({index for index, _ in found})

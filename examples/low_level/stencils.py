@@ -331,7 +331,7 @@ benchmarks = [
         "cpu",
         j2d5pt_border_cpu,
         sizes={"n": 4096, "m": 4096},
-        variants=[{}, {"split": 0}, {"width": 16}, {"split": 0, "width": 16}],
+        variants=[{"width": 16}, {"split": 0, "width": 16}, {}, {"split": 0}],
         small=[
             {"n": 5, "m": 9},
             {"n": 4, "m": 16, "width": 4},
