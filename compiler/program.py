@@ -389,13 +389,14 @@ _VECTOR = re.compile(r"\b(float|double|int|long)(2|3|4|8|16)\b")
 def _widest_vector(body: list[str]) -> list[str]:
     """The type of the longest vectors that a kernel computes with; none where it has only scalars.
 
-    It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.
+    It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.  Of
+    vectors of one length, floats are what is computed with.
 
     >>> _widest_vector(["  float4 v = (float4)(0.0f);", "  *(global int8*)(out) = (int8)(1);"])
     ['int8']
     """
     found = {m.group(): int(m[2]) for line in body for m in _VECTOR.finditer(line)}
-    return sorted(found, key=lambda t: (found[t], t))[-1:]
+    return sorted(found, key=lambda t: (found[t], t[0] in "fd", t))[-1:]
 
 
 def _dimensions(threads: Threads) -> str:
