@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from platform import machine
 from typing import TYPE_CHECKING
 
 from relift.compiler.drivers import INSTALL, ONLY, Driver, drivers, register, users_setting
 from relift.compiler.naming import IMPLEMENTATIONS, implementation, is_simulator, label
 from relift.compiler.verdicts import Tested, Verdict, verdict
-from relift.semantics.device import CPU, GPU, DeviceDescription
+from relift.semantics.device import CPU, GPU, DeviceDescription, registers_of
 from relift.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -235,12 +236,14 @@ def describe(device: cl.Device) -> DeviceDescription:
     is_gpu = bool(device.type & cl.device_type.GPU)
     preset = GPU if is_gpu else CPU
     units = device.max_compute_units
+    width = preset.vector_width if is_gpu else device.native_vector_width_float
     share = units / preset.compute_units
     return DeviceDescription(
         name=device.name,
         kind=preset.kind,
         compute_units=units,
-        vector_width=device.native_vector_width_float if not is_gpu else preset.vector_width,
+        vector_width=width,
+        vector_registers=preset.vector_registers if is_gpu else registers_of(machine(), width),
         clock_ghz=device.max_clock_frequency / 1000 or preset.clock_ghz,
         bandwidth_gbs=preset.bandwidth_gbs,
         fma_gflops=preset.fma_gflops * share,

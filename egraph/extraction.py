@@ -171,7 +171,7 @@ _INVERTIBLE: tuple[type[Pattern], ...] = (
     patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
 )  # fmt: skip
 _PRIVATE_CELLS, _LOCAL_CELLS = 64, 4096
-REGISTER_CELLS, _ACCUMULATOR_CELLS = 128, 4096
+_REGISTER_CELLS, _ACCUMULATOR_CELLS = 128, 4096
 """Cells of an accumulator in registers, and of one in private memory."""
 
 
@@ -423,7 +423,7 @@ class Extractor:
             lowerings: tuple[Lowering, ...] = ()
             copied: Position = ()
         elif place is Place.ITEM:
-            own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
+            own = Place.REGISTERS if size <= _REGISTER_CELLS else Place.PRIVATE
             start = State(init, Want.START, own)
             loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
             copies = [("f",) * d for d in range(len(dimensions(t)[0]))]

@@ -2,9 +2,8 @@
 
 Blocks in registers.  A reduction inside two maps reads a row and a column for every element of its result.
 When one work-item computes a block of the result, it reads each row and column of the block once, and the
-block stays in vector registers while the reduction goes on.  The plan is a sketch of that shape with the
-tiles left open, and the values of the tiles that a device's registers hold.
-Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008, for the shape.
+block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
+device's registers hold, see `relift.rewrites.block_tactics`.
 
 Teams on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
 their tile read.  The plan is a tactic for every size, see `relift.rewrites.teams` and `group_tactics`.
@@ -14,22 +13,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from relift.egraph.extraction import REGISTER_CELLS
-from relift.egraph.planning import loops_of, model_sizes
-from relift.egraph.sketches import Sketch, sketch
+from relift.egraph.sketches import Sketch
+from relift.rewrites.block_tactics import Block, blocks_of_pairs, pairs_of
 from relift.rewrites.group_tactics import stencil_in_groups
 from relift.rewrites.tactics import Tactic, topdown
 from relift.rewrites.teams import team_all, team_each
 from relift.semantics.device import DeviceDescription
-from relift.semantics.errors import ReliftError
 from relift.semantics.language import Program
 from relift.semantics.patterns import Reduce, Slide
-from relift.semantics.terms import subterms, unused
-
-_LEAST_BLOCK = 16
-"""Cells of a block: a smaller one is read about as often as single results are."""
+from relift.semantics.terms import subterms
 
 
 @dataclass(frozen=True)
@@ -40,70 +34,55 @@ class Plan:
     choices: tuple[Mapping[str, int], ...]
 
 
-def register_blocks(
-    program: Program, sizes: Mapping[str, int], device: DeviceDescription
-) -> Iterator[Plan]:
-    """Plans for two maps around a reduction, whose lengths are sizes of the program; none for others.
+def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute all pairs of elements of two arrays block by block; none for other programs.
 
-    A GPU has `group_tiles` instead: its work-items share what they read.
-
-    The data of the outer map are copied in the order in which the blocks read them, or read where they are.
+    A GPU has `group_tiles` instead: its work-items share what they read.  The second operand is copied in the
+    order in which the blocks read it, or read where it is.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.semantics.device import CPU
-    >>> product = load_program("examples/matmul.py")
-    >>> plans = list(register_blocks(product, {"n": 64, "m": 64, "k": 64}, CPU))
-    >>> [(plan.sketch.text.count("to_global"), len(plan.choices)) for plan in plans]
-    [(1, 16), (0, 16)]
+    >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
+    >>> blocks_of(*pairs_of(product.body).lengths, CPU)[0]
+    Block(rows=4, vectors=4, lanes=16, packed=True)
+    >>> len(list(register_blocks(product, CPU)))
+    16
     """
-    names = _loop_names(program) if device.kind == "cpu" else None
-    if names is None:
-        return
-    i, j, k = names
-    rows, columns, lanes = (unused(name, program.sizes) for name in ("rows", "columns", "lanes"))
-    choices = tuple(
-        {**sizes, rows: r, columns: c, lanes: w}
-        for r, c, w in _blocks(device)
-        if sizes[i] % r == 0 and sizes[j] % c == 0
+    pairs = pairs_of(program.body) if device.kind == "cpu" else None
+    if pairs is not None:
+        for block in blocks_of(*pairs.lengths, device)[:_BLOCKS]:
+            yield blocks_of_pairs(block)
+            yield blocks_of_pairs(replace(block, packed=False))
+
+
+_BLOCKS = 8
+"""How many blocks are tried, those first that take the fewest instructions for a product."""
+
+
+def blocks_of(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
+    """The blocks that divide a result and that the registers of a CPU hold, the best first."""
+    lanes = [w for w in (16, 8, 4, 2) if w <= device.vector_width and columns % w == 0]
+    blocks = (
+        Block(r, v, w)
+        for w, r, v in itertools.product(lanes[:1], range(1, device.vector_registers), range(1, 9))
+        if rows % r == 0 and columns % (v * w) == 0
     )
-    if not choices:
-        return
-    block = (
-        f"map[{i} // {rows}](... >= reduce_seq[{k}](... >= map[{rows}]("
-        f"... >= map[{columns} // {lanes}](... >= map_vec[{lanes}](...)))))"
-    )
-    panel = f"to_global(array[{j} // {columns}, {k}, {columns}])"
-    for data in (f", {panel}", ""):
-        yield Plan(sketch(f"... >= map[{j} // {columns}](... >= {block}{data})"), choices)
+    fitting = (b for b in blocks if b.registers <= device.vector_registers)
+    return sorted(fitting, key=lambda b: (_instructions(b), b.rows))
 
 
-def _loop_names(program: Program) -> tuple[str, str, str] | None:
-    """The sizes that are the lengths of two maps and the reduction inside them."""
-    model = model_sizes(program.sizes)
-    assert model is not None, "cannot happen: there is no sketch that fixes a size"
-    try:
-        loops = loops_of(program.at(model).body)
-    except ReliftError:
-        return None  # the program's sizes depend on one another
-    names = {length: name for name, length in model.items()}
-    if [loop.kind for loop in loops] != ["map", "map", "reduce_seq"]:
-        return None
-    if any(loop.length not in names for loop in loops):
-        return None
-    i, j, k = (names[loop.length] for loop in loops)
-    return i, j, k
+def _instructions(block: Block) -> float:
+    """What a block takes for each result and step of its folds: multiply and add, and half a load.
+
+    At least as many have to be on their way as are started while one of them is done.
+    """
+    results = block.rows * block.vectors
+    loads = block.rows + block.vectors
+    return (max(results, _LATENCY) + loads / 2) / (results * block.lanes)
 
 
-def _blocks(device: DeviceDescription) -> Iterator[tuple[int, int, int]]:
-    """Rows, columns and lanes of the blocks that registers hold, the largest first."""
-    lanes = [w for w in (16, 8, 4, 2) if w <= device.vector_width][:2]
-    powers = (64, 32, 16, 8, 4, 2)
-    found = [
-        (r, c, w)
-        for r, c, w in itertools.product(powers, powers, lanes)
-        if c % w == 0 and _LEAST_BLOCK <= r * c <= REGISTER_CELLS
-    ]
-    yield from sorted(found, key=lambda block: (-block[0] * block[1], block))
+_LATENCY = 8
+"""Multiply-adds that start while one is done: two a cycle for four cycles, as the CPUs of this decade do."""
 
 
 _TEAMS = (32, 64, 128, 256)

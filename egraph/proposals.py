@@ -1,10 +1,10 @@
 """Proposals: low-level programs that follow from a program, each with its estimated cost.
 
+written    the program as it is, fused and lowered: whatever a budget cuts short, this is found
 saturate   rules in stages, in a child process with a budget (see `saturation`), from the program and, for a
            stencil, from its other forms (see `stencils`)
-reach      a sketch, through the stages that lead to it (see `guided`), with every choice of its tiles: the
-           user's sketch, or those that suit the program (see `plans`)
-derive     what a tactic makes of the program, where one suits it
+reach      a user's sketch, through the stages that lead to it (see `guided`), with every choice of its tiles
+derive     what a tactic makes of the program, where one suits it (see `plans`)
 extract    the best term of each plan, lowered by context (see `extraction`)
 
 Every start, plan and tactic is a job of its own, and two are done at once (see `workers`).
@@ -29,7 +29,6 @@ from relift.egraph.guided import Guide
 from relift.egraph.planning import NORMAL_FORM
 from relift.egraph.plans import Plan, register_blocks, shared_windows, teams
 from relift.egraph.saturation import Budget, Progress, Request, Saturation, Stage, saturate
-from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.stencils import stencil_starts
 from relift.egraph.term_graph import TermGraph
 from relift.egraph.workers import MOST_WORKERS, default_workers, in_order
@@ -149,12 +148,11 @@ class Proposals:
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
-        plans = register_blocks(self.program, self.sizes, self.device)
-        tactical = (teams, shared_windows, group_tiles)
+        tactical = (register_blocks, teams, shared_windows, group_tiles)
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         ways: list[_Way] = [
+            Proposals._written,
             *(partial(Proposals.saturated, start=start) for start in starts),
-            *(partial(Proposals._planned, plan=plan) for plan in plans),
             *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
         ]
         jobs = [partial(self._gone, way) for way in ways]
@@ -168,12 +166,9 @@ class Proposals:
         budget = replace(self.budget, memory_mb=self.budget.memory_mb // MOST_WORKERS)
         return way(replace(self, progress=progress, budget=budget))
 
-    def _planned(self, plan: Plan) -> _Outcome:
-        """The proposals of a plan, none when its sketch is not reached."""
-        try:
-            return self.sketched(plan)
-        except Unsatisfied as error:
-            return Grown(str(error), self.left().seconds > 0, 0, {}, {}), []
+    def _written(self) -> _Outcome:
+        """The program as it is written, which no result is estimated to be worse than."""
+        return _NOTHING, self.as_written()
 
     def _by_tactic(self, tactic: Tactic) -> _Outcome:
         """The proposals of a tactic, none when it does not apply."""

@@ -347,13 +347,15 @@ class _Encoder:
 
     def _choose(self) -> list[str]:
         """Premises that take sizes which matching leaves open from the relations of admissible ones."""
-        widths = _widths(self.right)
+        elements = _vector_elements(self.right)
         premises: list[str] = []
         self.chosen: dict[str, None] = {}
 
         def choose(n: Size, least: int) -> None:
             value = self.sizes.variable()
-            relation = "lanes" if n.names() & widths else "tile"
+            lanes = {t for name in n.names() for t in elements.get(name, ())}
+            relation = "lanes" if n.names() & elements.keys() else "tile"
+            premises.extend(f"(flat {type_variable(t)})" for t in sorted(lanes))
             self.chosen.update(dict.fromkeys(sorted(self.sizes.unknowns(n))))
             premises.append(f"({relation} {expression(value)})")
             premises.append(f"(> {expression(value)} 1)")
@@ -599,9 +601,13 @@ def _variables(t: Term) -> set[str]:
     return {u.name for u, bound in subterms(t) if isinstance(u, Var) and u not in bound}
 
 
-def _widths(t: Term) -> set[str]:
-    """The sizes that are the width of a vector somewhere in `t`."""
-    found: set[str] = set()
+def _vector_elements(t: Term) -> dict[str, set[str]]:
+    """For each size that is the width of a vector in `t`, the type variables among its elements.
+
+    A width that is chosen makes new vectors, and OpenCL has vectors of scalars only: each of these types is
+    `flat`, a scalar or a tuple of such.
+    """
+    found: dict[str, set[str]] = {}
 
     def visit(of: Type) -> Iterator[Vector]:
         if isinstance(of, Vector):
@@ -611,7 +617,8 @@ def _widths(t: Term) -> set[str]:
 
     for u, _ in subterms(t):
         for v in visit(u.type):
-            found |= v.width.names()
+            for name in v.width.names():
+                found.setdefault(name, set()).update(type_names(v.element))
     return found
 
 

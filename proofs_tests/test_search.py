@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from relift.compiler import verification
-from relift.compiler.program import compile_program
-from relift.egraph.search import Optimized, optimize
+from relift.compiler.program import compile_program, runs
+from relift.egraph.search import Optimized, as_written, optimize
 from relift.rewrites.confirmation import confirm
 from relift.rewrites.derivation import BrokenDerivation, Derivation
 from relift.rewrites.derivation_files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.binding import alpha_equal
-from relift.semantics.device import CPU, GPU
+from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.language import Program
 from relift.semantics.patterns import AsVector, MapGlb, Split
 from relift.semantics.storage import write_text
@@ -113,6 +113,52 @@ def test_a_budget_of_nodes_ends_the_search_with_the_best_so_far(dot: Program) ->
     assert not found.complete
     assert "node" in found.stopped
     assert compile_program(found.term).source
+
+
+SUMS = """
+import relift as rl
+n, m = rl.nat("n"), rl.nat("m")
+@rl.program
+def rows(A: rl.f32[n, m]):
+    return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), A)
+@rl.program
+def columns(A: rl.f32[n, m]):
+    return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(A))
+@rl.program
+def largest(A: rl.f32[n, m]):
+    return rl.reduce(rl.operator(lambda a, b: rl.maximum(a, b), associative=True, commutative=True,
+                                 name="larger", neutral=float("-inf")), float("-inf"), rl.join(A))
+@rl.program
+def total(A: rl.f32[n, m]):
+    return rl.reduce(rl.add, 0.0, rl.join(A))
+"""
+
+
+@pytest.mark.parametrize("name", ["rows", "columns", "largest", "total"])
+@pytest.mark.parametrize("sizes", [{"n": 512, "m": 1024}, {"n": 4096, "m": 4096}], ids=str)
+def test_reductions_of_any_length_have_a_program(
+    tmp_path: Path, name: str, sizes: dict[str, int]
+) -> None:
+    """Lengths that vectors divide twice over, too."""
+    (tmp_path / "sums.py").write_text(SUMS)
+    found = optimize(load_program(f"{tmp_path}/sums.py:{name}"), sizes, CPU, top=12, accepts=runs)
+
+    assert found.complete
+    assert any(isinstance(t, AsVector) for t, _ in subterms(found.term.body))
+
+
+@pytest.mark.parametrize("name", ["dot", "gemv", "mriq", "nearest_neighbour", "stencil"])
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_nothing_is_estimated_worse_than_the_program_as_it_is_written(
+    name: str, device: DeviceDescription
+) -> None:
+    """Even where the budget ends the search before its first stage."""
+    program = load_program(str(ROOT / "examples" / f"{name}.py"))
+    sizes = dict.fromkeys(program.sizes, 256)
+    written = as_written(program, sizes, device)
+    for nodes in (1, 50_000):
+        found = optimize(program, sizes, device, nodes=nodes)
+        assert found.cost.seconds <= 1.02 * written.cost.seconds
 
 
 def test_a_gpu_gets_a_program_too(dot: Program) -> None:

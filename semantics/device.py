@@ -12,14 +12,16 @@ from relift.semantics.errors import Unsupported
 class DeviceDescription:
     """A device in a dozen numbers; `vector_width` counts f32 lanes of one instruction.
 
-    `launch_seconds` is the time of an empty kernel.  `local_memory_is_fast` is false where local memory is
-    ordinary memory and only costs copies, as on a CPU.
+    `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
+    the time of an empty kernel.  `local_memory_is_fast` is false where local memory is ordinary memory and
+    only costs copies, as on a CPU.
     """
 
     name: str
     kind: Literal["cpu", "gpu"]
     compute_units: int
     vector_width: int
+    vector_registers: int
     clock_ghz: float
     bandwidth_gbs: float
     fma_gflops: float
@@ -35,6 +37,7 @@ CPU = DeviceDescription(
     kind="cpu",
     compute_units=2,
     vector_width=16,
+    vector_registers=32,
     clock_ghz=2.8,
     bandwidth_gbs=16.0,
     fma_gflops=138.0,
@@ -51,6 +54,7 @@ GPU = DeviceDescription(
     kind="gpu",
     compute_units=132,
     vector_width=4,
+    vector_registers=63,
     clock_ghz=1.98,
     bandwidth_gbs=4240.0,
     fma_gflops=60_800.0,
@@ -61,6 +65,17 @@ GPU = DeviceDescription(
     local_memory_is_fast=True,
 )
 """An H200: copy bandwidth, FMA rate and empty kernel as measured on one."""
+
+
+def registers_of(machine: str, width: int) -> int:
+    """The vector registers of a CPU of an architecture, as `platform.machine` calls it.
+
+    Vectors of 16 lanes are those of AVX-512, which has 32 registers, as ARM has; SSE and AVX have 16.
+
+    >>> registers_of("x86_64", 8), registers_of("x86_64", 16), registers_of("aarch64", 4)
+    (16, 32, 32)
+    """
+    return 32 if width >= 16 or machine.lower() in ("aarch64", "arm64") else 16
 
 
 def preset(target: str) -> DeviceDescription:

@@ -1,45 +1,32 @@
 """Plans without a sketch: what they propose, and that the search turns them into kernels."""
 
-# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
-# (the annotations of a program are sizes and types of the object language, not Python types)
-
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import relift as rl
 from relift.compiler.program import compile_program, runs
 from relift.compiler.verification import random_inputs
-from relift.egraph.plans import register_blocks, teams
+from relift.egraph.plans import blocks_of, register_blocks, teams
 from relift.egraph.search import Optimized, as_written, optimize
 from relift.rewrites.confirmation import confirm
 from relift.rewrites.ledger import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.device import CPU, GPU
+from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.language import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
 from relift.semantics.terms import subterms
-from relift.semantics.types import Array
+from relift.semantics.types import Array, Vector
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SQUARE = {"n": 64, "m": 64, "k": 64}
 
 
-rows, m, k = rl.nat("rows"), rl.nat("m"), rl.nat("k")
-
-
-@rl.program
-def named(A: rl.f32[rows, k], B: rl.f32[k, m]):
-    """A matrix product whose size is called like a tile."""
-
-    def dot(a, b):
-        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(a, b)))
-
-    return rl.map(lambda a: rl.map(lambda b: dot(a, b), rl.transpose(B)), A)
+NEON = replace(CPU, vector_width=4, vector_registers=32)
 
 
 def example(name: str) -> Program:
@@ -57,32 +44,42 @@ def patterns_of(program: Program) -> set[type]:
 
 
 def blocked(program: Program) -> bool:
-    """Whether a reduction accumulates an array in registers."""
-    return any(
-        isinstance(t, ReduceSeq) and isinstance(t.type, Array) and isinstance(t.init, ToPrivate)
+    """Whether a reduction accumulates a table of vectors in registers."""
+    tables = [
+        t.type
         for t, _ in subterms(program.body)
+        if isinstance(t, ReduceSeq) and isinstance(t.init, ToPrivate)
+    ]
+    return any(
+        isinstance(t, Array)
+        and isinstance(t.element, Array)
+        and isinstance(t.element.element, Vector)
+        for t in tables
     )
 
 
-def test_a_block_fits_the_registers_and_divides_the_result() -> None:
-    for plan in register_blocks(example("matmul"), {"n": 96, "m": 64, "k": 5}, CPU):
-        for tiles in plan.choices:
-            assert 16 <= tiles["rows"] * tiles["columns"] <= 128
-            assert 96 % tiles["rows"] == 0
-            assert 64 % tiles["columns"] == 0
-            assert tiles["columns"] % tiles["lanes"] == 0
+@pytest.mark.parametrize(
+    "device",
+    [CPU, replace(CPU, vector_width=8, vector_registers=16), NEON],
+    ids=["512", "256", "neon"],
+)
+@pytest.mark.parametrize("columns", [96, 1000, 12])
+def test_a_block_fits_the_registers_and_divides_the_result(
+    device: DeviceDescription, columns: int
+) -> None:
+    found = blocks_of(60, columns, device)
+    assert found
+    for block in found:
+        assert block.registers <= device.vector_registers
+        assert 60 % block.rows == 0
+        assert columns % block.columns == 0
+        assert block.lanes <= device.vector_width
 
 
-def test_no_blocks_where_nothing_is_shared() -> None:
+def test_no_blocks_where_nothing_is_shared_or_no_vector_divides() -> None:
     """A matrix times a vector reads each row once; no block would read it less."""
-    gemv = example("gemv")
-    assert not list(register_blocks(gemv, {"n": 64, "m": 64}, CPU))
-    assert not list(register_blocks(example("matmul"), {"n": 7, "m": 7, "k": 7}, CPU))
-
-
-def test_the_tiles_of_a_plan_are_not_called_like_a_size() -> None:
-    found = optimize(named, {"rows": 16, "m": 16, "k": 8}, CPU, top=64, accepts=runs)
-    assert any(blocked(candidate.term) for candidate in found.candidates)
+    assert not list(register_blocks(example("gemv").at({"n": 64, "m": 64}), CPU))
+    assert not list(register_blocks(example("matmul").at({"n": 7, "m": 7, "k": 7}), CPU))
 
 
 def test_the_search_finds_blocks_in_registers_without_a_sketch(product: Optimized) -> None:

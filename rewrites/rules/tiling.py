@@ -19,6 +19,7 @@ from relift.rewrites.rule import rule
 from relift.semantics.language import join, map, reduce_seq, slide, split, transpose, zip
 from relift.semantics.multidimensional import map_nd, slide_nd, tile, untile, zip_nd
 from relift.semantics.signatures import Fun
+from relift.semantics.types import tup
 
 _TILES = "LIFT stencils, CGO'18, overlapped tiling"
 
@@ -86,6 +87,26 @@ def tile_map_map(h: Fun[A, B, C], xs: A[k * m], ys: B[q * n]):
             map(
                 lambda xb: map(
                     lambda yb: map(lambda x: map(lambda y: h(x, y), yb), xb), split(n, ys)
+                ),
+                split(m, xs),
+            ),
+        ),
+    )
+
+
+@rule(source="LIFT ReuseRules tileMapMap, with cells of a third array that go along")
+def tile_map_map_zip(h: Fun[A, tup(B, D), C], g: Fun[A, D[q * n]], xs: A[k * m], ys: B[q * n]):
+    """Every pair of elements, and a cell of its own: block against block, with the cells of both."""
+    return (
+        map(lambda x: map(lambda y: h(x, y), zip(ys, g(x))), xs),
+        untile(
+            2,
+            map(
+                lambda xb: map(
+                    lambda yb: map(
+                        lambda x: map(lambda y: h(x[0], y), zip(yb[0], x[1])), zip(xb, yb[1])
+                    ),
+                    zip(split(n, ys), transpose(map(lambda x: split(n, g(x)), xb))),
                 ),
                 split(m, xs),
             ),

@@ -5,6 +5,8 @@ as_vector w . as_scalar  =  id            as_scalar . as_vector w  =  id
 as_vector w . map f      =  map (map_vec f) . as_vector w
 map f . as_scalar        =  as_scalar . map (map_vec f)
 map_vec f . map_vec g    =  map_vec (f . g)          map_vec f . splat w  =  splat w . f
+as_vector w . map (\\x. reduce_seq plus z (map g (zip ys (h x))))
+                         =  map (\\vs. reduce_seq (vectorize w plus) (splat w z) (g in lanes of zip ys vs)) . columns of vectors
 as_vector w . map (reduce op z)  =  map (reduce (vectorize w op) (splat w z)) . transpose . map (as_vector w) . transpose
 reduce op z              =  reduce op z . as_scalar . singleton . reduce (vectorize w op) (splat w z)
                               . as_vector w                               (op a commutative monoid)
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, C, e, k, m, n, q, r, w
+from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, C, D, e, k, m, n, q, r, w
 from relift.rewrites.rule import rule
 from relift.semantics.language import (
     as_scalar,
@@ -174,6 +176,26 @@ def as_vector_map_dot(plus: Op[A], times: Op[A], z: A, ys: A[n], xss: A[k * w, n
             transpose(map(as_vector(w), transpose(xss))),
         ),
     )  # fmt: skip
+
+
+@rule(source="RISE vectorize.beforeMapDot, for any element function and any rows")
+def as_vector_map_fold(
+    plus: Op[A], z: A, g: Fun[tup(B, C), A], h: Fun[D, C[n]], ys: B[n], xs: D[k * w]
+):
+    """Each lane folds a row of its own, whose elements all lanes pair with those of one array."""
+    return (
+        as_vector(
+            w, map(lambda x: reduce_seq(lambda acc, p: plus(acc, g(p)), z, zip(ys, h(x))), xs)
+        ),
+        map(
+            lambda vs: reduce_seq(
+                lambda acc, p: vectorize(w, plus)(acc, map_vec(lambda c: g((p[0], c)), p[1])),
+                splat(w, z),
+                zip(ys, vs),
+            ),
+            transpose(map(as_vector(w), transpose(map(h, xs)))),
+        ),
+    )
 
 
 @rule(
