@@ -39,6 +39,9 @@ from relift.semantics.terms import Call, UserFunction, subterms
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
+OPERATIONS = 4
+"""Operations of the interpreter for each symbol that may be made: most make one, but what is computed again makes none."""
+
 SEED = 0
 """Draws the whole inputs that must be numbers."""
 
@@ -138,6 +141,7 @@ class Symbols(Numeric):
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
+        self.left = OPERATIONS * algebra.limit
 
     def unspecified(self) -> Any:
         """A cell that is left open."""
@@ -155,6 +159,9 @@ class Symbols(Numeric):
         free = self._free(name)
 
         def function(*values: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise TooLarge("more operations of the interpreter than the limit allows")
             if not any(v.__class__ is Symbol for v in values):
                 return self._float(known(*values))
             if OPEN in values:
