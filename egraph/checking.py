@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from relift.egraph.search_tier import Bench, check_search, too_large
 from relift.rewrites.checking import CheckReport, Tier, TierResult, check_rule
 from relift.rewrites.isolation import nesting_deeply
+from relift.rewrites.kinship import kin
 from relift.rewrites.ledger import Entry, differences, entry, known_rules, load
 from relift.rewrites.library import RULES
 from relift.rewrites.operator_uses import require_laws
@@ -67,9 +69,10 @@ def check_all(
             if (broken := _broken_law(rule)) is not None:
                 yield broken
                 continue
-            yield check_rule(
+            report = check_rule(
                 rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress
             )
+            yield replace(report, known=_known(rule)) if guards else report
 
 
 def checked_entries(
@@ -95,6 +98,23 @@ def audit(
     """Each rule checked again, and what the ledger says otherwise."""
     for found in checked_entries(names, progress):
         yield found.rule, differences(load().get(found.rule), found)
+
+
+def _known(rule: Rule | RejectedRule) -> tuple[str, ...]:
+    """What the library, or its list of refuted rules, says already; a rule of its own is not compared."""
+    if isinstance(rule, RejectedRule) or known_rules().get(rule.name) is rule:
+        return ()
+    refuted = {name: r for name, r in REFUTED.items() if isinstance(r, Rule)}
+    try:
+        follows = list(kin(rule, RULES))[:MOST_KNOWN]
+        same = [told for told in kin(rule, refuted) if told.startswith("the same")]
+    except RecursionError:  # nested too deeply to be compared
+        return ()
+    return (*follows, *(f"{told}, which is refuted" for told in same))
+
+
+MOST_KNOWN = 3
+"""More rules of the library that a rule follows from are not named."""
 
 
 def _broken_law(rule: Rule | RejectedRule) -> CheckReport | None:

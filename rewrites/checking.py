@@ -85,6 +85,11 @@ def check_rule(
     for tier in chosen:
         if progress is not None:
             progress(f"{rule.name}: tier {tier}")
+        stopped = any(r.tier in ALONE and r.status == "unfinished" for r in results)
+        if stopped and tier in ALONE and rule.calls_user_functions:
+            why = "its functions did not come to their end in tier 2"
+            results.append(TierResult(tier, NAMES[tier], "unfinished", why))
+            continue
         results.append(_run(tier, known[tier], rule))
     return CheckReport(
         rule.name,

@@ -22,7 +22,7 @@ from relift.semantics.errors import ReliftError
 
 T = TypeVar("T")
 
-SECONDS = 20
+SECONDS = 10
 """Processor time that a tier may take on a rule that calls a user function."""
 
 WAITING = 3

@@ -189,6 +189,21 @@ def match(
     return filling
 
 
+def match_sides(rule: Rule, left: Term, right: Term) -> Filling:
+    """What the metavariables stand for where both sides of a rule are given; raises `NoMatch`.
+
+    So sizes that one side alone names are determined, too.
+    """
+    matcher = _Matcher(rule, {})
+    try:
+        matcher.match(rule.left, left, {})
+        matcher.match(rule.right, right, {})
+        matcher.sizes.solve(final=True)
+    except IllTyped as error:
+        raise NoMatch(f"{rule.name}: {error.message}") from None
+    return matcher.filling()
+
+
 def determines(rule: Rule, direction: Direction) -> bool:
     """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
     found: set[str] = set()
