@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relift.compiler.artefact import Origin, read_artefact, write_artefact
 from relift.compiler.buffers import Row, flatten, unflatten
 from relift.compiler.launch import Launch, launch_from_json
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
-from relift.semantics.storage import write_text
 
 if TYPE_CHECKING:
     from relift.compiler.runtime import Session
@@ -93,31 +93,48 @@ class Compiled:
             self._sessions[key] = Session(self.source, self.plan, device)
         return self._sessions[key]
 
-    def save(self, folder: str | Path) -> Path:
-        """Write kernel.cl, launch.json and certificate.json; a reader never sees half a file.
+    def save(
+        self,
+        folder: str | Path,
+        others: Mapping[str, str] | None = None,
+        origin: Origin | None = None,
+    ) -> Path:
+        """Write kernel.cl, launch.json, certificate.json and `others`, bound together by a manifest.
 
-        Above each kernel, a comment sums up its certificate.
+        A reader never sees half a folder.  Above each kernel, a comment sums up its certificate; `origin` is the
+        program that the kernels compute.
         """
         from relift.compiler.certificates import annotated, certificate_json, certificates
 
         where, found = Path(folder), certificates(self)
-        write_text(where / SOURCE, annotated(self.source, found))
-        write_text(where / CERTIFICATE, certificate_json(found))
-        write_text(where / LAUNCH, json.dumps(self.launch, indent=2) + "\n")
+        files = files_of(self) | {
+            SOURCE: annotated(self.source, found),
+            CERTIFICATE: certificate_json(found),
+        }
+        write_artefact(where, {**files, **(others or {})}, origin)
         return where
 
 
-def load(folder: str | Path) -> Compiled:
-    """What `Compiled.save` wrote; raises `IllTyped` when the folder holds no such thing."""
-    where = Path(folder)
+def files_of(compiled: Compiled) -> dict[str, str]:
+    """What running a program needs, as the texts of two files."""
+    return {SOURCE: compiled.source, LAUNCH: json.dumps(compiled.launch, indent=2) + "\n"}
+
+
+def of_files(files: Mapping[str, str]) -> Compiled:
+    """The inverse of `files_of`; raises `IllTyped` for what is no launch."""
     try:
-        source = (where / SOURCE).read_text(encoding="utf-8")
-        data = json.loads((where / LAUNCH).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise IllTyped(f"{where} holds no compiled program: {error.filename} is missing") from None
-    except json.JSONDecodeError as error:
-        raise IllTyped(f"{where / LAUNCH} is not JSON: {error}") from None
-    return Compiled(source, _with_spans(source, launch_from_json(data)))
+        data = json.loads(files[LAUNCH])
+    except (ValueError, RecursionError) as error:
+        raise IllTyped(f"{LAUNCH} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise IllTyped(f"{LAUNCH} is no launch")
+    return Compiled(files[SOURCE], _with_spans(files[SOURCE], launch_from_json(data)))
+
+
+def load(folder: str | Path) -> Compiled:
+    """What `Compiled.save` wrote; raises `ReliftError` when the folder holds no such thing, or not as it was written."""
+    files, _ = read_artefact(Path(folder), (SOURCE, LAUNCH, CERTIFICATE))
+    return of_files(files)
 
 
 def _with_spans(source: str, plan: Launch) -> Launch:

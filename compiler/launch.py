@@ -228,7 +228,7 @@ def launch_from_json(data: Mapping[str, Any]) -> Launch:
             ),
             data["sizes"],
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise IllTyped(f"launch.json is broken: {error!r}") from None
 
 

@@ -13,7 +13,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.drivers import Driver
-from relift.compiler.kernel import Compiled, load
+from relift.compiler.isolated import child_environment
+from relift.compiler.kernel import LAUNCH, SOURCE, Compiled, files_of, of_files
+from relift.semantics.storage import temporary_folder
 
 LIBRARIES = (
     "/usr/lib/oclgrind/liboclgrind-rt-icd.so",
@@ -40,6 +41,7 @@ class NotAvailable:
     """Nothing was checked, and why."""
 
     reason: str
+    installed: bool = True
 
 
 def race_check(
@@ -52,10 +54,12 @@ def race_check(
     """What the simulator objects to when the kernels run on these arguments; nothing when all is well."""
     simulator = driver()
     if simulator is None:
-        return NotAvailable("Oclgrind is not installed; on Debian: apt-get install oclgrind")
-    with tempfile.TemporaryDirectory(prefix="relift-") as temporary:
-        folder = Path(temporary)
-        compiled.save(folder)
+        return NotAvailable(
+            "Oclgrind is not installed; on Debian: apt-get install oclgrind", installed=False
+        )
+    with temporary_folder() as folder:
+        for name, text in files_of(compiled).items():
+            (folder / name).write_text(text, encoding="utf-8")
         np.savez(folder / "arguments.npz", **compiled.rows(arrays, sizes))  # type: ignore[arg-type]
         log = folder / "log.txt"
         try:
@@ -71,7 +75,7 @@ def race_check(
             return NotAvailable(f"Oclgrind did not finish in {seconds:.0f} s; take smaller sizes")
         messages = parse_log(log.read_text(encoding="utf-8") if log.exists() else "")
         if done.returncode and not messages:
-            return NotAvailable(f"Oclgrind failed: {done.stderr.strip()[-400:]}")
+            return NotAvailable(f"Oclgrind failed: {' '.join(done.stderr.split())[-300:]}")
         return messages
 
 
@@ -84,11 +88,8 @@ def driver() -> Path | None:
 
 def _environment(log: Path) -> dict[str, str]:
     """What Oclgrind reads: it is silent after MAX_ERRORS messages, and hides equal writes by default."""
-    package = Path(__import__("relift").__path__[0]).parent
-    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
+        **child_environment(),
         "OCLGRIND_DATA_RACES": "1",
         "OCLGRIND_UNIFORM_WRITES": "1",
         "OCLGRIND_UNINITIALIZED": "1",
@@ -124,7 +125,9 @@ def _simulate(folder: Path, driver: Driver) -> None:
     from relift.compiler.devices import untested_device
     from relift.compiler.runtime import Session
 
-    compiled = load(folder)
+    compiled = of_files(
+        {name: (folder / name).read_text(encoding="utf-8") for name in (SOURCE, LAUNCH)}
+    )
     with np.load(folder / "arguments.npz") as stored:
         rows = {name: stored[name] for name in stored.files}
     # optimised code crashes the detection of uninitialised vectors, and hides divergent barriers

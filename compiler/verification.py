@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,21 +47,34 @@ INTERPRETER_LIMIT = 200_000
 """Cells of inputs and results up to which the interpreter is run at the sizes of a run as well."""
 
 
+SMALL_REACH = 100_000
+"""Cells and calls of programs, all together, that are run as they are where they have no smaller sizes."""
+
 SMALL = 3
 """A size at which a kernel of open sizes is compared, where no other is asked for: no tile and no group fits it."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """One comparison: with what, whether it agreed, and the evidence."""
+    """One comparison: with what, whether it agreed, and the evidence.
+
+    What is not `known` was not compared, and `detail` says why: that is no agreement, and no difference.
+    """
 
     against: str
     ok: bool
     detail: str
+    known: bool = True
+
+    @property
+    def refuted(self) -> bool:
+        """Whether it was compared, and differs."""
+        return self.known and not self.ok
 
     def text(self) -> str:
         """One line for a person."""
-        return f"{'agrees' if self.ok else 'DIFFERS'} with {self.against}: {self.detail}"
+        word = "agrees" if self.ok else "DIFFERS" if self.known else "NOT compared"
+        return f"{word} with {self.against}: {self.detail}"
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -220,10 +233,10 @@ def check_run(
     tolerance = rounding(source)
     if program.reference is not None:
         expected = program.reference(*arrays)
-        found.append(_compared("NumPy at full size", result, expected, tolerance))
+        found.append(compared("NumPy at full size", result, expected, tolerance))
     if in_reach(source):
         expected = source(*arrays)
-        found.append(_compared("the interpreter at full size", result, expected, tolerance))
+        found.append(compared("the interpreter at full size", result, expected, tolerance))
     return found
 
 
@@ -239,11 +252,10 @@ _STEPS = "the interpreter, step by step"
 class _Small:
     """A program at small sizes, its kernel, and what the interpreter says on inputs of whole numbers.
 
-    `sizes` are those that are open in the kernel.  Of a derivation, all its `programs` agree.
+    `sizes` are those that are open in the kernel.
     """
 
     at: str
-    programs: int
     source: Program
     kernel: Compiled
     arrays: tuple[Any, ...]
@@ -256,19 +268,37 @@ class _Small:
         return validate(self.kernel.source, self.kernel.plan, self.low, self.sizes)
 
 
-def _small(derivation: Derivation) -> _Small | Agreement:
-    """The derivation at small sizes, or what speaks against it."""
+def steps_agree(derivation: Derivation) -> Agreement:
+    """Every program of a derivation by the interpreter: those recorded where it reaches them, else at small sizes."""
     try:
-        small = confirm(derivation, RULES)
+        found = confirm(derivation, RULES)
+    except BrokenDerivation as error:
+        return Agreement(_STEPS, False, error.message)
+    if found is None:
+        return Agreement(
+            _STEPS, False, "no sizes and inputs were found at which it could run them", known=False
+        )
+    at = ", ".join(f"{name}={value}" for name, value in found.sizes.items()) or "their sizes"
+    again = "" if found.recorded else ", derived again"
+    return Agreement(_STEPS, True, f"{len(found.terms)} programs at {at}{again}")
+
+
+def _small(derivation: Derivation) -> _Small | Agreement:
+    """The derivation at small sizes, or as it is where there are none; or what speaks against it."""
+    try:
+        small = confirm(derivation, RULES, reach=0) or confirm(derivation, RULES, reach=SMALL_REACH)
     except BrokenDerivation as error:
         return Agreement(_STEPS, False, error.message)
     if small is None:
-        return Agreement(_STEPS, False, "no small sizes were found at which every step applies")
-    at = ", ".join(f"{name}={value}" for name, value in small.sizes.items())
+        return Agreement("the interpreter (kernels)", False, _NOT_SMALL, known=False)
+    at = ", ".join(f"{name}={value}" for name, value in small.sizes.items()) or "its sizes"
     source = derivation.origin.at(small.sizes)
     low = Program(source.name, source.parameters, tidy(small.terms[-1]))
     arrays = whole_inputs(source, seed=0)
-    return _Small(at, len(small.terms), source, compile_program(low), arrays, source(*arrays), low)
+    return _Small(at, source, compile_program(low), arrays, source(*arrays), low)
+
+
+_NOT_SMALL = "no small sizes were found at which every step applies"
 
 
 def failure_on_symbols(derivation: Derivation) -> str | None:
@@ -278,40 +308,41 @@ def failure_on_symbols(derivation: Derivation) -> str | None:
     except ReliftError:
         return None  # at small sizes it is refused; at its own it is compiled and compared
     if isinstance(small, Agreement):
-        return None
+        return small.detail if small.refuted else None
     report = small.validated()
     wrong = f"its kernels are wrong at {small.at}: {report.detail}"
     return wrong if report.verdict == "refuted" else None
 
 
 def check_derivation(derivation: Derivation, device: str) -> Agreement:
-    """Redo a derivation at small sizes: every program by the interpreter, the last also as a kernel."""
+    """Every program of a derivation by the interpreter, the last also as a kernel, at small sizes."""
+    steps = steps_agree(derivation)
+    if not steps.ok:
+        return steps
     small = _small(derivation)
     if isinstance(small, Agreement):
-        return small
+        return small if small.refuted else replace(steps, detail=f"{steps.detail}; {small.detail}")
     result = small.kernel(*small.arrays, device=device)
-    kernel = _agreed("the interpreter", small.source, result, small.expected)
-    return Agreement(
-        _STEPS,
-        kernel.ok,
-        f"{small.programs} programs, and the kernel at {small.at}: {kernel.detail}",
-    )
+    kernel = agreed("the interpreter", small.source, result, small.expected)
+    detail = f"{steps.detail}, and the kernel at {small.at}: {kernel.detail}"
+    return Agreement(_STEPS, kernel.ok, detail)
 
 
 def differential(
     derivation: Derivation, devices: Sequence[str], report: Callable[[str], None]
 ) -> list[Agreement]:
-    """The derivation at small sizes, against the interpreter: its programs, and its kernel everywhere.
+    """The derivation against the interpreter: its programs, and its kernel at small sizes everywhere.
 
     The race checker runs the same kernel; where it is not installed, that is said and counts as agreement
     of nothing, not as a failure.
     """
+    steps = steps_agree(derivation)
+    if not steps.ok:
+        return [steps]
     small = _small(derivation)
     if isinstance(small, Agreement):
-        return [small]
-    programs = f"{small.programs} programs at {small.at}"
-    agreed = Agreement("the interpreter (low-level term)", True, programs)
-    return [agreed, *_everywhere(small, devices, report)]
+        return [steps, small]
+    return [steps, *_everywhere(small, devices, report)]
 
 
 def differential_at(
@@ -328,7 +359,7 @@ def differential_at(
     at = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its sizes"
     arrays = whole_inputs(source, seed=0)
     known = {name: sizes[name] for name in kernel.plan.sizes if name in sizes}
-    small = _Small(at, 1, source, kernel, arrays, source(*arrays), source, known)
+    small = _Small(at, source, kernel, arrays, source(*arrays), source, known)
     return list(_everywhere(small, devices, report))
 
 
@@ -343,20 +374,27 @@ def _everywhere(
         report(device)
         result = small.kernel(*small.arrays, device=device, sizes=small.sizes)
         against = f"the interpreter (kernel on {device})"
-        yield _agreed(against, small.source, result, small.expected)
+        yield agreed(against, small.source, result, small.expected)
     report("race checker")
     races = race_check(small.kernel, small.arrays, sizes=small.sizes)
     if isinstance(races, NotAvailable):
-        yield Agreement("the race checker", True, f"SKIPPED: {races.reason}")
+        yield not_simulated(races)
     else:
         detail = "; ".join(races) or f"no race, no stray access at {small.at}"
         yield Agreement("the race checker", not races, detail)
 
 
-def _agreed(against: str, source: Program, result: Any, expected: Any) -> Agreement:
+def not_simulated(found: NotAvailable) -> Agreement:
+    """Without a simulator that is said; a simulator that did not finish has decided nothing."""
+    if not found.installed:
+        return Agreement("the race checker", True, f"SKIPPED: {found.reason}")
+    return Agreement("the race checker", False, found.reason, known=False)
+
+
+def agreed(against: str, source: Program, result: Any, expected: Any) -> Agreement:
     """Equal to the last bit where every step is exact on whole numbers, else within the rounding."""
     if not is_exact(source):
-        return _compared(against, result, expected, rounding(source))
+        return compared(against, result, expected, rounding(source))
     if _equal(result, expected):
         return Agreement(against, True, "equal to the last bit")
     return Agreement(against, False, f"{result!r} instead of {expected!r}")
@@ -406,9 +444,10 @@ def _equal(result: Any, expected: Any) -> bool:
     return bool(np.array_equal(result, expected, equal_nan=True))
 
 
-def _compared(against: str, result: Any, expected: Any, tolerance: float) -> Agreement:
+def compared(against: str, result: Any, expected: Any, tolerance: float) -> Agreement:
+    """Within the tolerance, relative to the largest value of the result."""
     if isinstance(result, tuple):
-        parts = [_compared(against, r, e, tolerance) for r, e in zip(result, expected, strict=True)]
+        parts = [compared(against, r, e, tolerance) for r, e in zip(result, expected, strict=True)]
         worst = next((p for p in parts if not p.ok), parts[0])
         return Agreement(against, worst.ok, worst.detail)
     got, wanted = (np.asarray(value, dtype=np.float64) for value in (result, expected))

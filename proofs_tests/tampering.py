@@ -11,12 +11,14 @@ and its result differ on some input.  Who changes a step writes the result that 
 from __future__ import annotations
 
 import copy
+import hashlib
 import itertools
 import json
 import random
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -170,14 +172,14 @@ def derivations(only: frozenset[str] = frozenset()) -> Iterator[tuple[str, dict[
 # ---- changes
 
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class Change:
     """Another value at a place of a file."""
 
-    path: Path
+    path: Place
     value: Any
 
     def of(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +192,7 @@ class Change:
         return changed
 
 
-def changes(data: Any, path: Path = ()) -> Iterator[Change]:
+def changes(data: Any, path: Place = ()) -> Iterator[Change]:
     """Changes of every leaf, and of every list and mapping as a whole."""
     match data:
         case dict():
@@ -222,7 +224,7 @@ def changes(data: Any, path: Path = ()) -> Iterator[Change]:
             yield from (Change(path, other) for other in anything)
 
 
-def _texts(text: str, path: Path) -> Iterator[str]:
+def _texts(text: str, path: Place) -> Iterator[str]:
     match path[-1]:
         case "rule":
             yield from random.Random(text).sample(sorted(RULES), 3)
@@ -273,6 +275,15 @@ def separated(derivation: Derivation) -> str | None:
         if not refines(expected, result, lambda x, y: bool(x == y)):
             return f"{expected} is not {result} on {inputs}"
     return None
+
+
+def resealed(folder: Path) -> None:
+    """Write the manifest that fits the files of a folder, as a forger would."""
+    file = folder / "manifest.json"
+    data = json.loads(file.read_text())
+    for name in data["files"]:
+        data["files"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    file.write_text(json.dumps(data))
 
 
 @dataclass

@@ -13,6 +13,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import ROOT, relift
+from proofs_tests.tampering import resealed
 
 DOT = str(ROOT / "examples" / "dot.py")
 
@@ -63,6 +64,7 @@ def test_optimize_writes_what_explain_replays_and_run_takes(tmp_path: Path) -> N
         "certificate.json",
         "term.txt",
         "derivation.json",
+        "manifest.json",
     }
 
     page = tmp_path / "page.html"
@@ -98,6 +100,29 @@ def test_a_tampered_derivation_is_refused(tmp_path: Path) -> None:
     assert "step 1" in ran.stderr
 
 
+def test_a_kernel_of_another_program_is_refused(tmp_path: Path) -> None:
+    """`run --kernel` compares what the program says, not only its parameters."""
+    folder = tmp_path / "best"
+    made = relift("optimize", DOT, "--size", "n=64", "--budget", "1", "--out", str(folder))
+    assert made.returncode == 0, made.stderr
+    other = program(
+        tmp_path, "rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] - p[1], rl.zip(x, y)))",
+        "x: rl.f32[n], y: rl.f32[n]",
+    )  # fmt: skip
+    ran = relift("run", other, "--kernel", str(folder), "--random", "0", "--size", "n=64")
+
+    assert ran.returncode == 2
+    assert "computes another program than mine, named dot" in ran.stderr
+
+
+def test_nothing_differs_at_size_1() -> None:
+    """There are no smaller sizes to confirm at: the recorded programs are run."""
+    ran = relift("run", DOT, "--random", "0", "--size", "n=1", "--budget", "1", "--check")
+
+    assert ran.returncode == 0, ran.stdout
+    assert "DIFFERS" not in ran.stdout
+
+
 def test_verify_compares_several_candidates() -> None:
     """`verify` compares the interpreter, the low-level terms and the kernels of several plans."""
     ran = relift("verify", DOT, "--size", "n=65536", "--devices", "cpu", "--top", "2", "--json")
@@ -125,6 +150,10 @@ def test_verify_refutes_a_damaged_kernel(tmp_path: Path) -> None:
     wrong, changes = re.subn(r"\bout(\[| \+ )", lambda m: f"{m[0]}16 + ", text)
     assert changes
     kernel.write_text(wrong, encoding="utf-8")
+    edited = verified()
+    assert edited.returncode == 2
+    assert "kernel.cl is not the file that was written with the others" in edited.stderr
+    resealed(folder)
     damaged = verified()
     assert damaged.returncode == 1
     assert re.search(r"bounds +write out\[.*refuted: ", damaged.stdout), damaged.stdout

@@ -47,19 +47,19 @@ class Confirmation:
 
 
 def confirm(
-    derivation: Derivation, rules: Mapping[str, Rule], limit: int = 3000
+    derivation: Derivation, rules: Mapping[str, Rule], limit: int = 3000, *, reach: int = REACH
 ) -> Confirmation | None:
     """Compare every program of a derivation with its source by the interpreter.
 
-    What is recorded is run where it is in reach.  Else the derivation is done again at sizes, and with numbers
+    What is recorded is run where it is in `reach`.  Else the derivation is done again at sizes, and with numbers
     chosen along the way, that are as small as the steps allow; None when none of the first `limit`
     assignments makes every step apply, and when no input was found on which the source is defined.  Raises
     `BrokenDerivation` when two programs differ, or the derivation does not replay.
     """
     terms = derivation.replay(rules)
     effort = sum(map(work, terms))
-    if effort <= REACH:
-        inputs = _compare(terms, derivation.program, REACH // max(effort, 1))
+    if effort <= reach:
+        inputs = _compare(terms, derivation.program, reach // max(effort, 1))
         return Confirmation(dict(derivation.sizes), tuple(terms), True, inputs) if inputs else None
     for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
         if tried >= limit:

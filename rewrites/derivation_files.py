@@ -6,6 +6,7 @@ that has changed since.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -18,7 +19,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.matching import float_policy
 from relift.rewrites.operator_uses import operator_uses
 from relift.rewrites.rule import Rule
-from relift.semantics.binding import binders_at
+from relift.semantics.binding import binders_at, canonical
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import World, evaluate, operator_lambda
@@ -309,12 +310,44 @@ def write_json(derivation: Derivation) -> str:
     return json.dumps(to_json(derivation), indent=1) + "\n"
 
 
+def program_hash(program: Program) -> str:
+    """sha256 of what a program says: its parameters, its term up to the names of binders, its operators.
+
+    >>> import relift as rl
+    >>> @rl.program
+    ... def double(x: rl.f32[4]):
+    ...     return rl.map(lambda v: v + v, x)
+    >>> @rl.program
+    ... def again(x: rl.f32[4]):
+    ...     return rl.map(lambda w: w + w, x)
+    >>> program_hash(double) == program_hash(again)
+    True
+    """
+    names = names_used(program.body)
+    said = {
+        "parameters": {p.name: str(p.type) for p in program.parameters},
+        "operators": [_operator_json(o, program.body, names) for o in _sums_first(names.values())],
+        "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
+        "source": show(canonical(program.body)),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
 def read_json(path: Path, rules: Mapping[str, Rule]) -> Derivation:
     """The derivation in a file; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BrokenDerivation(f"cannot read {path}: {error.strerror}", place="") from None
+    except UnicodeDecodeError:
+        raise BrokenDerivation(f"{path} is not a derivation: it is no text", place="") from None
+    return parse_json(text, path, rules)
+
+
+def parse_json(text: str, path: Path, rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation that a text holds, which was read from a file."""
+    try:
+        data = json.loads(text)
     except (ValueError, RecursionError):
         raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
     if not isinstance(data, dict):

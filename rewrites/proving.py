@@ -27,7 +27,7 @@ from relift.rewrites.rocq_library import LIBRARY, ORDER, uncommented
 from relift.rewrites.statements import Provable, proposition
 from relift.rewrites.verdicts import Status, TierResult
 from relift.semantics.errors import Unsupported
-from relift.semantics.storage import user_cache
+from relift.semantics.storage import temporary_folder, user_cache
 
 PROCESSES = 2
 BATCH = 40
@@ -164,8 +164,7 @@ class Prover:
     def run(self, claims: Sequence[Claim]) -> dict[str, TierResult]:
         """What the prover says of some rules that go into one file."""
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="relift-") as name:
-            folder = Path(name)
+        with temporary_folder() as folder:
             limit = SCRIPT_SECONDS if claims[0].script else 60 + SECONDS * len(claims)
             heading = "From Relift Require Import Tactic Audit.\nSet Implicit Arguments.\n"
             text = heading + "\n".join(claim.theorem for claim in claims)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
+import shutil
 import stat
 import tempfile
-from collections.abc import Generator
+import time
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,20 +60,125 @@ def locked(folder: Path) -> Generator[None]:
         os.close(handle)
 
 
+@contextmanager
+def temporary_folder() -> Generator[Path]:
+    """A folder that is gone afterwards; what a killed run left behind is removed, too."""
+    remove_left_behind()
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as name:
+        folder = Path(name)
+        with locked(folder):
+            yield folder
+
+
+TEMPORARY = "relift-"
+LEFT_BEHIND = 3600.0
+"""After so many seconds a temporary folder that no process holds is nobody's."""
+
+
+@cache
+def remove_left_behind() -> None:
+    """Remove old temporary folders of this user that no process has locked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            old = time.time() - found.st_mtime > LEFT_BEHIND
+            if not (stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and old):
+                continue
+            if folder == _own_temporary():
+                continue
+            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _own_temporary() -> Path:
+    """Where temporary files of this user go without a cache; it stays."""
+    return Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
+
+
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file by renaming a complete temporary one; raises `ReliftError` when it cannot."""
+    """Write a file by renaming a complete temporary one; raises `ReliftError` when it cannot.
+
+    A device, a pipe or a terminal is written to and stays what it is; of a link, the file that it leads to is
+    replaced.  A new file has the mode that the user's mask gives it, a replaced one keeps its own.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if _is_stream(path):
+            with path.open("wb") as stream:
+                stream.write(data)
+            return
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(handle, "wb") as file:
+                if target.exists():
+                    os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
                 file.write(data)
-            os.replace(temporary, path)
+            os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
             raise
     except OSError as error:
         raise ReliftError(f"cannot write {path}: {error.strerror}", place="") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether what stands there is no file that could be replaced."""
+    if path.parts[:2] in (("/", "dev"), ("/", "proc")):
+        return True
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def write_folder(
+    folder: Path, files: Mapping[str, bytes], *, last: str, known: Collection[str] = ()
+) -> None:
+    """Write the files of a folder: a reader finds all of them, or those that were there before.
+
+    Where the folder holds files other than these and those `known`, which stay, it cannot be replaced whole;
+    then the file `last` is missing until all others are written.  Raises `ReliftError`.
+    """
+    try:
+        place = Path(os.path.realpath(folder))
+        if place.exists() and not _holds_only(place, {*files, *known}):
+            (place / last).unlink(missing_ok=True)
+            for name in sorted(files, key=lambda name: name == last):
+                write_bytes(place / name, files[name])
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        token = secrets.token_hex(6)
+        made, old = (place.with_name(f".{place.name[:100]}.{token}{end}") for end in ("", ".old"))
+        try:
+            made.mkdir()
+            for name, data in files.items():
+                (made / name).write_bytes(data)
+            if place.exists():
+                os.rename(place, old)
+            try:
+                os.rename(made, place)
+            except BaseException:
+                if old.exists():
+                    os.rename(old, place)
+                raise
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise ReliftError(f"cannot write {folder}: {error.strerror}", place="") from None
+
+
+def _holds_only(folder: Path, names: Collection[str]) -> bool:
+    """Whether a folder holds regular files of these names only."""
+    return all(
+        entry.name in names and entry.is_file(follow_symlinks=False) for entry in os.scandir(folder)
+    )
 
 
 def write_text(path: Path, text: str) -> None:

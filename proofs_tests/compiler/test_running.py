@@ -15,13 +15,14 @@ import pytest
 from proofs_tests.compiler.programs import CASES, made, typed
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.test_kernels import arguments, assert_same
+from proofs_tests.tampering import resealed
 from relift.compiler import Compiled, compile_program
 from relift.compiler.devices import describe, devices, find_device
 from relift.compiler.kernel import load
 from relift.compiler.naming import label
 from relift.compiler.race import NotAvailable, race_check
 from relift.semantics import language as rl
-from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.errors import IllTyped, ReliftError, Unsupported
 from relift.semantics.types import boolean, f32, i32, tup, vec
 
 # ---- arguments
@@ -131,15 +132,18 @@ def test_a_saved_program_runs_as_before(tmp_path: Path) -> None:
     assert_same(again(*values), compiled(*values))
     assert json.loads(json.dumps(compiled.launch)) == compiled.launch
     found = sorted(p.name for p in (tmp_path / "bundle").iterdir())
-    assert found == ["certificate.json", "kernel.cl", "launch.json"]
+    assert found == ["certificate.json", "kernel.cl", "launch.json", "manifest.json"]
 
 
 def test_a_broken_bundle_is_refused(tmp_path: Path) -> None:
     """Missing files and unknown versions."""
-    with pytest.raises(IllTyped, match=r"holds no compiled program: .*kernel.cl is missing"):
+    with pytest.raises(ReliftError, match=r"has no manifest\.json: it holds no compiled"):
         load(tmp_path)
     compile_program(made("saxpy", 4)).save(tmp_path)
     (tmp_path / "launch.json").write_text('{"version": 99}', encoding="utf-8")
+    with pytest.raises(ReliftError, match=r"launch\.json is not the file that was written"):
+        load(tmp_path)
+    resealed(tmp_path)
     with pytest.raises(IllTyped, match=r"launch\.json has version 99, 3 is known"):
         load(tmp_path)
 
@@ -262,4 +266,6 @@ def test_without_a_simulator_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("RELIFT_OCLGRIND", "/nowhere/liboclgrind.so")
     program = made("saxpy", 4)
     found = race_check(compile_program(program), tuple(arguments(program)))
-    assert found == NotAvailable("Oclgrind is not installed; on Debian: apt-get install oclgrind")
+    assert found == NotAvailable(
+        "Oclgrind is not installed; on Debian: apt-get install oclgrind", installed=False
+    )

@@ -23,6 +23,7 @@ from relift.semantics.errors import ReliftError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from relift.compiler.artefact_checks import Saved
     from relift.compiler.certificates import Certificate
     from relift.compiler.kernel import Compiled
     from relift.compiler.verification import Agreement
@@ -317,11 +318,11 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
+    from relift.compiler.artefact_checks import DERIVATION, TERM, origin_of
     from relift.egraph.cost import time_text
     from relift.rewrites.derivation_files import write_json
     from relift.rewrites.loading import load_program
     from relift.semantics.printer import show
-    from relift.semantics.storage import write_text
 
     if times is not None and not tune and times_from is None:
         raise Refusal("--times keeps the times of --tune or --times-from; give one of them")
@@ -344,9 +345,11 @@ def optimize(
     if out is not None:
         for number, (found, kernel) in enumerate(pairs, 1):
             folder = out if len(pairs) == 1 else out / str(number)
-            kernel.save(folder)
-            write_text(folder / "term.txt", show(found.term.body) + "\n")
-            write_text(folder / "derivation.json", write_json(found.derivation))
+            others = {
+                TERM: show(found.term.body) + "\n",
+                DERIVATION: write_json(found.derivation),
+            }
+            kernel.save(folder, others, origin_of(found.derivation))
     if as_json:
         _print_json(
             {
@@ -513,12 +516,14 @@ def run(
     target: TargetOption = "cpu",
     budget: BudgetOption = 20.0,
     float_policy: FloatOption = "reassociate",
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a program on a device: search for a kernel or take one, then execute it.
 
     A program that is low-level is its own kernel, compiled once for all sizes.
     """
+    from relift.compiler.artefact_checks import require_program
     from relift.compiler.devices import find_device
     from relift.compiler.naming import label
     from relift.compiler.program import is_low_level
@@ -538,7 +543,9 @@ def run(
     device = label(find_device(target))
     derivation: Derivation | None = None
     if kernel is not None:
-        compiled, derivation = _load_kernel(kernel, source)
+        saved = _read_saved(kernel, allow)
+        require_program(saved, source)
+        compiled, derivation = saved.kernel, saved.derivation
     elif is_low_level(loaded):
         compiled = _compile(loaded, float_policy)
     else:
@@ -575,7 +582,8 @@ def run(
             print(c.text())
         if out is not None:
             print(f"written to {out}")
-    raise typer.Exit(0 if all(c.ok for c in checks) else 1)
+    agreed = any(c.ok for c in checks) or not checks
+    raise typer.Exit(0 if agreed and not any(c.refuted for c in checks) else 1)
 
 
 # ---- verify
@@ -595,12 +603,26 @@ def verify(
     target: TargetOption = "cpu",
     budget: BudgetOption = 20.0,
     float_policy: FloatOption = "reassociate",
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--program",
+            metavar="PROGRAM",
+            help="Of a folder: its program, whose NumPy function judges large sizes.",
+        ),
+    ] = None,
+    allow: AllowOption = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="What could not be decided is no failure.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker.
 
-    A program that is low-level is certified for all sizes, and compared at those given, or at small ones.
+    Of a folder, the kernel that lies there is run at its own sizes.  A program that is low-level is certified
+    for all sizes, and compared at those given, or at small ones.  What is unknown is a failure, too.
     """
+    from relift.compiler.artefact_checks import require_program, verify_saved
     from relift.compiler.certificates import certificates
     from relift.compiler.devices import devices as all_devices
     from relift.compiler.devices import find_device
@@ -620,8 +642,19 @@ def verify(
     candidates: list[tuple[Compiled, Derivation]] = []
     tested: list[tuple[Term, tuple[Certificate, ...], list[Agreement]]] = []
     if Path(program).is_dir():
-        kernel, derivation = _load_kernel(Path(program), None)
-        name, candidates = derivation.origin.name, [(kernel, derivation)]
+        saved = _read_saved(Path(program), allow)
+        name, judge = saved.derivation.origin.name, None
+        if reference is not None:
+            judge = load_program(reference).at(saved.derivation.sizes)
+            require_program(saved, judge)
+        with _progress("comparing") as report:
+            checks = list(verify_saved(saved, chosen, report, judge))
+        certified = _certified(saved.kernel, saved.derivation)
+        tested.append((tidy(saved.derivation.result), certified, checks))
+    elif reference is not None:
+        raise Refusal(
+            "--program says what a folder computes; without a folder the program itself is given"
+        )
     elif is_low_level(loaded := load_program(program)):
         name, kernel = loaded.name, _compile(loaded, float_policy)
         with _progress("comparing") as report:
@@ -661,9 +694,13 @@ def verify(
                 print("  " + certificate.text().replace("\n", "\n  "))
             for c in checks:
                 print("  " + c.text())
-    agreed = all(c.ok for _, _, checks in tested for c in checks)
-    refuted = any(c.refuted for _, certified, _ in tested for c in certified)
-    raise typer.Exit(0 if agreed and not refuted else 1)
+    said = [(c.refuted, c.ok) for _, certified, _ in tested for c in certified]
+    said += [(c.refuted, c.ok) for _, _, checks in tested for c in checks]
+    refuted, unknown = any(no for no, _ in said), not all(yes for _, yes in said)
+    if unknown and not refuted and not as_json:
+        allowed = "allowed" if allow_unknown else "which is no pass; --allow-unknown lets it be"
+        print(f"not everything could be decided, {allowed}")
+    raise typer.Exit(1 if refuted or (unknown and not allow_unknown) else 0)
 
 
 def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
@@ -1114,17 +1151,17 @@ def _compile(program: Program, float_policy: str) -> Compiled:
     return compile_program(program, contract=float_policy != "exact")
 
 
-def _load_kernel(folder: Path, source: Program | None) -> tuple[Compiled, Derivation]:
-    from relift.compiler.kernel import load
-    from relift.rewrites.derivation_files import read_json
+def _read_saved(folder: Path, allow: Sequence[str] | None) -> Saved:
+    """A folder whose files belong together, and whose rules and laws are to be believed."""
+    from relift.compiler.artefact_checks import read_saved
+    from relift.rewrites.derivation import require_standing
     from relift.rewrites.library import RULES
+    from relift.rewrites.operator_uses import require_laws
 
-    compiled, derivation = load(folder), read_json(folder / "derivation.json", RULES)
-    if source is not None and derivation.program.parameters != source.parameters:
-        wanted = ", ".join(f"{p.name}: {p.type}" for p in source.parameters)
-        made = ", ".join(f"{p.name}: {p.type}" for p in derivation.program.parameters)
-        raise Refusal(f"the kernel in {folder} is for ({made}), the inputs are ({wanted})")
-    return compiled, derivation
+    saved = read_saved(folder)
+    require_standing(saved.derivation, RULES, allow or ())
+    require_laws(saved.derivation.program.body)
+    return saved
 
 
 def _print_search(best: Optimized) -> None:
