@@ -20,126 +20,6 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from relift.rewrites.rule import (
-    RejectedRule,
-    Rule,
-    associative,
-    bijective,
-    commutative,
-    distributive,
-    idempotent,
-    inverse,
-    naturals,
-    neutral,
-    rule,
-    type_variables,
-)
-from relift.semantics.device import DeviceDescription
-from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
-from relift.semantics.language import (
-    Program,
-    absolute,
-    add,
-    as_scalar,
-    as_vector,
-    as_vector_aligned,
-    at_runtime,
-    at_runtime_unsafe,
-    binary_search,
-    ceil,
-    circular_buffer,
-    clamp,
-    concat,
-    cos,
-    drop,
-    equal,
-    exp,
-    filter_seq,
-    floor,
-    fma,
-    gather,
-    gather_indices,
-    generate,
-    head,
-    hypot,
-    insertion_sort_seq,
-    iterate,
-    iterate_sizes,
-    iterate_stream,
-    join,
-    let,
-    linear_search,
-    literal_array,
-    log,
-    make_array,
-    map,
-    map_fst,
-    map_glb,
-    map_lane,
-    map_lcl,
-    map_seq,
-    map_seq_slide,
-    map_seq_unroll,
-    map_snd,
-    map_stream,
-    map_vec,
-    map_warp,
-    map_wrg,
-    maximum,
-    minimum,
-    mirror,
-    mul,
-    not_equal,
-    operator,
-    pad,
-    pad_empty,
-    partial_reduce,
-    power,
-    program,
-    reduce,
-    reduce_seq,
-    reduce_seq_unroll,
-    reduce_while,
-    repeat,
-    rotate_values,
-    rsqrt,
-    scan_seq,
-    scatter,
-    scatter_indices,
-    select,
-    sin,
-    slide,
-    splat,
-    split,
-    sqrt,
-    tail,
-    take,
-    tan,
-    tanh,
-    to_global,
-    to_local,
-    to_private,
-    transpose,
-    unzip,
-    userfun,
-    vectorize,
-    wrap,
-    zip,
-)
-from relift.semantics.multidimensional import (
-    map_nd,
-    pad_nd,
-    slide_nd,
-    tile,
-    transpose_axes,
-    untile,
-    zip_nd,
-)
-from relift.semantics.printer import show
-from relift.semantics.signatures import Fun, Index, Op
-from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
-from relift.semantics.written import reorder_stride, reverse, shift
-
 if TYPE_CHECKING:
     from relift.compiler.devices import devices
     from relift.compiler.program import compile_program as compile
@@ -147,17 +27,178 @@ if TYPE_CHECKING:
     from relift.egraph.guided import reach
     from relift.egraph.search import Optimized
     from relift.egraph.sketches import sketch
+    from relift.rewrites.rule import (
+        RejectedRule,
+        Rule,
+        associative,
+        bijective,
+        commutative,
+        distributive,
+        idempotent,
+        inverse,
+        naturals,
+        neutral,
+        rule,
+        type_variables,
+    )
+    from relift.semantics.device import DeviceDescription
+    from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
+    from relift.semantics.language import (
+        Program,
+        absolute,
+        add,
+        as_scalar,
+        as_vector,
+        as_vector_aligned,
+        at_runtime,
+        at_runtime_unsafe,
+        binary_search,
+        ceil,
+        circular_buffer,
+        clamp,
+        concat,
+        cos,
+        drop,
+        equal,
+        exp,
+        filter_seq,
+        floor,
+        fma,
+        gather,
+        gather_indices,
+        generate,
+        head,
+        hypot,
+        insertion_sort_seq,
+        iterate,
+        iterate_sizes,
+        iterate_stream,
+        join,
+        let,
+        linear_search,
+        literal_array,
+        log,
+        make_array,
+        map,
+        map_fst,
+        map_glb,
+        map_lane,
+        map_lcl,
+        map_seq,
+        map_seq_slide,
+        map_seq_unroll,
+        map_snd,
+        map_stream,
+        map_vec,
+        map_warp,
+        map_wrg,
+        maximum,
+        minimum,
+        mirror,
+        mul,
+        not_equal,
+        operator,
+        pad,
+        pad_empty,
+        partial_reduce,
+        power,
+        program,
+        reduce,
+        reduce_seq,
+        reduce_seq_unroll,
+        reduce_while,
+        repeat,
+        rotate_values,
+        rsqrt,
+        scan_seq,
+        scatter,
+        scatter_indices,
+        select,
+        sin,
+        slide,
+        splat,
+        split,
+        sqrt,
+        tail,
+        take,
+        tan,
+        tanh,
+        to_global,
+        to_local,
+        to_private,
+        transpose,
+        unzip,
+        userfun,
+        vectorize,
+        wrap,
+        zip,
+    )
+    from relift.semantics.multidimensional import (
+        map_nd,
+        pad_nd,
+        slide_nd,
+        tile,
+        transpose_axes,
+        untile,
+        zip_nd,
+    )
+    from relift.semantics.printer import show
+    from relift.semantics.signatures import Fun, Index, Op
+    from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
+    from relift.semantics.written import reorder_stride, reverse, shift
 
 __version__ = "0.1.0"
 
-# What pulls in egglog, pyopencl or hypothesis is imported when it is first used.
-_LATE = {
-    "check": ("relift.egraph.checking", "check"),
-    "compile": ("relift.compiler.program", "compile_program"),
-    "devices": ("relift.compiler.devices", "devices"),
-    "reach": ("relift.egraph.guided", "reach"),
-    "sketch": ("relift.egraph.sketches", "sketch"),
+_LANGUAGE = "relift.semantics.language"
+_ELSEWHERE = {
+    "DeviceDescription": "relift.semantics.device",
+    "Fun": "relift.semantics.signatures",
+    "IllTyped": "relift.semantics.errors",
+    "Index": "relift.semantics.signatures",
+    "Op": "relift.semantics.signatures",
+    "Optimized": "relift.egraph.search",
+    "RejectedRule": "relift.rewrites.rule",
+    "ReliftError": "relift.semantics.errors",
+    "Rule": "relift.rewrites.rule",
+    "Undefined": "relift.semantics.errors",
+    "Unsupported": "relift.semantics.errors",
+    "associative": "relift.rewrites.rule",
+    "bijective": "relift.rewrites.rule",
+    "boolean": "relift.semantics.types",
+    "check": "relift.egraph.checking",
+    "commutative": "relift.rewrites.rule",
+    "compile": "relift.compiler.program:compile_program",
+    "devices": "relift.compiler.devices",
+    "distributive": "relift.rewrites.rule",
+    "f32": "relift.semantics.types",
+    "f64": "relift.semantics.types",
+    "i32": "relift.semantics.types",
+    "i64": "relift.semantics.types",
+    "idempotent": "relift.rewrites.rule",
+    "inverse": "relift.rewrites.rule",
+    "map_nd": "relift.semantics.multidimensional",
+    "nat": "relift.semantics.types",
+    "naturals": "relift.rewrites.rule",
+    "neutral": "relift.rewrites.rule",
+    "pad_nd": "relift.semantics.multidimensional",
+    "reach": "relift.egraph.guided",
+    "reorder_stride": "relift.semantics.written",
+    "reverse": "relift.semantics.written",
+    "rule": "relift.rewrites.rule",
+    "shift": "relift.semantics.written",
+    "show": "relift.semantics.printer",
+    "sketch": "relift.egraph.sketches",
+    "slide_nd": "relift.semantics.multidimensional",
+    "tile": "relift.semantics.multidimensional",
+    "transpose_axes": "relift.semantics.multidimensional",
+    "tup": "relift.semantics.types",
+    "type_variables": "relift.rewrites.rule",
+    "untile": "relift.semantics.multidimensional",
+    "vec": "relift.semantics.types",
+    "zip_nd": "relift.semantics.multidimensional",
 }
+"""Where the names are defined that are not in the module of the language; `module:name` where one is called
+otherwise there."""
 
 
 def optimize(
@@ -184,11 +225,20 @@ def optimize(
     return search(program, sizes, target, accepts=runs, **options)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        module, attribute = _LATE[name]
-        return getattr(importlib.import_module(module), attribute)
-    raise AttributeError(f"module 'relift' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker sees the imports above, and says which names there are not
+
+    def __getattr__(name: str) -> Any:
+        """A name, imported when it is first asked for: a start pays for nothing that it does not use."""
+        if name not in _ELSEWHERE and name not in __all__:
+            raise AttributeError(f"module 'relift' has no attribute {name!r}")
+        module, _, attribute = _ELSEWHERE.get(name, _LANGUAGE).partition(":")
+        found = getattr(importlib.import_module(module), attribute or name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ELSEWHERE})
 
 
 __all__ = [
