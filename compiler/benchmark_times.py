@@ -45,15 +45,14 @@ ASLEEP = 0.1
 
 def times_of(
     benchmarks: Iterable[Benchmark],
-    devices: Sequence[str],
     samples: Path,
-    predict: Callable[[Program], float | None] = lambda _: None,
+    devices: Mapping[str, Callable[[Program], float | None]],
     report: Callable[[str], None] = lambda _: None,
     settings: Mapping[str, Analyses] = EVERYTHING,
 ) -> Iterator[Times]:
     """A row of times for each variant of each benchmark, each of `settings` and each device.
 
-    `report` is told which.
+    Each device has a function that predicts the seconds of a program on it.  `report` is told which.
     """
     expected = load_file(samples)
     for b in benchmarks:
@@ -61,10 +60,10 @@ def times_of(
         _require_right(b)
         for variant in b.variants:
             report(f"{b.name} {dict(variant) or ''}")
-            rows = time_in_turn(b, variant, devices, getattr(expected, b.name), settings)
-            predicted = predict(b.at(variant))
+            rows = time_in_turn(b, variant, [*devices], getattr(expected, b.name), settings)
+            predicted = {name: predict(b.at(variant)) for name, predict in devices.items()}
             for row in rows:
-                yield {**row, "predicted": predicted}
+                yield {**row, "predicted": predicted[row["device"]]}
 
 
 def _require_right(b: Benchmark) -> None:

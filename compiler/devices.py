@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
 from typing import TYPE_CHECKING
 
+from relift.compiler.calibration import kept
 from relift.compiler.drivers import INSTALL, ONLY, Driver, drivers, register, users_setting
 from relift.compiler.naming import IMPLEMENTATIONS, implementation, is_simulator, label
 from relift.compiler.verdicts import Tested, Verdict, verdict
-from relift.semantics.device import CPU, GPU, DeviceDescription, registers_of
+from relift.semantics.device import CPU, GPU, DeviceDescription, Packing, registers_of
 from relift.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class Found:
     def defects(self) -> tuple[str, ...]:
         """The names, as in `DEFECTS`, of what it gets wrong."""
         return () if self.tested is None else self.tested.defects
+
+PACKS: dict[str, Packing] = {"Intel": "loops", "PoCL": "loop-free"}
+"""The kernels that an implementation makes vectors of by itself, where `calibrate` has not asked it."""
 
 
 def devices() -> list[cl.Device]:
@@ -230,15 +234,15 @@ def defects(device: cl.Device) -> tuple[str, ...]:
 
 
 def describe(device: cl.Device) -> DeviceDescription:
-    """A description for the cost model: what the driver says, and the rest from the preset of its kind."""
+    """A description for the cost model: what the driver says, what was measured, the rest from the preset of its kind."""
     import pyopencl as cl
 
     is_gpu = bool(device.type & cl.device_type.GPU)
     preset = GPU if is_gpu else CPU
     units = device.max_compute_units
-    width = preset.vector_width if is_gpu else device.native_vector_width_float
-    share = units / preset.compute_units
-    return DeviceDescription(
+    width = preset.vector_width if is_gpu else max(1, device.native_vector_width_float)
+    share = units / preset.compute_units * width / preset.vector_width
+    found = DeviceDescription(
         name=device.name,
         kind=preset.kind,
         compute_units=units,
@@ -252,4 +256,7 @@ def describe(device: cl.Device) -> DeviceDescription:
         launch_seconds=preset.launch_seconds,
         has_doubles="cl_khr_fp64" in device.extensions,
         local_memory_is_fast=device.local_mem_type == cl.device_local_mem_type.LOCAL and is_gpu,
+        packs="nothing" if is_gpu else PACKS.get(implementation(device), preset.packs),
     )
+    measured = None if is_gpu else kept(device)
+    return found if measured is None else replace(found, **asdict(measured))

@@ -8,6 +8,11 @@ work-items, are one access, one cell for all is a broadcast, anything else is an
 
 On a GPU the busiest work-item also waits for memory, registers are free, a product and the sum that takes it are one instruction, and a vector is an
 access but no operation: each lane of it is an instruction.
+
+A CPU starts two instructions of either kind in a cycle.  A loop that adds up has to wait for each sum before the
+next, unless it has several to do or is so short that the next loop overlaps.  Some drivers pack work-items into
+vectors by themselves (`DeviceDescription.packs`); what neighbouring work-items read apart is not packed.  A private
+array is in registers where they suffice.
 """
 
 from __future__ import annotations
@@ -19,7 +24,16 @@ from math import prod
 
 from relift.semantics.device import DeviceDescription
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, Loaded, depends_on, linear_in, variable, variables_of
+from relift.semantics.indices import (
+    Index,
+    Loaded,
+    Variable,
+    depends_on,
+    evaluate,
+    linear_in,
+    variable,
+    variables_of,
+)
 from relift.semantics.language import Program
 from relift.semantics.patterns import (
     Concat,
@@ -48,7 +62,10 @@ from relift.semantics.terms import (
     Literal,
     MakeTuple,
     Term,
+    UserFunction,
     free_variables,
+    innermost,
+    subterms,
 )
 from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, cells
 from relift.semantics.views import (
@@ -75,16 +92,23 @@ from relift.semantics.views import (
     view,
 )
 
-# Cycles of one work-item, measured in order of magnitude on the embedded CPU device.
-_FAR_STRIDE = 16  # cells: every access is a cache line of its own
-_FAR_ACCESS = 8.0
+# Cycles of one core of a CPU, fitted to times of the examples' candidates on two implementations of OpenCL.
+_ISSUE = 0.5  # two operations start in a cycle, and two loads
+_STORE = 1.0
+_FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line of its own
 _PAGE, _NEW_PAGE = (
     1024,
-    4.0,
-)  # cells of f32; what a vector costs more when every step of a loop is in another page
-_LOOP_STEP = 1.0
-_WORK_ITEM = 4.0
-_EXPENSIVE = {"exp": 20.0, "log": 20.0, "sin": 20.0, "cos": 20.0, "sqrt": 6.0, "div": 6.0}
+    1.5,
+)  # cells; what an access costs more when every step of a loop is in another page
+_FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
+_LOOP_STEP = 0.5
+_WORK_ITEM = 2.0
+_LATENCY = 4.0  # until a sum can be added to
+_WINDOW = 100.0  # cycles of work that a core looks ahead
+_PACKED = 0.7  # how much of its lanes a driver uses that packs work-items
+_EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0}
+_LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
+_OPAQUE = 4.0
 _SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
@@ -144,7 +168,8 @@ class _Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
-    the private arrays of one.
+    the private arrays of one.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
+    cells that lie apart.
     """
 
     items: float = 1.0
@@ -153,9 +178,11 @@ class _Kernel:
     waits: float = 0.0
     waited: float = 0.0
     registers: float = 0.0
+    apart: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
     has_loop: bool = False
     has_lanes: bool = False
+    has_library: bool = False
 
     @property
     def bytes(self) -> float:
@@ -164,10 +191,10 @@ class _Kernel:
     def seconds(self, device: DeviceDescription) -> float:
         """Instructions over the units that the work-items occupy.
 
-        A CPU's compiler packs the work-items of a kernel without loops into vectors; a GPU runs one
-        work-item per lane always, and each waits for its own accesses while others run.
+        A GPU runs one work-item per lane always, and each waits for its own accesses while others run.
         """
         longest = self.longest + _WORK_ITEM
+        busy = self.issued + _WORK_ITEM * self.items
         if device.kind == "gpu":
             slots = float(device.compute_units * 128)
             resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
@@ -175,11 +202,21 @@ class _Kernel:
                 device.compute_units * resident
             )
             longest = max(longest * _WAIT_RESULT + self.waits, together)
-        else:
-            packed = device.vector_width * 0.5 if not (self.has_loop or self.has_lanes) else 1.0
-            slots = device.compute_units * packed
-        busy = (self.issued + _WORK_ITEM * self.items) / slots
-        return max(busy, longest) / (device.clock_ghz * 1e9)
+            return max(busy / slots, longest) / (device.clock_ghz * 1e9)
+        if self._is_packed(device):
+            lanes = max(1.0, min(device.vector_width, self.items) * _PACKED)
+            busy = (busy - self.apart) / lanes + self.apart
+        busy /= min(device.compute_units, self.items)
+        return max(busy, longest) / (device.core_ghz * 1e9)
+
+    def _is_packed(self, device: DeviceDescription) -> bool:
+        """Whether a driver makes vectors of neighbouring work-items; not where there are vectors already.
+
+        One that packs no loops does not pack functions of the library either.
+        """
+        plain = not (self.has_loop or self.has_library)
+        packs = device.packs == "loops" or (device.packs == "loop-free" and plain)
+        return packs and not self.has_lanes
 
 
 def _bytes(m: Memory) -> float:
@@ -224,6 +261,7 @@ class _Walk:
         self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
         self._kernel = _Kernel()
         self._scope = _Scope()
+        self._storing = False
         self._count = 0
 
     # ---- structure
@@ -255,9 +293,12 @@ class _Walk:
         self._memories |= {m.name: m for m in memories_of(target)}
         return target
 
-    def _charge(self, cycles: float) -> None:
-        self._kernel.issued += cycles * self._scope.trips * self._scope.items
+    def _charge(self, cycles: float, *, apart: bool = False) -> None:
+        issued = cycles * self._scope.trips * self._scope.items
+        self._kernel.issued += issued
         self._kernel.longest += cycles * self._scope.trips
+        if apart:
+            self._kernel.apart += issued
 
     def _wait(self, cycles: float) -> None:
         self._kernel.waits += cycles * self._scope.trips
@@ -328,7 +369,9 @@ class _Walk:
             case _:
                 self._touch(source)
                 waits = self._kernel.waits, self._kernel.waited
+                self._storing = True
                 self._touch(target)
+                self._storing = False
                 self._kernel.waits, self._kernel.waited = waits  # nobody waits for what is written
 
     @contextmanager
@@ -366,16 +409,31 @@ class _Walk:
             yield i
 
     @contextmanager
+    def _chain(self, length: Index) -> Generator[None]:
+        """A loop whose steps each need the result of the one before."""
+        before = self._kernel.longest
+        yield
+        steps = float(length.constant or 0)
+        if self._on_gpu or not steps:
+            return
+        own = (self._kernel.longest - before) / self._scope.trips
+        alone = max(0.0, 1.0 - _WINDOW / max(own, 1.0))
+        self._charge(max(0.0, _LATENCY * steps - own) * alone)
+
+    @contextmanager
     def _lanes(self, width: Index) -> Generator[Index]:
         i = variable(self._fresh("i"), width)
-        with self._inside(replace(self._scope, lane=i, width=float(width.constant or 1))):
+        scope = self._scope
+        block = (*scope.computed, [])
+        lane = replace(scope, lane=i, width=float(width.constant or 1), computed=block)
+        with self._inside(lane):
             yield i
 
     def _view(self, t: Term, environment: Environment) -> View:
         return view(t, environment, self._produce_once)
 
     def _produce_once(self, t: Term, environment: Environment) -> View:
-        if self._scope.lane is not None:
+        if self._on_gpu and self._scope.lane is not None:
             return self._produce(t, environment)
         bindings = tuple(environment.variables[name] for name in sorted(free_variables(t)))
         for known in (c for block in self._scope.computed for c in block):
@@ -397,18 +455,21 @@ class _Walk:
             case Apply(function, arguments):
                 touch(*arguments)
                 self._charge(self._cycles(function, arguments) * self._issue())
-            case Call(_, arguments):
+            case Call(user, arguments):
                 touch(*arguments)
-                self._charge((_SPECIAL_UNIT if self._on_gpu else 2.0) * self._issue())
-            case Combine(_, left, right):
+                cycles = _SPECIAL_UNIT if self._on_gpu else self._cycles_of(user)
+                self._charge(cycles * self._issue())
+            case Combine(operator, left, right):
                 touch(left, right)
-                self._charge(self._issue(t.type))
+                one = self._on_gpu or not self._is_fused(innermost(operator).name, (left, right))
+                self._charge(one * self._issue(t.type))
             case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
                 if isinstance(t.type, Array):
                     return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
-                with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
+                unrolled = isinstance(t, ReduceSeqUnroll)
+                with self._chain(data.length), self._loop(data.length, unrolled=unrolled) as i:
                     inner = environment.bind(f, _registers(t.type), data.at(i))
                     self._touch(self._view(f.body, inner))
             case Iterate(m, f, x):
@@ -447,7 +508,8 @@ class _Walk:
             data = ArrayView(t.m, lambda _: accumulator)
         else:
             data = array(self._view(t.xs, environment))
-        with self._loop(data.length, unrolled=isinstance(t, ReduceSeqUnroll)) as i:
+        unrolled = isinstance(t, ReduceSeqUnroll)
+        with self._chain(data.length), self._loop(data.length, unrolled=unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self._write(body, accumulator, environment.bind(f, *arguments))
@@ -455,12 +517,35 @@ class _Walk:
 
     def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:
         """Instructions of an operation on scalars."""
+        if self._is_fused(function, arguments):
+            return 0.0
+        self._kernel.has_library |= function in _LIBRARY
         if not self._on_gpu:
             return _EXPENSIVE.get(function, 1.0)
-        fused = function in ("add", "sub") and any(
-            isinstance(u, Apply) and u.function == "mul" for u in arguments
+        return _SPECIAL_UNIT if function in _EXPENSIVE else 1.0
+
+    def _cycles_of(self, user: UserFunction) -> float:
+        """Instructions of a function of the user's; of one in C, as of a few operations."""
+        if user.body is None:
+            return _OPAQUE
+        total = 0.0
+        for t, _ in subterms(user.body.body):
+            match t:
+                case Apply(function, arguments):
+                    total += self._cycles(function, arguments)
+                case Call(inner):
+                    total += self._cycles_of(inner)
+                case _:
+                    pass
+        return total
+
+    def _is_fused(self, function: str, arguments: tuple[Term, ...]) -> bool:
+        """Whether a sum is one instruction with a product that it takes."""
+        return (
+            self.device.fused_multiply_add
+            and function in ("add", "sub")
+            and any(_is_product(u) for u in arguments)
         )
-        return _SPECIAL_UNIT if function in _EXPENSIVE else 0.0 if fused else 1.0
 
     # ---- accesses
 
@@ -469,7 +554,9 @@ class _Walk:
         width = self._scope.width
         if isinstance(t, Vector):
             width = float(t.width.constant or 1)
-        return width if self._on_gpu else max(1.0, width / self.device.vector_width)
+        if self._on_gpu:
+            return width
+        return _ISSUE * max(1.0, width / self.device.vector_width)
 
     def _touch(self, v: View) -> None:
         match v:
@@ -488,7 +575,7 @@ class _Walk:
                 # what all turns of a loop that is written out read at one address is read once
                 again = prod(n for i, n in self._scope.unrolled if not depends_on(offset, i))
                 cycles, waits = self._access(memory, offset)
-                self._charge(cycles / again)
+                self._charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self._wait(waits / again)
                 for atom in variables_of(offset):
                     if isinstance(atom, Loaded) and atom.offset is not None:
@@ -501,23 +588,47 @@ class _Walk:
         if self._on_gpu:
             return self._access_together(memory, offset)
         scope = self._scope
+        if scope.loop is not None and not self._storing and not depends_on(offset, scope.loop):
+            return 0.0, 0.0  # read before the loop
         if memory.space == "private":
-            return 0.5 * self._issue(), 0.0
-        arithmetic = 0.5 * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
-        inner = scope.loop if scope.loop is not None else scope.thread
-        stride = 0 if inner is None else _stride(offset, inner)
+            vectors = self._kernel.registers / self.device.vector_width
+            return (self._issue() if vectors > self.device.vector_registers else 0.0), 0.0
+        arithmetic = _ISSUE * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
+        stride = self._step(offset)
+        issue = _STORE if self._storing else _ISSUE
+        elsewhere = scope.loop is not None and (stride is None or abs(stride) >= _PAGE)
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
-                    return 0.5 + arithmetic, 0.0
+                    return issue + arithmetic, 0.0
                 case 1:
-                    elsewhere = scope.loop is not None and (stride is None or abs(stride) >= _PAGE)
                     vectors = max(1.0, scope.width / self.device.vector_width)
-                    return vectors + arithmetic + _NEW_PAGE * elsewhere, 0.0
+                    return (issue + _NEW_PAGE * elsewhere) * vectors + arithmetic, 0.0
                 case apart:
-                    return (2.0 if apart is not None else 4.0) * scope.width + arithmetic, 0.0
+                    near = stride is not None and abs(stride) < _FAR_STRIDE
+                    page = apart is None or abs(apart) >= _PAGE
+                    each = (2.0 if page else 1.0) if near else _FAR_PAGE if page else _FAR_ACCESS
+                    return each * scope.width + arithmetic, 0.0
         far = stride is None or abs(stride) >= _FAR_STRIDE
-        return (_FAR_ACCESS if far else 1.0) + arithmetic, 0.0
+        dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
+        return (dear if far else issue) + arithmetic, 0.0
+
+    def _step(self, offset: Index) -> int | None:
+        """How far an access is from the one before: in what is written out, in a loop, or by the work-item before."""
+        scope = self._scope
+        written_out = [_stride(offset, i) for i, _ in scope.unrolled]
+        if moving := [stride for stride in written_out if stride]:
+            return min(moving, key=abs)
+        inner = scope.loop if scope.loop is not None else scope.thread
+        return 0 if inner is None else _stride(offset, inner)
+
+    def _lies_apart(self, memory: Memory, offset: Index) -> bool:
+        """Whether neighbouring work-items access cells that are no neighbours, as far as a driver can see."""
+        thread = self._scope.thread
+        if memory.space == "private" or thread is None:
+            return False
+        linear = linear_in(offset, thread)
+        return linear is None or linear[0].constant not in (0, 1)
 
     def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
@@ -542,6 +653,18 @@ class _Walk:
         return accesses * max(1.0, apart), waits
 
 
+def _is_product(t: Term) -> bool:
+    match t:
+        case Apply(function):
+            return function == "mul"
+        case Combine(operator):
+            return innermost(operator).name == "mul"
+        case MapVec(f):
+            return _is_product(f.body)
+        case _:
+            return False
+
+
 def _held(t: Term) -> float:
     """Registers that a work-item has of a private array: a dimension over work-items takes none."""
     match t, t.type:
@@ -557,9 +680,21 @@ _SPACES: dict[type[Term], Space] = {ToGlobal: "global", ToLocal: "local", ToPriv
 
 
 def _stride(offset: Index, v: Index) -> int | None:
-    """How far the offset moves when `v` grows by one; None when that is not a constant."""
+    """How far the offset moves when `v` grows by one; None when that is not a constant.
+
+    Where it is clamped or goes round, as at the border of a stencil, how far it moves inside.
+    """
     linear = linear_in(offset, v)
-    return None if linear is None else linear[0].constant
+    if linear is not None:
+        return linear[0].constant
+    inside: dict[str, int] = {}
+    for atom in variables_of(offset):
+        if not isinstance(atom, Variable) or atom.extent.constant is None:
+            return None
+        inside[atom.name] = atom.extent.constant // 2
+    moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
+    after = {name: n + (name in moved) for name, n in inside.items()}
+    return evaluate(offset, after) - evaluate(offset, inside)
 
 
 def _registers(t: Type) -> View:

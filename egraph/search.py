@@ -43,6 +43,10 @@ SEARCHED = (
 """The rules that the stages of the search name; with those of the steps, all have to be PROVED."""
 
 
+BUDGET = 120.0
+"""Seconds after which a search ends in any case; the stages of every example are done before, also on a busy machine."""
+
+
 class NoProgram(ReliftError):
     """The search found no program that OpenCL can run."""
 
@@ -111,7 +115,7 @@ def optimize(
     target: str | DeviceDescription = "cpu",
     *,
     sketch: Sketch | str | None = None,
-    budget: float = 20.0,
+    budget: float = BUDGET,
     nodes: int = 50_000,
     memory_mb: int = 2_000,
     top: int = 1,
@@ -130,13 +134,15 @@ def optimize(
     `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
     open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
     `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
-    took, the candidates that are estimated best are measured for up to `budget` seconds more, and the
-    fastest come first; `tuning` is the file in which these times are kept and looked up.  What `judge` finds to be
+    took, the candidates that are estimated best are measured for up to a sixth of `budget` more, and the
+    fastest come first, none slower than the one that would come first without; `tuning` is the file in which
+    these times are kept and looked up.  What `judge` finds to be
     wrong with a candidate is kept instead of a time: it does not run.  With `timed_on`, the
     name of a device, nothing is measured: the times that the file has of that device decide.
 
-    `budget` is in seconds of search; when it, `nodes` or `memory_mb` runs out, the best found so far is
-    returned and `complete` is false.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
+    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
+    found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
+    runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
     no term satisfies the sketch.
     """
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
@@ -192,7 +198,7 @@ def optimize(
         )
     if times is not None:
         derivations |= {str(found.term): found.derivation for found in results}
-        results = _measured(results, times, budget, progress)[:top]
+        results = _measured(results, times, budget / 6, progress)[:top]
     return Optimized(
         task.source,
         tuple(results),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from relift.semantics.errors import Unsupported
+
+Packing: TypeAlias = Literal["nothing", "loop-free", "loops"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,8 @@ class DeviceDescription:
 
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
     the time of an empty kernel.  `local_memory_is_fast` is false where local memory is ordinary memory and
-    only costs copies, as on a CPU.
+    only costs copies, as on a CPU.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
+    a lane for each work-item: those without loops, those with loops too, or none.
     """
 
     name: str
@@ -30,6 +33,13 @@ class DeviceDescription:
     launch_seconds: float
     has_doubles: bool
     local_memory_is_fast: bool
+    packs: Packing = "loop-free"
+    fused_multiply_add: bool = True
+
+    @property
+    def core_ghz(self) -> float:
+        """The clock at which a CPU reaches `fma_gflops`, if each core starts two multiply-adds of vectors a cycle."""
+        return self.fma_gflops / (self.compute_units * self.vector_width * 4)
 
 
 CPU = DeviceDescription(
@@ -39,8 +49,8 @@ CPU = DeviceDescription(
     vector_width=16,
     vector_registers=32,
     clock_ghz=2.8,
-    bandwidth_gbs=16.0,
-    fma_gflops=138.0,
+    bandwidth_gbs=40.0,
+    fma_gflops=430.0,
     local_memory_bytes=512 * 1024,
     max_work_group=4096,
     launch_seconds=22e-6,

@@ -14,7 +14,7 @@ from relift.compiler.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.bundle import read_results
 from relift.egraph.cost import Cost, estimate
 from relift.semantics import language as rl
-from relift.semantics.device import CPU, GPU, DeviceDescription
+from relift.semantics.device import CPU, GPU, DeviceDescription, Packing
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import Program
 from relift.semantics.types import f32
@@ -178,3 +178,69 @@ def test_what_is_read_by_all_of_a_block_is_read_once(device: DeviceDescription) 
 def test_what_is_not_lowered_has_no_cost() -> None:
     with pytest.raises(Unsupported):
         cost(CPU, lambda x: rl.map(lambda v: v + v, x), x=f32[64])
+
+
+def test_what_a_driver_packs_is_cheaper() -> None:
+    """A scalar kernel with a loop, one without, and one that calls the library, on three kinds of drivers."""
+
+    def looped(x: Any) -> Any:
+        return rl.map_glb(0)(
+            lambda v: rl.reduce_seq(lambda acc, w: acc * v + w, 0.0, rl.repeat(64, v)), x
+        )
+
+    def straight(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v * v * v * v * v * v * v * v, x)
+
+    def library(x: Any) -> Any:
+        return rl.map_glb(0)(rl.exp, x)
+
+    kinds: tuple[Packing, ...] = ("nothing", "loop-free", "loops")
+    seconds = {
+        body.__name__: [
+            cost(dataclasses.replace(CPU, packs=kind), body, x=f32[1 << 20]).compute
+            for kind in kinds
+        ]
+        for body in (looped, straight, library)
+    }
+    for name, packed_by in (("looped", 1), ("straight", 2), ("library", 1)):
+        nothing, loop_free, loops = seconds[name]
+        assert loops < nothing / 4
+        assert (loop_free < nothing / 4) == (packed_by == 2)
+
+
+def sums(accumulators: int) -> Any:
+    """Sums of products of rows of 4096, with so many accumulators at a time."""
+
+    def rows(x: Any) -> Any:
+        def block(chunk: Any) -> Any:
+            start = rl.to_private(
+                rl.map_seq_unroll(lambda v: v, rl.repeat(accumulators, rl.splat(16, 0.0)))
+            )
+            folded = rl.reduce_seq(
+                lambda totals, vs: rl.map_seq_unroll(
+                    lambda p: rl.vectorize(16, rl.add)(p[0], rl.map_vec(lambda c: c * 2.0, p[1])),
+                    rl.zip(totals, vs),
+                ),
+                start,
+                rl.transpose(rl.map(lambda row: rl.as_vector(16, row), chunk)),
+            )
+            return rl.map_seq_unroll(lambda v: v, folded)
+
+        return rl.map_glb(0)(block, rl.split(accumulators, x))
+
+    return rows
+
+
+def test_several_accumulators_hide_how_long_a_sum_takes_until_registers_are_full() -> None:
+    """The same sums by 1, 8 and 64 accumulators at a time; a CPU has 32 registers of such vectors."""
+    one, eight, many = (cost(CPU, sums(n), x=f32[64, 65536]).compute for n in (1, 8, 64))
+    assert eight < one / 1.4
+    assert eight < many
+
+
+def test_a_product_and_its_sum_are_one_instruction_where_the_device_has_it() -> None:
+    def lines(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v * v + v, x)
+
+    apart = dataclasses.replace(CPU, fused_multiply_add=False)
+    assert cost(CPU, lines, x=f32[4096]).compute < cost(apart, lines, x=f32[4096]).compute

@@ -90,6 +90,28 @@ def test_the_budget_ends_the_tuning(tmp_path: Path) -> None:
     assert timings[1] is None
 
 
+class Steady:
+    """A device on which every program takes its time."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds, self.runs = seconds, 0
+
+    def __call__(self, program: Program) -> float:
+        self.runs += 1
+        return self.seconds[str(program)]
+
+
+def test_the_tuned_answer_is_not_slower_than_the_untuned_one(tmp_path: Path) -> None:
+    """A time of an earlier run, when the machine had more to do, does not decide: finalists take turns."""
+    programs = [at(n) for n in (64, 128, 256, 512)]
+    now = dict(zip(map(str, programs), (1.0, 2.0, 3.0, 4.0), strict=True))
+    tuner = Tuner(tmp_path / "t.sqlite", "cpu", Steady(now))
+    tuner.keep("saxpy", {str(programs[0]): Timing(9.0)})  # the one that is estimated best
+
+    found = tuner.best(programs, 60.0, lambda _: None)
+    assert [timing.seconds for timing in found if timing is not None] == [1.0, 2.0, 3.0, 4.0]
+
+
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     path.write_bytes(b"no database at all, but long enough to look like one" * 40)

@@ -292,7 +292,7 @@ def optimize(
     program: ProgramArgument,
     size: SizeOption = None,
     target: TargetOption = "cpu",
-    budget: BudgetOption = 20.0,
+    budget: BudgetOption = 120.0,
     top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
     float_policy: FloatOption = "reassociate",
     sketch: Annotated[
@@ -514,7 +514,7 @@ def run(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the result to this .npy file.")] = None,
     target: TargetOption = "cpu",
-    budget: BudgetOption = 20.0,
+    budget: BudgetOption = 120.0,
     float_policy: FloatOption = "reassociate",
     allow: AllowOption = None,
     as_json: JsonOption = False,
@@ -601,7 +601,7 @@ def verify(
     ] = None,
     top: Annotated[int, typer.Option(help="How many candidates to test.", min=1)] = 4,
     target: TargetOption = "cpu",
-    budget: BudgetOption = 20.0,
+    budget: BudgetOption = 120.0,
     float_policy: FloatOption = "reassociate",
     reference: Annotated[
         str | None,
@@ -792,6 +792,13 @@ def bench(
     results: Annotated[
         Path | None, typer.Option(help="Print a results.json, or what --json printed; run nothing.")
     ] = None,
+    calibration: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Measure what the devices do, for the cost model; time nothing else.",
+        ),
+    ] = False,
     ablation: Annotated[
         bool,
         typer.Option("--ablation", help="Switch analyses of the compiler off; default variants."),
@@ -837,14 +844,40 @@ def bench(
             print(f"written to {bundle}: {', '.join(written)}")
             print(f"there: python {bundle.name}/runner.py --device {target}; here: --results FILE")
         return
-    found_devices = [find_device(name.strip()) for name in target.split(",")]
-    description = describe(found_devices[0])
-    labels = list(dict.fromkeys(map(label, found_devices)))
+    found_devices = {label(d): d for d in (find_device(n.strip()) for n in target.split(","))}
+    if calibration:
+        _calibrate(found_devices, as_json)
+        return
+    descriptions = {name: describe(device) for name, device in found_devices.items()}
+    description = next(iter(descriptions.values()))
     chosen = load_benchmarks(folder, names or [], description.kind, defaults=ablation)
     with _progress("timing") as report:
-        predict = _predictor(description)
-        rows = list(times_of(chosen, labels, samples, predict, report, settings))
-    _show_times("; ".join(labels), rows, description, as_json, plot)
+        predict = {name: _predictor(about) for name, about in descriptions.items()}
+        rows = list(times_of(chosen, samples, predict, report, settings))
+    _show_times("; ".join(descriptions), rows, description, as_json, plot)
+
+
+def _calibrate(found: Mapping[str, Any], as_json: bool) -> None:
+    """Measure devices, keep what was measured, and print it."""
+    from dataclasses import asdict
+
+    from relift.compiler.calibration import calibrate, keep
+
+    rows: dict[str, Any] = {}
+    for name, device in found.items():
+        with _progress("measuring") as report:
+            report(name)
+            measured = calibrate(device)
+        file = keep(device, measured)
+        rows[name] = {**asdict(measured), "file": str(file)}
+        if not as_json:
+            print(
+                f"{name}: {measured.bandwidth_gbs:.0f} GB/s, {measured.fma_gflops:.0f} GFLOP/s, "
+                f"{measured.launch_seconds * 1e6:.0f} us a launch, its driver packs {measured.packs}; "
+                f"kept in {file}"
+            )
+    if as_json:
+        _print_json({"devices": rows})
 
 
 # ---- devices
@@ -858,6 +891,7 @@ def devices(as_json: JsonOption = False) -> None:
     """
     from dataclasses import asdict
 
+    from relift.compiler.calibration import kept
     from relift.compiler.devices import DEFECTS, describe, find_device, survey
     from relift.compiler.devices import devices as all_devices
 
@@ -892,6 +926,12 @@ def devices(as_json: JsonOption = False) -> None:
             f"{about.clock_ghz:.1f} GHz, {about.bandwidth_gbs:.0f} GB/s, "
             f"{about.local_memory_bytes // 1024} KiB of local memory"
         )
+        if about.kind == "cpu":
+            print(
+                f"  {about.vector_registers} vector registers, {about.fma_gflops:.0f} GFLOP/s; its driver "
+                f"packs {about.packs}; {'measured' if kept(device) is not None else 'not measured'} by "
+                "relift bench --calibrate"
+            )
         for defect in f.defects:
             print(f"  {DEFECTS[defect]}")
     for f in broken:
