@@ -66,6 +66,7 @@ class Found:
         """The names, as in `DEFECTS`, of what it gets wrong."""
         return () if self.tested is None else self.tested.defects
 
+
 PACKS: dict[str, Packing] = {"Intel": "loops", "PoCL": "loop-free"}
 """The kernels that an implementation makes vectors of by itself, where `calibrate` has not asked it."""
 

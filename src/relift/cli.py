@@ -873,14 +873,20 @@ def _calibrate(found: Mapping[str, Any], as_json: bool) -> None:
         if not as_json:
             print(
                 f"{name}: {measured.bandwidth_gbs:.0f} GB/s, {measured.fma_gflops:.0f} GFLOP/s, "
-                f"{measured.launch_seconds * 1e6:.0f} us a launch, its driver packs {measured.packs}; "
-                f"kept in {file}"
+                f"{measured.launch_seconds * 1e6:.0f} us a launch; makes vectors of "
+                f"{_PACKED[measured.packs]}; kept in {file}"
             )
     if as_json:
         _print_json({"devices": rows})
 
 
 # ---- devices
+
+_PACKED = {
+    "nothing": "no work-items",
+    "loop-free": "the work-items of kernels without loops",
+    "loops": "the work-items of any kernel",
+}
 
 
 @app.command()
@@ -928,9 +934,9 @@ def devices(as_json: JsonOption = False) -> None:
         )
         if about.kind == "cpu":
             print(
-                f"  {about.vector_registers} vector registers, {about.fma_gflops:.0f} GFLOP/s; its driver "
-                f"packs {about.packs}; {'measured' if kept(device) is not None else 'not measured'} by "
-                "relift bench --calibrate"
+                f"  {about.vector_registers} vector registers, {about.fma_gflops:.0f} GFLOP/s; makes vectors of "
+                f"{_PACKED[about.packs]}; {'' if kept(device) is not None else 'not '}measured "
+                "by relift bench --calibrate"
             )
         for defect in f.defects:
             print(f"  {DEFECTS[defect]}")
