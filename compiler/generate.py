@@ -10,7 +10,7 @@ Equal terms that compute, with the same values of their variables, are computed 
 
 from __future__ import annotations
 
-from collections import abc
+from collections import Counter, abc
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -44,7 +44,15 @@ from relift.compiler.trees import (
 from relift.compiler.unrolling import KEEP, UNROLL, WRITTEN_OUT, Unrolling, unrolling
 from relift.semantics.binding import map_children
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import Index, depends_on, modulo, substitute, variable, variables_of
+from relift.semantics.indices import (
+    Index,
+    depends_on,
+    linear_in,
+    modulo,
+    substitute,
+    variable,
+    variables_of,
+)
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import (
     Concat,
@@ -169,6 +177,7 @@ class Generator:
         self.indexed: dict[
             str, Index
         ] = {}  # the private arrays with an index known at run time only
+        self.walks: Counter[str] = Counter()  # the accesses of neighbours: in a loop, by work-items
         self._private: dict[str, PrivateArray] = {}
         self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
         self._loops: tuple[str, ...] = ()  # the counters of the loops around
@@ -731,6 +740,7 @@ class Generator:
                     self._private[memory.name].check(leaf)
                     self._note_index(leaf, scope)
                 self._note_in_folds(leaf, scope, writes=False)
+                self._note_walk(leaf, scope)
             case Guarded(_, inside, outside):
                 self._note_reads(inside, scope)
                 self._note_reads(outside, scope)
@@ -743,6 +753,7 @@ class Generator:
             self._private[cell.memory.name].check_write(cell, self._work_items)
             self._note_index(cell, scope)
         self._note_in_folds(cell, scope, writes=True)
+        self._note_walk(cell, scope)
 
     def _note_index(self, cell: Cell, scope: Scope) -> None:
         """Registers have no addresses: note an index that is not a constant once loops are unrolled."""
@@ -751,6 +762,16 @@ class Generator:
             constant |= {str(scope.lane.index)}
         if any(str(atom) not in constant for atom in variables_of(cell.offset)):
             self.indexed.setdefault(cell.memory.name, cell.offset)
+
+    def _note_walk(self, cell: Cell, scope: Scope) -> None:
+        """Note who has neighbouring cells of a global buffer: the turns of a loop, or work-items side by side."""
+        if cell.memory.space != "global" or scope.lane is not None:
+            return
+        items = [f"{kind}_0" for kind in ("glb", "lcl")]
+        for walker, names in (("loop", self._loops[-1:]), ("items", items)):
+            for atom in variables_of(cell.offset):
+                linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None
+                self.walks[walker] += linear is not None and linear[0] == 1
 
     def _note_in_folds(self, cell: Cell, scope: Scope, *, writes: bool) -> None:
         """Note an access of the array of a fold, in the innermost fold that has it."""

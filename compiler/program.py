@@ -294,7 +294,10 @@ def _kernel(
                 [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
                 * threads.has_groups
             ),
-            *(f"__attribute__((vec_type_hint({t})))" for t in _widest_vector(lines)),
+            *(
+                f"__attribute__((vec_type_hint({t})))"
+                for t in _widest_vector(lines) or _along_rows(generator)
+            ),
             f"kernel void {name}({', '.join(declared)}) {{",
             *_prologue(lines, local_arrays, long=long),
             *lines,
@@ -381,6 +384,15 @@ def _indexed(generator: Generator) -> list[str]:
         "registers (see map_seq_unroll)"
         for name, index in generator.indexed.items()
     ]
+
+
+def _along_rows(generator: Generator) -> list[str]:
+    """A hint where loops walk along rows and work-items do not: vectors of work-items would gather from as many rows.
+
+    A driver that is told of vectors makes none of work-items, and packs the turns of the loop.
+    """
+    walks = generator.walks
+    return ["float4"] if walks["loop"] > walks["items"] else []
 
 
 _VECTOR = re.compile(r"\b(float|double|int|long)(2|3|4|8|16)\b")

@@ -148,6 +148,21 @@ def test_a_kernel_with_vectors_says_so(width: int) -> None:
     assert "vec_type_hint" not in compile_program(plain).source
 
 
+@pytest.mark.parametrize("along", ["rows", "columns"])
+def test_a_kernel_whose_loops_walk_along_rows_says_so(along: str) -> None:
+    """Vectors of work-items would gather from as many rows; along columns they read what lies side by side."""
+
+    @rl.program
+    def sums(A: rl.f32[MANY, MANY]):
+        lines = A if along == "rows" else rl.transpose(A)
+        return rl.map_glb(0)(lambda line: rl.reduce_seq(rl.add, 0.0, line), lines)
+
+    compiled = compile_program(sums, contract=False)
+    x = np.random.default_rng(0).random((64, 64), dtype=np.float32)
+    assert ("vec_type_hint(float4)" in compiled.source) == (along == "rows")
+    np.testing.assert_array_equal(compiled(x), sums(x))
+
+
 def test_the_lanes_of_a_private_vector_are_constants() -> None:
     """The sum of the lanes of accumulators takes no address of a register."""
 
