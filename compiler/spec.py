@@ -350,6 +350,8 @@ def _check_pattern(t: Pattern) -> None:
                 "generate computes, and says not where; write map_seq(f, generate(n, lambda i: i)), or "
                 "another map that is not map"
             )
+        case Gather() | Scatter() if t.solved["n"] == 0:
+            pass  # the index function is applied to nothing
         case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
             pass
         case Gather(idx) | Scatter(idx):

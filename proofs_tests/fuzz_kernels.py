@@ -76,12 +76,13 @@ def judge(kind: Kind, seed: int, device: str | None = None) -> Outcome:
         program = random_kernel(seed, kind)
         if program is None:
             return Outcome(kind, seed, "not made")
-        return Outcome(kind, seed, *_compared(program, seed, device))
+        return Outcome(kind, seed, *compared(program, seed, device))
     except Exception as error:  # noqa: BLE001  # whatever is no refusal of Relift is a finding
         return Outcome(kind, seed, "error", f"{type(error).__name__}: {error}")
 
 
-def _compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, str]:
+def compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, str]:
+    """The verdict on a program, and its reason; the seed draws sizes and arguments."""
     try:
         kernel = compile_program(program, contract=False)
     except ReliftError as error:

@@ -151,6 +151,13 @@ def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
             return IndexOperation(symbol, x, y)
 
 
+def _recombined(symbol: Symbol, x: IndexExpression, y: IndexExpression) -> IndexExpression:
+    """As `_combined`, at sizes that may be 0: a rotation of no elements is applied to no index."""
+    if symbol in ("//", "%") and isinstance(y, SizeIndex) and y.value == 0:
+        return IndexOperation(symbol, x, y)
+    return _combined(symbol, x, y)
+
+
 def _expression(value: Any) -> IndexExpression:
     match value:
         case TheIndex() | SizeIndex() | IndexOperation() | IndexMetavariable():
@@ -320,7 +327,7 @@ def _replaced(
         e,
         leaf(TheIndex()),
         lambda n: leaf(SizeIndex(n)),
-        lambda e, x, y: _combined(e.symbol, x, y),
+        lambda e, x, y: _recombined(e.symbol, x, y),
         lambda e, x: applied(IndexMetavariable(e.name, e.length, x)),
     )
 

@@ -14,7 +14,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.language import Program
 from relift.semantics.sizes import nat
 from relift.semantics.types import f32, i32, tup
-from relift.semantics.written import reverse
+from relift.semantics.written import reverse, shift
 
 n = nat("n")
 
@@ -122,3 +122,24 @@ def test_components_of_other_shapes_are_refused() -> None:
         array_of_nested_tuples(((count(3), np.arange(2, dtype=np.int32)), count(3)))
     with pytest.raises(IllTyped, match="x: a tuple of 2 arrays is needed, one per component"):
         array_of_nested_tuples((count(3), count(3), count(3)))
+
+
+@pytest.mark.parametrize("where", ["read", "written", "folded"])
+def test_a_rotation_of_nothing(where: str) -> None:
+    """An index function that divides by the length is applied to no index of an empty array."""
+    length = nat("n", least=0)
+
+    @typed(x=f32[length], y=f32[2])
+    def rotated(x: Any, y: Any) -> Any:
+        turned = rl.gather(shift(1), x)
+        match where:
+            case "read":
+                return rl.map_glb(0)(lambda v: v + 1.0, turned)
+            case "written":
+                return rl.scatter(shift(1), rl.map_glb(0)(lambda v: v + 1.0, x))
+            case _:
+                return rl.map_glb(0)(lambda v: rl.reduce_seq(rl.add, v, turned), y)
+
+    for number in (0, 1, 3):
+        arrays = count(number), count(2)
+        assert same(compile_program(rotated, {"n": number})(*arrays), rotated(*arrays))
