@@ -47,7 +47,9 @@ def test_a_seed_is_a_program() -> None:
     assert str(random_kernel(7, "groups")) != str(random_kernel(8, "groups"))
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=10, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 @given(kernels("items"))
 def test_hypothesis_draws_the_same_programs(program: rl.Program) -> None:
     """A test of one's own device shrinks what it finds."""
