@@ -764,8 +764,8 @@ class Generator:
             self.indexed.setdefault(cell.memory.name, cell.offset)
 
     def _note_walk(self, cell: Cell, scope: Scope) -> None:
-        """Note who has neighbouring cells of a global buffer: the turns of a loop, or work-items side by side."""
-        if cell.memory.space != "global" or scope.lane is not None:
+        """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
+        if cell.memory.space != "global" or scope.lane is not None or not self._loops:
             return
         items = [f"{kind}_0" for kind in ("glb", "lcl")]
         for walker, names in (("loop", self._loops[-1:]), ("items", items)):
