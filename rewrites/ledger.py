@@ -30,7 +30,7 @@ from typing import Literal, TypeAlias
 from relift.rewrites.library import RULES
 from relift.rewrites.rocq_library import LIBRARY
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.rewrites.statements import proof_hash, statement_hash
+from relift.rewrites.statements import Provable, proof_hash, statement_hash
 from relift.rewrites.verdicts import CheckReport, Status, TierName, printed
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.storage import locked, write_text
@@ -181,6 +181,24 @@ def verdict(rule: Rule | RejectedRule) -> Verdict:
     if recorded.statement != rule_hash(rule):
         return "stale"
     return recorded.verdict
+
+
+def recorded_proof(rule: Provable) -> str:
+    """What the prover said of this very statement when it was recorded, whatever the rule was called; empty
+    where nothing is recorded, or what is was edited by hand.
+
+    >>> recorded_proof(RULES["map_fusion"])
+    'PROVED with Coq Proof Assistant 8.16.1'
+    """
+    asked = statement_hash(rule)
+    same = [e for e in load().values() if e.statement == asked and e.seal == e.digest]
+    for found in sorted(same, key=lambda e: e.rule != rule.name):
+        kernel = found.tiers.get("4b")
+        if kernel is not None and kernel.status in ("proved", "unproved"):
+            by = f" with {found.prover}" if found.prover else ""
+            name = f", as {found.rule}" if found.rule != rule.name else ""
+            return f"{printed('4b', kernel.status)}{by}{name}"
+    return ""
 
 
 def outdated(rule: Rule | RejectedRule) -> bool:

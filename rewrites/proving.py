@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from relift.rewrites.ledger import recorded_proof
 from relift.rewrites.rocq_library import LIBRARY, ORDER, uncommented
 from relift.rewrites.statements import Provable, proposition
 from relift.rewrites.verdicts import Status, TierResult
-from relift.semantics.errors import Unsupported
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.storage import temporary_folder, user_cache
 
 PROCESSES = 2
@@ -71,15 +72,13 @@ def prove(
     """What tier 4b says of each rule, by its name.
 
     `proved`: for all sizes, without an axiom; `unproved`: the prover stopped, and `goal` is what it left;
-    `rejected`: the script is no proof; `skipped`: there is no prover, or no denotation of what the rule uses.
+    `rejected`: the script is no proof; `skipped`: no denotation of what the rule uses, or no prover, and then
+    what the ledger has recorded of the statement is told, which proves nothing now.
 
     >>> from relift.rewrites.library import RULES
     >>> prove([RULES["join_split"]])["join_split"].detail  # doctest: +SKIP
     'all sizes, no axioms'
     """
-    coqc = shutil.which("coqc")
-    if coqc is None:
-        return {rule.name: _result("skipped", MISSING) for rule in rules}
     results: dict[str, TierResult] = {}
     claims: list[Claim] = []
     for i, rule in enumerate(rules):
@@ -90,8 +89,10 @@ def prove(
             results[rule.name] = _result("skipped", error.message)
         except _Refused as refused:
             results[rule.name] = _result("rejected", str(refused))
-    if claims:
-        prover = Prover(coqc, compiled_library(coqc))
+    prover = _prover() if claims else MISSING
+    if isinstance(prover, str):
+        results |= {claim.rule.name: _without_prover(claim.rule, prover) for claim in claims}
+    else:
         batches = list(_batches(claims))
         done = 0
         with ThreadPoolExecutor(PROCESSES) as pool:
@@ -101,6 +102,33 @@ def prove(
                 if progress is not None:
                     progress(f"tier 4b: {done} of {len(claims)} rules")
     return {rule.name: results[rule.name] for rule in rules}
+
+
+def _prover() -> Prover | str:
+    """The prover with its library, or why there is none."""
+    coqc = shutil.which("coqc")
+    if coqc is None:
+        return MISSING
+    try:
+        return Prover(coqc, compiled_library(coqc))
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"{coqc} does not work: {_one_line(error)} (apt-get install --reinstall coq)"
+
+
+def _one_line(error: OSError | subprocess.CalledProcessError) -> str:
+    said = getattr(error, "stderr", None) or str(error)
+    return " ".join((said if isinstance(said, str) else said.decode(errors="replace")).split())[
+        :200
+    ]
+
+
+def _without_prover(rule: Provable, why: str) -> TierResult:
+    try:
+        recorded = recorded_proof(rule)
+    except ReliftError as error:  # the ledger cannot be read
+        return _result("skipped", f"{why}; {error.message}")
+    told = f"; recorded in the ledger: {recorded}" if recorded else ""
+    return _result("skipped", f"{why}{told}")
 
 
 def _batches(claims: Sequence[Claim]) -> Iterator[list[Claim]]:

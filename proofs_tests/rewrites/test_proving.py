@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,16 @@ import pytest
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checking import check_all
-from relift.rewrites import proving
+from relift.rewrites import ledger, proving
 from relift.rewrites.ledger import load
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, n
 from relift.rewrites.proving import MISSING, SECONDS, compiled_library, prove
 from relift.rewrites.rule import Rule, rule
 from relift.rewrites.statements import proposition, respects, statement_hash
-from relift.rewrites.verdicts import TierResult
+from relift.rewrites.verdicts import CheckReport, TierResult
 from relift.semantics import language
+from relift.semantics.errors import ReliftError
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.signatures import Fun
 
@@ -146,12 +148,93 @@ def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.Mo
         assert "audit" in prover.audit(folder, [claim])
 
 
-def test_without_a_prover_the_tier_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result says what to install, and nothing is proved."""
+RECORDED = re.compile(
+    r"; recorded in the ledger: PROVED with Coq Proof Assistant [\d.]+(, as join_split)?$"
+)
+
+
+def without_prover(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> CheckReport:
+    """What tiers 1, 3 and 4b say where there is no `coqc`."""
     monkeypatch.setenv("PATH", "")
-    (report,) = check_all([JOIN_SPLIT], tiers=("1", "4b"))
-    assert [(r.tier, r.status) for r in report.results] == [("1", "ok"), ("4b", "skipped")]
-    assert "apt-get install coq" in report.results[1].detail
+    (report,) = check_all([rule], tiers=("1", "3", "4b"), guards=False)
+    return report
+
+
+@pytest.mark.parametrize("name", ["join_split", "renamed"])
+def test_without_a_prover_the_ledger_is_quoted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says what to install and what is recorded of that statement; nothing is proved."""
+    report = without_prover(replace(JOIN_SPLIT, name=name), monkeypatch)
+    assert [(r.tier, r.status) for r in report.results] == [
+        ("1", "ok"),
+        ("3", "ok"),
+        ("4b", "skipped"),
+    ]
+    assert report.headline == "tested only"
+    detail = report.results[-1].detail
+    assert detail.startswith(MISSING)
+    told = RECORDED.search(detail)
+    assert told is not None, detail
+    assert bool(told[1]) == (name == "renamed")
+    assert "\n" not in detail
+
+
+def test_without_a_prover_all_recorded_proofs_are_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every rule of the library, the line quotes what its entry says of tier 4b, and never says proved."""
+    monkeypatch.setenv("PATH", "")
+    found = prove(list(RULES.values()))
+    for name, result in found.items():
+        entry = load()[name]
+        status = entry.tiers["4b"].status
+        assert result.status == "skipped"
+        quoted = result.detail.partition("recorded in the ledger: ")[2]
+        assert quoted.startswith(status.upper() if status in ("proved", "unproved") else ""), name
+        assert entry.prover in quoted, name
+
+
+@pytest.mark.parametrize("change", ["statement", "seal"])
+def test_without_a_prover_only_this_very_statement_is_quoted(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a changed rule of the same name nor an entry that was edited by hand is quoted."""
+    rule = JOIN_SPLIT
+    if change == "statement":
+        rule = replace(JOIN_SPLIT, right=JOIN_SPLIT.left)
+    else:
+        forged = replace(load()["join_split"], prover="Coq Proof Assistant 99.0.1")
+        monkeypatch.setattr(ledger, "load", lambda: {"join_split": forged})
+    assert without_prover(rule, monkeypatch).results[-1].detail == MISSING
+
+
+def test_without_a_prover_a_script_that_is_no_proof_is_still_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is wrong with a script, or with an unreadable ledger, needs no prover to be told."""
+    monkeypatch.setenv("PATH", "")
+    assert prove([replace(JOIN_SPLIT, proof="admit.")])["join_split"].status == "rejected"
+
+    def unreadable() -> Mapping[str, ledger.Entry]:
+        raise ReliftError("the ledger cannot be read", place="")
+
+    monkeypatch.setattr(ledger, "load", unreadable)
+    result = prove([JOIN_SPLIT])["join_split"]
+    assert (result.status, result.detail) == ("skipped", f"{MISSING}; the ledger cannot be read")
+
+
+@pytest.mark.parametrize(
+    "text", ["#!/nowhere/at/all\n", "#!/bin/sh\necho broken >&2\nexit 3\n"], ids=["no", "fails"]
+)
+def test_a_prover_that_does_not_run_is_told(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `coqc` that cannot be started, or fails at once, is named, and the ledger is quoted as well."""
+    coqc = tmp_path / "coqc"
+    coqc.write_text(text)
+    coqc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = prove([JOIN_SPLIT])["join_split"]
+    assert result.status == "skipped"
+    assert result.detail.startswith(f"{coqc} does not work: ")
+    assert RECORDED.search(result.detail)
 
 
 def test_a_changed_rule_changes_the_hash() -> None:
