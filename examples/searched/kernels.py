@@ -10,12 +10,17 @@ fastest is what `relift optimize --tune` keeps.
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Reference
+from relift.compiler.benchmarks import Benchmark, Draw, Reference
 from relift.egraph.search import as_written
-from relift.rewrites.loading import load_program
+from relift.rewrites.loading import load_file, load_program
 
 MOST = 12
+LOW_LEVEL = Path(__file__).parents[1] / "low_level"
+BY_HAND = load_file(LOW_LEVEL / "by_hand.py").BY_HAND
+WITH_NUMPY = load_file(LOW_LEVEL / "with_numpy.py")
 
 
 def source(name):
@@ -54,7 +59,7 @@ def gold(name):
     return source(name).reference
 
 
-def benchmark(name, target, sizes, small, flops, moved, **more):
+def benchmark(name, target, sizes, small, flops, moved, candidates_timed=MOST, **more):
     return Benchmark(
         name,
         target,
@@ -64,7 +69,7 @@ def benchmark(name, target, sizes, small, flops, moved, **more):
         gold=gold(name),
         flops=flops,
         moved=moved,
-        variants=[{"candidate": number} for number in range(MOST)],
+        variants=[{"candidate": number} for number in range(candidates_timed)],
         **more,
     )
 
@@ -99,7 +104,73 @@ def three_matrices(n, m, k, **_):
     return 4 * (n * k + k * m + n * m)
 
 
+def of_cells(flops, numbers):
+    """Operations and bytes of a program of n, n by m, or n by m by k cells."""
+
+    def cells(sizes):
+        return int(np.prod([sizes[name] for name in ("n", "m", "k") if name in sizes]))
+
+    return lambda **sizes: flops * cells(sizes), lambda **sizes: 4 * numbers * cells(sizes)
+
+
+def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
+    """Four candidates of a program beside NumPy and, where there is one, a kernel written by hand."""
+    return benchmark(
+        name,
+        "cpu",
+        sizes,
+        [],
+        flops,
+        moved,
+        candidates_timed=4,
+        numpy=numpy or getattr(WITH_NUMPY, name),
+        by_hand=BY_HAND.get(hand or name),
+        **more,
+    )
+
+
+def padded_convolution(image, weights):
+    return WITH_NUMPY.convolution(np.pad(image, len(weights) // 2), weights)
+
+
+STREAM = {"n": 1 << 24}
+PLANE = {"n": 4096, "m": 4096}
+CPU_BENCHMARKS = [
+    on_cpu("dot", STREAM, *of_cells(2, 2), numpy=np.dot),
+    on_cpu("saxpy", STREAM, *of_cells(2, 3)),
+    on_cpu("gemv", PLANE, *of_cells(2, 1)),
+    on_cpu("transpose", PLANE, *of_cells(1, 2)),
+    on_cpu("j2d5pt", PLANE, *of_cells(10, 2), numpy=WITH_NUMPY.j2d5pt_border, hand="j2d5pt_border"),
+    on_cpu("j2d9pt", PLANE, *of_cells(18, 2)),
+    on_cpu("j3d7pt", dict.fromkeys("nmk", 256), *of_cells(14, 2)),
+    on_cpu(
+        "convolution",
+        {"h": 2048, "w": 2048, "r": 2},
+        lambda h, w, r, **_: 2 * h * w * (2 * r + 1) ** 2,
+        lambda h, w, **_: 8 * h * w,
+        numpy=padded_convolution,
+        hand="none: those by hand have no border",
+    ),
+    on_cpu("nbody", {"n": 4096}, lambda n, **_: 20 * n * n, lambda n, **_: 52 * n, tolerance=1e-3),
+    on_cpu(
+        "kmeans",
+        {"n": 1 << 17, "k": 5, "d": 34},
+        lambda n, k, d, **_: 3 * n * k * d,
+        lambda n, d, **_: 4 * n * (d + 1),
+        numpy=WITH_NUMPY.kmeans_rows,
+        hand="kmeans_rows",
+    ),
+    on_cpu(
+        "black_scholes",
+        {"n": 1 << 22},
+        *of_cells(60, 5),
+        inputs={"options": Draw(1.0, 30.0)},
+        tolerance=1e-4,
+    ),
+]
+
 benchmarks = [
+    *CPU_BENCHMARKS,
     benchmark("dot", "gpu", PAIR, [{"n": 4096}], lambda n, **_: 2 * n, lambda n, **_: 8 * n),
     benchmark(
         "gemv",
@@ -130,6 +201,7 @@ benchmarks = [
         cube,
         three_matrices,
         numpy=lambda A, B: A @ B,
+        by_hand=BY_HAND["matmul"],
     ),
     Benchmark(
         "matmul_as_written",
