@@ -21,7 +21,7 @@ LIBRARY = Path(__file__).parent.parent / "rocq"  # not resolved: in a checkout t
 DEFINITIONS = ("Arrays", "Patterns", "Laws")
 """The files that say what statements mean; a proof can only use the others."""
 
-ORDER = ("Arrays", "Patterns", "Laws", "Indices", "Folds", "Positions", "Tactic", "Audit")
+ORDER = ("Arrays", "Patterns", "Laws", "Indices", "Folds", "Positions", "Tactic", "Defined", "Audit")
 """The files of the library, each after those that it needs."""
 
 _NAMING = re.compile(

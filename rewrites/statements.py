@@ -94,6 +94,9 @@ from relift.semantics.written import (
     index_metavariable,
 )
 
+LARGE = 100
+"""From here on a number is not written out in a statement."""
+
 _WORDS = """
     Prop Set Type SProp as at by cofix else end exists exists2 fix for forall fun if in is let match mod open
     return then using where with nat bool Z list prod option fst snd pair true false eq nil cons S O Some None
@@ -151,17 +154,18 @@ class Given:
 
 
 @dataclass
-class _Statement:
+class Statement:
     """What a statement needs to bind, found while its sides are written.
 
     `given`: things without a definition here, by their names; `floats`: their types;
-    `differences`: sizes written with a minus.
+    `differences`: sizes written with a minus; `literals`: large numbers, which stand in it by name.
     """
 
     names: Names = field(default_factory=Names)
     given: dict[str, Given] = field(default_factory=dict)
     floats: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
+    literals: dict[str, int] = field(default_factory=dict)
 
     def size(self, n: Size) -> str:
         """A polynomial over nat; what is subtracted is known to be no more than the rest."""
@@ -175,7 +179,7 @@ class _Statement:
         def total(sign: int) -> str:
             terms = [
                 " * ".join(
-                    [str(abs(c))] * (abs(c) != 1 or not monomial)
+                    [self.number(abs(c))] * (abs(c) != 1 or not monomial)
                     + [self.atom(a) for a, power in monomial for _ in range(power)]
                 )
                 for monomial, c in n.ordered()
@@ -185,6 +189,14 @@ class _Statement:
             return f"({text})" if len(terms) > 1 or " " in text else text
 
         return total(1) or "0", total(-1)
+
+    def number(self, value: int) -> str:
+        """A natural number; a large one by a name, for the prover counts in unary."""
+        if value < LARGE:
+            return str(value)
+        name = self.names.of("literal", f"number_{value}")
+        self.literals[name] = value
+        return name
 
     def atom(self, a: Atom) -> str:
         if isinstance(a, Power):
@@ -275,10 +287,10 @@ def _nested(form: str, parts: Iterable[str]) -> str:
 
 
 @dataclass
-class _Side:
+class Side:
     """Writes one side of a rule; `prime` is what its metavariables end in."""
 
-    statement: _Statement
+    statement: Statement
     prime: str
 
     def metavariable(self, name: str) -> str:
@@ -359,9 +371,11 @@ class _Side:
         if "{unspecified}" in t.rocq:
             assert isinstance(t.type, Array), "cannot happen: unspecified cells are of an array"
             values["unspecified"] = self.unspecified(t.type.element)
-        for name in t.signature.parameters:
-            values[name] = self.parameter(t, name, getattr(t, name))
-        return f"({t.rocq.format(**values)})"
+        return f"({t.rocq.format_map(values | self.parameters(t))})"
+
+    def parameters(self, t: Pattern) -> dict[str, str]:
+        """The parameters of a pattern, by name."""
+        return {name: self.parameter(t, name, getattr(t, name)) for name in t.signature.parameters}
 
     def unspecified(self, t: Type) -> str:
         """A value of which nothing is known; see `refines` in `Laws.v`."""
@@ -398,29 +412,43 @@ class _Side:
         alone = IndexFunction(body).metavariable
         if alone is not None:
             return self.metavariable(alone.name)
+        return self._index_function(body, length, "{}", "Z.to_nat {}")
+
+    def whole_index_function(self, body: IndexExpression, length: Size) -> str:
+        """The same from nat to Z, where an index below 0 is seen to be one."""
+        return self._index_function(body, length, "Z.of_nat {}", "{}")
+
+    def _index_function(self, body: IndexExpression, length: Size, natural: str, whole: str) -> str:
         bound = f"v_{self.statement.names.of('index', 'i')}"
         i = indices.variable("an index", length)
 
-        def natural(n: Size) -> str:
+        def natural_size(n: Size) -> str:
             plus, minus = self.statement.signed(n)
             return f"({plus} - {minus})" if minus else plus
 
-        if _never_negative(body, i, length):
-            return f"(fun {bound} : nat => {self._index(body, bound, natural)})"
-
-        def whole(n: Size) -> str:
+        def whole_size(n: Size) -> str:
             plus, minus = self.statement.signed(n)
             return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
 
-        return (
-            f"(fun {bound} : nat => Z.to_nat {self._index(body, f'(Z.of_nat {bound})', whole)}%Z)"
-        )
+        if _never_negative(body, i, length):
+            text = natural.format(self._index(body, bound, natural_size, "({} {})"))
+        else:
+            z = self._index(
+                body, f"(Z.of_nat {bound})", whole_size, "(Z.of_nat ({} (Z.to_nat {})))"
+            )
+            text = whole.format(f"{z}%Z")
+        return f"(fun {bound} : nat => {text})"
 
-    def _index(self, e: IndexExpression, i: str, size: Callable[[Size], str]) -> str:
+    def _index(
+        self, e: IndexExpression, i: str, size: Callable[[Size], str], application: str
+    ) -> str:
         def operation(e: IndexOperation, x: str, y: str) -> str:
             return f"({x} {({'//': '/', '%': 'mod'}).get(e.symbol, e.symbol)} {y})"
 
-        return folded(e, i, size, operation, lambda e, x: f"({self.metavariable(e.name)} {x})")
+        def applied(e: IndexMetavariable, x: str) -> str:
+            return application.format(self.metavariable(e.name), x)
+
+        return folded(e, i, size, operation, applied)
 
 
 def _never_negative(e: IndexExpression, i: indices.Index, length: Size) -> bool:
@@ -488,43 +516,72 @@ def proposition(rule: Provable) -> str:
       (join m (split m xs))
       xs'
     """
-    s = _Statement()
-    types = [(s.names.of("type", name), s.names.of("relation", name)) for name in rule.types]
-    sizes = [s.names.of("size", name) for name in rule.sizes]
-    metavariables = {
-        s.names.of("metavariable", name): kind for name, kind in rule.parameters.items()
-    }
-    binders = [
-        f"({x} {x}' : {s.kind_type(kind)})"
-        for x, kind in metavariables.items()
-        if not _is_size(kind)
-    ]
-    related = [
-        f"{s.kind_relation(kind)} {x} {x}'"
-        for x, kind in metavariables.items()
-        if not _is_size(kind)
-    ]
-    laws = [_law(s, rule, condition) for condition in rule.where]
+    s = Statement()
+    head = Head.of(s, rule)
     result = s.relation(rule.left.type)
-    left, right = _Side(s, "").term(rule.left), _Side(s, "'").term(rule.right)
-    given = [f"({x} {x}' : {s.kind_type(of.kind)})" for x, of in s.given.items()]
-    given_related = [f"{s.kind_relation(of.kind)} {x} {x}'" for x, of in s.given.items()]
-    types += [(s.names.of("type", name), s.names.of("relation", name)) for name in s.floats]
-    positive = [f"0 < {s.size(n)}" for n in dict.fromkeys((*rule.positive, *_read(rule)))]
-    lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
-    lines += [f"({' '.join(sizes)} : nat)"] * bool(sizes) + given + binders
-    kind_of_relation = "refines" if rule.refinement else "PER"
-    hypotheses = [f"{kind_of_relation} {r}" for _, r in types] + positive + _least(s, rule)
-    hypotheses += [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
-    hypotheses += _bounds(s, rule)
-    hypotheses += [*laws, *given_related, *related]
-    if rule.refinement:  # of values the relation gives this; of functions it has to be said
-        functions = {x: k for x, k in metavariables.items() if isinstance(k, FunctionKind)}
-        for x, kind in functions.items():
-            hypotheses += [f"{s.kind_relation(kind)} {y} {y}" for y in (x, f"{x}'")]
-        hypotheses += [_open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"]
-    quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
-    return quantified + "".join(f"{h} ->\n" for h in hypotheses) + f"{result}\n  {left}\n  {right}"
+    left, right = Side(s, "").term(rule.left), Side(s, "'").term(rule.right)
+    return head.closed(f"{result}\n  {left}\n  {right}")
+
+
+@dataclass
+class Head:
+    """What stands before the conclusion of a statement: everything it binds, and what is assumed of it.
+
+    `binders` and `related` are of the metavariables; more of them may be added before `closed`.
+    """
+
+    statement: Statement
+    rule: Provable
+    types: list[tuple[str, str]]
+    sizes: list[str]
+    functions: dict[str, Kind | WrittenKind]
+    binders: list[str]
+    related: list[str]
+    laws: list[str]
+
+    @classmethod
+    def of(cls, s: Statement, rule: Provable) -> Head:
+        """The head of what is said of a rule."""
+        types = [(s.names.of("type", name), s.names.of("relation", name)) for name in rule.types]
+        sizes = [s.names.of("size", name) for name in rule.sizes]
+        kinds = {
+            s.names.of("metavariable", name): kind
+            for name, kind in rule.parameters.items()
+            if not isinstance(kind, NatKind)
+        }
+        binders = [f"({x} {x}' : {s.kind_type(kind)})" for x, kind in kinds.items()]
+        related = [f"{s.kind_relation(kind)} {x} {x}'" for x, kind in kinds.items()]
+        laws = [_law(s, rule, condition) for condition in rule.where]
+        return cls(s, rule, types, sizes, kinds, binders, related, laws)
+
+    def closed(self, conclusion: str) -> str:
+        """The statement with this conclusion, which has been written with the same names."""
+        s, rule = self.statement, self.rule
+        given = [f"({x} {x}' : {s.kind_type(of.kind)})" for x, of in s.given.items()]
+        given_related = [f"{s.kind_relation(of.kind)} {x} {x}'" for x, of in s.given.items()]
+        types = list(self.types)
+        types += [(s.names.of("type", name), s.names.of("relation", name)) for name in s.floats]
+        positive = [f"0 < {s.size(n)}" for n in dict.fromkeys((*rule.positive, *_read(rule)))]
+        least = _least(s, rule)
+        differences = [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
+        bounds = _bounds(s, rule)
+        lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
+        names = [*self.sizes, *s.literals]
+        lines += [f"({' '.join(names)} : nat)"] * bool(names) + given + self.binders
+        kind_of_relation = "refines" if rule.refinement else "PER"
+        hypotheses = [f"{kind_of_relation} {r}" for _, r in types]
+        hypotheses += [f"{name} = Z.to_nat {value}" for name, value in s.literals.items()]
+        hypotheses += positive + least + differences + bounds
+        hypotheses += [*self.laws, *given_related, *self.related]
+        if rule.refinement:  # of values the relation gives this; of functions it has to be said
+            functions = {x: k for x, k in self.functions.items() if isinstance(k, FunctionKind)}
+            for x, kind in functions.items():
+                hypotheses += [f"{s.kind_relation(kind)} {y} {y}" for y in (x, f"{x}'")]
+            hypotheses += [
+                _open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"
+            ]
+        quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
+        return quantified + "".join(f"{h} ->\n" for h in hypotheses) + conclusion
 
 
 def denotation(t: Term) -> tuple[str, Mapping[str, Given]]:
@@ -535,21 +592,17 @@ def denotation(t: Term) -> tuple[str, Mapping[str, Given]]:
     >>> denotation(parse("map(lambda x: x + 1, xs)", xs=Input("xs", f32[3])))[0]
     '(map (fun (v_x : f32) => (add_f32_f32 v_x number_1_0_f32)) input_xs)'
     """
-    s = _Statement()
-    return _Side(s, "").term(t), s.given
+    s = Statement()
+    return Side(s, "").term(t), s.given
 
 
-def _is_size(kind: Kind | WrittenKind) -> bool:
-    return isinstance(kind, NatKind)
-
-
-def _open(s: _Statement, name: str, kind: Kind) -> str:
+def _open(s: Statement, name: str, kind: Kind) -> str:
     if kind in (i32, i64, boolean):  # whose relation is equality: no number is refined by all
         raise Unsupported(f"an unspecified {kind} has no denotation in Rocq yet", place="")
     return f"unspecified {s.kind_relation(kind)} {name}"
 
 
-def _law(s: _Statement, rule: Provable, condition: Condition | IndexCondition) -> str:
+def _law(s: Statement, rule: Provable, condition: Condition | IndexCondition) -> str:
     def name(of: str | None) -> list[str]:
         return [] if of is None else [s.names.of("metavariable", of)]
 
@@ -565,7 +618,7 @@ def _law(s: _Statement, rule: Provable, condition: Condition | IndexCondition) -
     return f"{condition.law} {' '.join(arguments)}"
 
 
-def _least(s: _Statement, rule: Provable) -> list[str]:
+def _least(s: Statement, rule: Provable) -> list[str]:
     """What sizes promise by themselves: `nat("n", least=4)`."""
     return [
         f"{name.least} <= {s.names.of('size', name)}"
@@ -574,7 +627,7 @@ def _least(s: _Statement, rule: Provable) -> list[str]:
     ]
 
 
-def _bounds(s: _Statement, rule: Provable) -> list[str]:
+def _bounds(s: Statement, rule: Provable) -> list[str]:
     """What a rule requires of its sizes besides: `n <= 5`."""
     signed = [s.signed(b.size - b.least) for b in rule.bounds] if isinstance(rule, Rule) else []
     return [f"{minus or '0'} <= {plus}" for plus, minus in signed]

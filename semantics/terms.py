@@ -249,13 +249,18 @@ class Pattern(Expression):
 
     `solved` holds the sizes that the signature names and typing determined: for `join`, its row length.
     `rocq` is the pattern in the prover's language, over its parameters and solved sizes; `rocq_positive` are
-    sizes that must be at least 1 for that to be defined, beyond those of the signature.
+    sizes that must be at least 1 for that to be defined, beyond those of the signature.  `rocq_defined` says
+    there where the pattern is defined, its data being so: `{f_defined}` is where the function f is, and
+    `{idx_whole}` an index function with whole numbers as results.  Empty: wherever its data are.  A pattern
+    is `partial` that may be undefined although its data and functions are not.
     """
 
     signature: ClassVar[Signature]
     meaning: ClassVar[Callable[..., Any]]
     name: ClassVar[str]
     rocq: ClassVar[str]
+    rocq_defined: ClassVar[str] = ""
+    partial: ClassVar[bool] = False
     rocq_positive: ClassVar[tuple[Size, ...]] = ()
 
     type: Type = field(kw_only=True, compare=False, repr=False)

@@ -43,3 +43,6 @@ Proof.
 Qed.
 Lemma refines_eq : forall A : Type, refines (@eq A).
 Proof. split; [auto | congruence]. Qed.
+
+(* Where a refinement is defined at one value, it is at those that refine it. *)
+Definition implies (P Q : Prop) : Prop := P -> Q.

@@ -128,3 +128,67 @@ Definition as_vector (A : Type) (width : nat) (xs : arr A) : arr (arr A) := spli
 Definition as_scalar (A : Type) (width : nat) (vs : arr (arr A)) : arr A := join width vs.
 Definition vectorize (A : Type) (op : A -> A -> A) : arr A -> arr A -> arr A :=
   fun v w i => op (v i) (w i).
+
+(* ---- where a pattern is defined ----
+
+   The denotations above are total; the language is not.  What follows says where a pattern with defined data
+   is defined: every index is in range, every call of a function is defined, and only what the interpreter
+   calls is called.  D is where a function is defined. *)
+
+Definition every (n : nat) (P : nat -> Prop) : Prop := forall i, i < n -> P i.
+Definition in_range (n : nat) (i : Z) : Prop := (0 <= i < Z.of_nat n)%Z.
+
+Definition map_defined (A : Type) (D : A -> Prop) (n : nat) (xs : arr A) : Prop :=
+  every n (fun i => D (xs i)).
+Definition fold_defined (A B : Type) (f : B -> A -> B) (D : B -> A -> Prop) (z : B) (n : nat) (xs : arr A)
+  : Prop := every n (fun i => D (fold f z i xs) (xs i)).
+Definition partial_reduce_defined (A : Type) (op : A -> A -> A) (D : A -> A -> Prop) (z : A) (k m : nat)
+  (xs : arr A) : Prop := every k (fun i => fold_defined op D z m (fun j => xs (i * m + j))).
+Definition iterate_defined (A : Type) (m : nat) (f : A -> A) (D : A -> Prop) (x : A) : Prop :=
+  every m (fun i => D (iterate i f x)).
+Fixpoint iterate_sizes_defined (A : Type) (m factor : nat) (f : nat -> arr A -> arr A)
+  (D : nat -> arr A -> Prop) (k : nat) (xs : arr A) : Prop :=
+  match m with
+  | O => True
+  | S j => D (k * factor ^ j) xs /\ iterate_sizes_defined j factor f D k (f (k * factor ^ j) xs)
+  end.
+Definition let_defined (A : Type) (D : A -> Prop) (x : A) : Prop := D x.
+Definition generate_defined (D : Z -> Prop) (n : nat) : Prop := every n (fun i => D (Z.of_nat i)).
+Definition vectorize_defined (A : Type) (D : A -> A -> Prop) (width : nat) (v w : arr A) : Prop :=
+  every width (fun i => D (v i) (w i)).
+
+Fixpoint reduce_while_defined_from (A B : Type) (f : B -> A -> B) (Df : B -> A -> Prop) (p : B -> A -> bool)
+  (Dp : B -> A -> Prop) (z : B) (i n : nat) (xs : arr A) : Prop :=
+  match n with
+  | O => True
+  | S k => Dp z (xs i) /\
+      (p z (xs i) = true -> Df z (xs i) /\ reduce_while_defined_from f Df p Dp (f z (xs i)) (S i) k xs)
+  end.
+Definition reduce_while_defined (A B : Type) (f : B -> A -> B) (Df : B -> A -> Prop) (p : B -> A -> bool)
+  (Dp : B -> A -> Prop) (z : B) (n : nat) (xs : arr A) : Prop :=
+  reduce_while_defined_from f Df p Dp z 0 n xs.
+
+(* An element is compared with those before it in their order so far, up to the one it goes before. *)
+Fixpoint insert_defined (before : nat -> nat -> bool) (D : nat -> nat -> Prop) (i : nat) (found : list nat)
+  : Prop :=
+  match found with
+  | nil => True
+  | j :: rest => D i j /\ (before i j = false -> insert_defined before D i rest)
+  end.
+Definition insertion_sort_seq_defined (A : Type) (before : A -> A -> bool) (D : A -> A -> Prop) (n : nat)
+  (xs : arr A) : Prop :=
+  every n (fun i => insert_defined (fun i j => before (xs i) (xs j)) (fun i j => D (xs i) (xs j)) i
+                      (order (fun i j => before (xs i) (xs j)) i)).
+
+Definition linear_search_defined (A : Type) (f : A -> Z) (D : A -> Prop) (n : nat) (xs : arr A) : Prop :=
+  every n (fun i => every i (fun j => f (xs j) <> 0%Z) -> D (xs i)).
+Definition binary_search_defined (A : Type) (f : A -> Z) (D : A -> Prop) (n : nat) (xs : arr A) : Prop :=
+  map_defined D n xs /\
+  every n (fun j => every j (fun i => (Z.sgn (f (xs j)) <= Z.sgn (f (xs i)))%Z)).
+
+Definition gather_indices_defined (ids : arr Z) (m n : nat) : Prop := every m (fun i => in_range n (ids i)).
+Definition scatter_indices_defined (ids : arr Z) (m n : nat) : Prop :=
+  gather_indices_defined ids m n /\ every m (fun i => every i (fun j => ids i <> ids j)).
+Definition gather_defined (p : nat -> Z) (n : nat) : Prop := every n (fun i => in_range n (p i)).
+Definition scatter_defined (p : nat -> Z) (n : nat) : Prop :=
+  gather_defined p n /\ every n (fun j => exists i, i < n /\ p i = Z.of_nat j).

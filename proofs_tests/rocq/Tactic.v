@@ -17,6 +17,9 @@ Proof. intros A B R S p q []; auto. Qed.
 Lemma snd_related : forall (A B : Type) (R : rel A) (S : rel B) p q, Rpair R S p q -> S (snd p) (snd q).
 Proof. intros A B R S p q []; auto. Qed.
 
+Lemma PER_iff : PER iff.
+Proof. split; unfold PER; intros; tauto. Qed.
+
 (* ---- what is assumed ---- *)
 
 Ltac per :=  (* only where PER is asked: `apply` would look inside its definition *)
@@ -24,6 +27,7 @@ Ltac per :=  (* only where PER is asked: `apply` would look inside its definitio
     first [ assumption
           | lazymatch R with
             | eq => apply PER_eq
+            | iff => apply PER_iff
             | Rarr _ _ => apply PER_Rarr; per
             | Rpair _ _ => apply PER_Rpair; per
             | Rfun _ _ => apply PER_Rfun; per

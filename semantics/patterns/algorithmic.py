@@ -50,6 +50,7 @@ class Map(Pattern):
     xs: Term
     name: ClassVar = "map"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -116,6 +117,7 @@ class Reduce(Pattern):
     xs: Term
     name: ClassVar = "reduce"
     rocq: ClassVar = "reduce {op} {init} {n} {xs}"
+    rocq_defined: ClassVar = "fold_defined {op} {op_defined} {init} {n} {xs}"
     signature: ClassVar = Signature({"op": Op[a], "init": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -141,6 +143,7 @@ class PartialReduce(Pattern):
     xs: Term
     name: ClassVar = "partial_reduce"
     rocq: ClassVar = "partial_reduce {op} {init} {m} {xs}"
+    rocq_defined: ClassVar = "partial_reduce_defined {op} {op_defined} {init} {k} {m} {xs}"
     signature: ClassVar = Signature(
         {"op": Op[a], "init": a, "m": Nat, "xs": a[k * m]}, a[k], positive=(m,)
     )
@@ -167,6 +170,7 @@ class Iterate(Pattern):
     x: Term
     name: ClassVar = "iterate"
     rocq: ClassVar = "iterate {m} {f} {x}"
+    rocq_defined: ClassVar = "iterate_defined {m} {f} {f_defined} {x}"
     signature: ClassVar = Signature({"m": Nat, "f": Fun[a, a], "x": a}, a)
 
     @staticmethod
@@ -196,6 +200,7 @@ class IterateSizes(Pattern):
     xs: Term
     name: ClassVar = "iterate_sizes"
     rocq: ClassVar = "iterate_sizes {m} {factor} {f} {k} {xs}"
+    rocq_defined: ClassVar = "iterate_sizes_defined {m} {factor} {f} {f_defined} {k} {xs}"
     signature: ClassVar = Signature(
         {
             "m": Nat,
@@ -236,6 +241,7 @@ class Let(Pattern):
     x: Term
     name: ClassVar = "let"
     rocq: ClassVar = "let_in {f} {x}"
+    rocq_defined: ClassVar = "let_defined {f_defined} {x}"
     signature: ClassVar = Signature({"f": Fun[a, b], "x": a}, b)
 
     @staticmethod
@@ -261,6 +267,7 @@ class Generate(Pattern):
     f: Lambda
     name: ClassVar = "generate"
     rocq: ClassVar = "generate {f}"
+    rocq_defined: ClassVar = "generate_defined {f_defined} {n}"
     signature: ClassVar = Signature({"n": Nat, "f": Fun[i32, b]}, b[n])
 
     @staticmethod
@@ -330,6 +337,7 @@ class ReduceSeq(Pattern):
     xs: Term
     name: ClassVar = "reduce_seq"
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
+    rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -351,6 +359,7 @@ class ScanSeq(Pattern):
     xs: Term
     name: ClassVar = "scan_seq"
     rocq: ClassVar = "scan_seq {f} {init} {xs}"
+    rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b[n])
 
     @staticmethod
@@ -377,6 +386,7 @@ class ReduceWhile(Pattern):
     xs: Term
     name: ClassVar = "reduce_while"
     rocq: ClassVar = "reduce_while {f} {p} {init} {n} {xs}"
+    rocq_defined: ClassVar = "reduce_while_defined {f} {f_defined} {p} {p_defined} {init} {n} {xs}"
     signature: ClassVar = Signature(
         {"f": Fun[b, a, b], "p": Fun[b, a, boolean], "init": b, "xs": a[n]}, Tuple((i32, b))
     )
@@ -414,6 +424,7 @@ class FilterSeq(Pattern):
     xs: Term
     name: ClassVar = "filter_seq"
     rocq: ClassVar = "filter_seq {p} {fill} {n} {xs}"
+    rocq_defined: ClassVar = "map_defined {p_defined} {n} {xs}"
     signature: ClassVar = Signature(
         {"p": Fun[a, boolean], "fill": a, "xs": a[n]}, Tuple((i32, a[n]))
     )
@@ -441,6 +452,7 @@ class InsertionSortSeq(Pattern):
     xs: Term
     name: ClassVar = "insertion_sort_seq"
     rocq: ClassVar = "insertion_sort_seq {before} {n} {xs}"
+    rocq_defined: ClassVar = "insertion_sort_seq_defined {before} {before_defined} {n} {xs}"
     signature: ClassVar = Signature({"before": Fun[a, a, boolean], "xs": a[n]}, a[n])
 
     @staticmethod
@@ -468,6 +480,7 @@ class LinearSearch(Pattern):
     xs: Term
     name: ClassVar = "linear_search"
     rocq: ClassVar = "linear_search {f} {default} {n} {xs}"
+    rocq_defined: ClassVar = "linear_search_defined {f} {f_defined} {n} {xs}"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -494,6 +507,8 @@ class BinarySearch(Pattern):
     xs: Term
     name: ClassVar = "binary_search"
     rocq: ClassVar = "binary_search {f} {default} {n} {xs}"
+    rocq_defined: ClassVar = "binary_search_defined {f} {f_defined} {n} {xs}"
+    partial: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -556,6 +571,8 @@ class AtRuntimeUnsafe(Pattern):
     xs: Term
     name: ClassVar = "at_runtime_unsafe"
     rocq: ClassVar = "at_runtime_unsafe {index} {n} {xs}"
+    rocq_defined: ClassVar = "in_range {n} {index}"
+    partial: ClassVar = True
     rocq_positive: ClassVar = (n,)
     signature: ClassVar = Signature({"index": i32, "xs": a[n]}, a)
 
@@ -580,6 +597,8 @@ class GatherIndices(Pattern):
     xs: Term
     name: ClassVar = "gather_indices"
     rocq: ClassVar = "gather_indices {ids} {n} {xs}"
+    rocq_defined: ClassVar = "gather_indices_defined {ids} {m} {n}"
+    partial: ClassVar = True
     rocq_positive: ClassVar = (n,)
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[n]}, a[m])
 
@@ -605,6 +624,8 @@ class ScatterIndices(Pattern):
     into: Term
     name: ClassVar = "scatter_indices"
     rocq: ClassVar = "scatter_indices {m} {ids} {xs} {into}"
+    rocq_defined: ClassVar = "scatter_indices_defined {ids} {m} {n}"
+    partial: ClassVar = True
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[m], "into": a[n]}, a[n])
 
     @staticmethod

@@ -393,6 +393,8 @@ class Gather(Pattern):
     xs: Term
     name: ClassVar = "gather"
     rocq: ClassVar = "gather {idx} {xs}"
+    rocq_defined: ClassVar = "gather_defined {idx_whole} {n}"
+    partial: ClassVar = True
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod
@@ -416,6 +418,8 @@ class Scatter(Pattern):
     xs: Term
     name: ClassVar = "scatter"
     rocq: ClassVar = "scatter {idx} {n} {xs}"
+    rocq_defined: ClassVar = "scatter_defined {idx_whole} {n}"
+    partial: ClassVar = True
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod

@@ -42,6 +42,7 @@ class MapSeq(Pattern):
     xs: Term
     name: ClassVar = "map_seq"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -62,6 +63,7 @@ class MapGlb(Pattern):
     xs: Term
     name: ClassVar = "map_glb"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -82,6 +84,7 @@ class MapWrg(Pattern):
     xs: Term
     name: ClassVar = "map_wrg"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -102,6 +105,7 @@ class MapLcl(Pattern):
     xs: Term
     name: ClassVar = "map_lcl"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -121,6 +125,7 @@ class MapSeqUnroll(Pattern):
     xs: Term
     name: ClassVar = "map_seq_unroll"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -141,6 +146,7 @@ class MapWarp(Pattern):
     xs: Term
     name: ClassVar = "map_warp"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -161,6 +167,7 @@ class MapLane(Pattern):
     xs: Term
     name: ClassVar = "map_lane"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -180,6 +187,7 @@ class MapStream(Pattern):
     xs: Term
     name: ClassVar = "map_stream"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -199,6 +207,7 @@ class IterateStream(Pattern):
     xs: Term
     name: ClassVar = "iterate_stream"
     rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -219,6 +228,7 @@ class ReduceSeqUnroll(Pattern):
     xs: Term
     name: ClassVar = "reduce_seq_unroll"
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
+    rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -241,6 +251,7 @@ class MapSeqSlide(Pattern):
     xs: Term
     name: ClassVar = "map_seq_slide"
     rocq: ClassVar = "map_slide {step} {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} ({k} + 1) (slide {step} {xs})"
     signature: ClassVar = Signature(
         {"size": Nat, "step": Nat, "f": Fun[a[size], b], "xs": a[size + k * step]},
         b[k + 1],
@@ -268,6 +279,7 @@ class CircularBuffer(Pattern):
     xs: Term
     name: ClassVar = "circular_buffer"
     rocq: ClassVar = "circular_buffer {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} ({size} + {k}) {xs}"
     signature: ClassVar = Signature(
         {"size": Nat, "f": Fun[a, b], "xs": a[size + k]}, b[k + 1, size]
     )
@@ -440,6 +452,7 @@ class MapVec(Pattern):
     v: Term
     name: ClassVar = "map_vec"
     rocq: ClassVar = "map {f} {v}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {width} {v}"
     signature: ClassVar = Signature({"f": Fun[a, b], "v": Vector(a, width)}, Vector(b, width))
 
     @staticmethod
