@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 from typing import Literal as Choice
 
 from relift.rewrites.matching import EXACT_LAWS, FloatPolicy
+from relift.rewrites.totality import BRANCHING
 from relift.semantics.errors import Unsupported
 from relift.semantics.patterns import PATTERNS, Generate, IterateSizes
 from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, NumbersKind, OperatorKind
@@ -504,6 +505,27 @@ def prelude(arity: int) -> str:
         if c.kind != "substitution":
             text += [_free_names(c), *_substitution(c), *_typing(c)]
     text += _components(found, arity)
+    return "".join(text)
+
+
+def totality(arity: int, *, branches: bool, functions: bool, operators: bool) -> str:
+    """Which terms are defined everywhere: those of total patterns, whose parts are.
+
+    Beside cells that are left open nothing that `branches` is; user functions and operators are where that is said.
+    """
+    text = ["(relation total (E))\n"]
+    for c in constructors(arity).values():
+        if (c.kind == "call" and not functions) or (c.kind == "combine" and not operators):
+            continue
+        premises = [f"(= e {_node(c, _variables(c))})", *(f"(total v{i})" for i in c.terms)]
+        if c.pattern is not None:
+            if c.pattern.partial or (c.pattern in BRANCHING and not branches):
+                continue
+            if not operators and any(slot.sort == "O" for slot in c.slots):
+                continue
+        if c.kind == "apply" and not branches:
+            premises.append('(!= v0 "select")')
+        text.append(rule_text(premises, ["(total e)"], "analysis"))
     return "".join(text)
 
 

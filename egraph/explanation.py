@@ -29,7 +29,8 @@ from relift.egraph.saturation import Saturation
 from relift.egraph.snapshot import head
 from relift.rewrites.derivation import Step
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, determines
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import Position, binders_at, canonical, substitute
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling

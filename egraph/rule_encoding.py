@@ -5,6 +5,8 @@
     distinct    binders of which one is inside the other have different names
     types       of every metavariable, every binder, and the whole; sizes follow from them
     laws        of operators, where the rule names them
+    total       what must be defined everywhere for a union, which is a step both ways, to lose no value;
+                only where the program has something partial, for else all is total
 
 A binder of the right side that has the name and type of one on the left is that one.  Any other is a new
 name made from the rule, the first binder of the left, and its type: firing twice makes the same name.  Such
@@ -30,8 +32,10 @@ from relift.egraph.encoding import (
     type_variable,
     written_text,
 )
+from relift.rewrites.ledger import total_in
 from relift.rewrites.matching import FloatPolicy
-from relift.rewrites.rule import Direction, Rule, is_miller, named_sizes
+from relift.rewrites.rule import Rule, is_miller, named_sizes
+from relift.rewrites.verdicts import Direction
 from relift.semantics.patterns import IterateSizes, PadEmpty
 from relift.semantics.signatures import FunctionKind, IndexKind, OperatorKind
 from relift.semantics.sizes import Size
@@ -57,6 +61,7 @@ from relift.semantics.terms import (
 from relift.semantics.types import Type, Vector, type_names
 from relift.semantics.written import Written
 
+DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 _ROOT = '(V "" (Sc "f32"))'
 
 
@@ -120,14 +125,17 @@ def encode_rule(
     direction: Direction = "forward",
     policy: FloatPolicy = "reassociate",
     *,
+    partial: bool = False,
     without: frozenset[str] = frozenset(),
 ) -> EncodedRule:
     """The egglog rules of `rule`; raises `NotSearchable` with the reason.
 
+    `partial`: for a program in which something may be undefined.
+
     `without` leaves out premises by kind (`scope`, `freshness`, `distinct`); only for tests that show the
     premises matter.
     """
-    return _Encoder(rule, direction, policy, without).encode()
+    return _Encoder(rule, direction, policy, partial, without).encode()
 
 
 @dataclass(frozen=True)
@@ -141,9 +149,14 @@ class _Binder:
 
 class _Encoder:
     def __init__(
-        self, rule: Rule, direction: Direction, policy: FloatPolicy, without: frozenset[str]
+        self,
+        rule: Rule,
+        direction: Direction,
+        policy: FloatPolicy,
+        partial: bool,
+        without: frozenset[str],
     ) -> None:
-        self.rule, self.without = rule, without
+        self.rule, self.partial, self.without = rule, partial, without
         self.direction: Direction = direction
         self.policy: FloatPolicy = policy
         self.left, self.right = rule.side(direction)
@@ -400,6 +413,16 @@ class _Encoder:
                 self.policy,
             )
         return premises
+
+    def _total(self) -> list[str]:
+        """That what must be total is, in both directions."""
+        if not self.partial:
+            return []
+        names: set[str] = set()
+        for direction in DIRECTIONS:
+            known = total_in(self.rule, direction)
+            names.update(self.parameters if known is None else known)
+        return [f"(total m_{name})" for name in self.parameters if name in names]
 
     # ---- the built side
 

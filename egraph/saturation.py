@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +27,20 @@ from relift.egraph.encoding import (
     laws_text,
     prelude,
     term_text,
+    totality,
 )
 from relift.egraph.rule_encoding import EncodedRule, encode_rule
 from relift.egraph.snapshot import Dump, Snapshot
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.totality import (
+    first_partial,
+    first_partial_operator,
+    has_open_cells,
+    operators_in,
+)
+from relift.rewrites.verdicts import Direction
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language import Program
 from relift.semantics.parser import names_used
@@ -107,8 +115,11 @@ def named(rule: str) -> tuple[str, Direction]:
     return (rule[:-1], "backward") if rule.endswith("<") else (rule, "forward")
 
 
-def encode_rules(request: Request) -> dict[str, EncodedRule]:
-    """The rules of a request by the name in its stages; raises `Unsupported` for one that cannot be used."""
+def encode_rules(request: Request, *, partial: bool = False) -> dict[str, EncodedRule]:
+    """The rules of a request by the name in its stages; raises `Unsupported` for one that cannot be used.
+
+    `partial`: with premises that no value is lost, which a program needs in which some may be undefined.
+    """
     mentioned = dict.fromkeys((*request.normal_form, *(r for s in request.stages for r in s.rules)))
     encoded: dict[str, EncodedRule] = {}
     for rule in mentioned:
@@ -116,7 +127,9 @@ def encode_rules(request: Request) -> dict[str, EncodedRule]:
         if name not in request.rules:
             raise Unsupported(f"there is no rule {name}")
         try:
-            encoded[rule] = encode_rule(request.rules[name], direction, request.policy)
+            encoded[rule] = encode_rule(
+                request.rules[name], direction, request.policy, partial=partial
+            )
         except NotSearchable as reason:
             raise Unsupported(f"{rule} cannot be used in search: {reason}") from None
     return encoded
@@ -177,6 +190,11 @@ def tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...
     return found
 
 
+def is_partial(program: Program) -> bool:
+    """Whether something in a program may be undefined, as far as its text tells."""
+    return first_partial(program.body, open_cells=has_open_cells(program.body)) is not None
+
+
 def saturate(request: Request, progress: Progress | None = None) -> Saturation:
     """Run a search; raises `UnsoundRules` when its rules equate what differs.
 
@@ -193,8 +211,17 @@ class Searcher:
     """
 
     def __init__(self, widest: Request) -> None:
+        self.widest = widest
+        self._child: Child | None = None
+        self._know(is_partial(widest.program))
+
+    def _know(self, partial: bool) -> None:
+        """Encode the rules, for programs that are partial or for those that are not."""
+        self._end()
+        self.partial = partial
+        widest = self.widest
         body = widest.program.body
-        self._encoded = encode_rules(widest)
+        self._encoded = encode_rules(widest, partial=partial)
         rules = [widest.rules[named(name)[0]] for name in self._encoded]
         sides = [side for rule in rules for side in (rule.left, rule.right)]
         self.arity = arity_of([body, *sides])
@@ -203,16 +230,28 @@ class Searcher:
         )
         used, _ = names_of([body, *sides])
         laws = {name: operator.laws for name, operator in used.items()}
+        parts = [prelude(self.arity), laws_text(laws)]
+        if partial:
+            parts.append(self._totality(body, sides))
+        parts += [r.text for r in self._encoded.values()]
         self._base = {
-            "program": "".join(
-                (prelude(self.arity), laws_text(laws), *(r.text for r in self._encoded.values()))
-            ),
+            "program": "".join(parts),
             "tables": tables(self.arity, self._encoded.values()),
             "counted": list(constructors(self.arity)),
             "memory_mb": widest.budget.memory_mb,
             "search": True,
         }
-        self._child: Child | None = None
+
+    def _totality(self, body: Term, sides: Sequence[Term]) -> str:
+        open_cells = has_open_cells(body)
+        bodies = [f.body.body for f in self.functions.values() if f.body is not None]
+        used = [pair for t in (body, *sides) for pair in operators_in(t)]
+        return totality(
+            self.arity,
+            branches=not open_cells,
+            functions=not open_cells and all(first_partial(t) is None for t in bodies),
+            operators=all(first_partial_operator(*pair, open_cells) is None for pair in used),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +266,9 @@ class Searcher:
 
     def saturate(self, request: Request, progress: Progress | None = None) -> Saturation:
         """Run one search, with rules that this searcher knows."""
-        chosen = encode_rules(request)
+        if is_partial(request.program) and not self.partial:
+            self._know(partial=True)
+        chosen = encode_rules(request, partial=self.partial)
         stages = [(stage.name, stage.iterations) for stage in request.stages]
         parts = [
             *(_combined(str(i), s.rules, self._encoded) for i, s in enumerate(request.stages)),

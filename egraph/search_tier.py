@@ -35,7 +35,8 @@ from relift.egraph.rule_encoding import EncodedRule, encode_rule
 from relift.egraph.saturation import Child, SearchFailed, names_of, tables
 from relift.egraph.snapshot import Dump, Names, Snapshot
 from relift.rewrites.instances import Instances
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import map_children
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.instantiation import Filling

@@ -30,7 +30,8 @@ from relift.rewrites.exact_inputs import exact_inputs
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_filled
 from relift.rewrites.operator_uses import require_laws
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics import language as rl
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.instantiation import Filling

@@ -2,43 +2,68 @@
 
 A side is defined where all that it computes is.  So a direction of a rule loses definedness for partial
 fillings where the side that is put in place computes something that the other does not: one call of a
-function, on free symbols, that is made on one side only.  This refutes at small sizes what `definedness`
-states and Rocq proves for all.
+function, on free symbols, that is made on one side only.  Of f(t) the side that was there computes t only
+perhaps: f may not use it.  This refutes at small sizes what `definedness` states and Rocq proves for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from relift.rewrites.free import LARGEST, Algebra, Symbolic, free_world
 from relift.rewrites.index_tables import all_tables
 from relift.rewrites.instances import Instances
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import map_children
 from relift.semantics.errors import Undefined, Unsupported
 from relift.semantics.interpreter import Value, World, evaluate
 from relift.semantics.signatures import FunctionKind
-from relift.semantics.terms import Call, Lambda, Metavariable, Term, UserFunction
+from relift.semantics.terms import Call, Lambda, Metavariable, Term, UserFunction, Var
+from relift.semantics.types import Type, i32
 
 INSTANCES = 60
 """How many instances are looked at, smallest first."""
-_DATA = "data "
 
 
 class _Noting(Symbolic):
-    """Free symbols; that data are computed is noted."""
+    """Free symbols; what is computed of the metavariables is noted, in order, with what is printed of it."""
 
-    def __init__(self, note: Callable[[str], Value]) -> None:
+    def __init__(self, world: World) -> None:
         super().__init__(Algebra())
-        self.note = note
+        self.values = world.metavariables
+        self.found: dict[tuple[str, str], None] = {}
+        self.perhaps = 0
+
+    def note(self, name: str, shown: str) -> None:
+        if not self.perhaps:
+            self.found[name, shown] = None
 
     def twin(self, function: UserFunction) -> Callable[..., Value]:
-        if not function.name.startswith(_DATA):
-            return super().twin(function)
-        name = function.name.removeprefix(_DATA)
-        return lambda: self.note(name)
+        what, _, name = function.name.partition(" ")
+        match what:
+            case "data":
+                return lambda: self._data(name)
+            case "begin" | "end":
+                return lambda: self._set(1 if what == "begin" else -1)
+            case "apply":
+                return lambda _begin, *xs: self.apply(name, *xs[:-1])
+            case _:
+                return super().twin(function)
+
+    def _data(self, name: str) -> Value:
+        self.note(name, name)
+        return self.values[name]
+
+    def _set(self, more: int) -> None:
+        self.perhaps += more
+
+    def apply(self, name: str, *arguments: Value) -> Value:
+        self.note(name, f"{name}({', '.join(map(repr, arguments))})")
+        return self.values[name](*arguments)
 
 
 def lost(rule: Rule, direction: Direction, bound: int = 2) -> dict[str, str]:
@@ -49,7 +74,9 @@ def lost(rule: Rule, direction: Direction, bound: int = 2) -> dict[str, str]:
     ({}, {'f': 'f(x0) at m = 0, r = 1'})
     """
     found: dict[str, str] = {}
-    before, after = map(_noting_data, rule.side(direction))
+    before, after = (
+        _noted(t, asked) for t, asked in zip(rule.side(direction), (False, True), strict=True)
+    )
     functions = [name for name, kind in rule.parameters.items() if isinstance(kind, FunctionKind)]
     instances = Instances(rule)
     tried = (
@@ -74,30 +101,31 @@ def lost(rule: Rule, direction: Direction, bound: int = 2) -> dict[str, str]:
     return found
 
 
-def _noting_data(t: Term) -> Term:
-    """The term with a call in the place of data, so that the interpreter is seen to compute them."""
-    if isinstance(t, Metavariable) and not t.arguments:
-        function = UserFunction(_DATA + t.name, (), (), t.type, "", None, lambda: None)
-        return Call(function, (), t.type)
-    return map_children(t, _noting_data, lambda f: Lambda(f.parameters, _noting_data(f.body)))
+def _noted(t: Term, asked: bool) -> Term:
+    """The term with calls in the place of data, and around arguments that are computed only perhaps."""
+
+    def inside(u: Term) -> Term:
+        return _noted(u, asked)
+
+    if isinstance(t, Metavariable):
+        if not t.arguments:
+            return _call(f"data {t.name}", (), t.type)
+        if not asked and not all(isinstance(u, Var) for u in t.arguments):
+            begin, end = _call("begin ", (), i32), _call("end ", (), i32)
+            return _call(f"apply {t.name}", (begin, *map(inside, t.arguments), end), t.type)
+    return map_children(t, inside, lambda f: Lambda(f.parameters, inside(f.body)))
+
+
+def _call(name: str, arguments: tuple[Term, ...], result: Type) -> Term:
+    types = tuple(u.type for u in arguments)
+    names = tuple(f"x{i}" for i in range(len(types)))
+    return Call(UserFunction(name, names, types, result, "", None, _call), arguments, result)
 
 
 def _computed(t: Term, world: World, functions: Sequence[str]) -> dict[tuple[str, str], None]:
-    """What the interpreter computes of the metavariables, in order: each with what is printed of it."""
-    found: dict[tuple[str, str], None] = {}
-
-    def data(name: str) -> Value:
-        found[name, name] = None
-        return world.metavariables[name]
-
-    def noted(name: str, f: Callable[..., Value]) -> Callable[..., Value]:
-        def called(*arguments: Value) -> Value:
-            found[name, f"{name}({', '.join(map(repr, arguments))})"] = None
-            return f(*arguments)
-
-        return called
-
+    """What the interpreter computes of the metavariables."""
+    domain = _Noting(world)
     values = dict(world.metavariables)
-    values |= {name: noted(name, values[name]) for name in functions}
-    evaluate(t, replace(world, metavariables=values, domain=_Noting(data)))
-    return found
+    values |= {name: partial(domain.apply, name) for name in functions}
+    evaluate(t, replace(world, metavariables=values, domain=domain))
+    return domain.found

@@ -6,8 +6,11 @@ not use it.  Functions it calls for the elements that there are: under a map ove
 computed.  So a term is defined where its data are and each of its calls is:
 
     D(x) = nothing to show, for a variable      D(x) = D_x for a data metavariable, D_x : Prop
-    D(f(t)) = D(t) and D_f t                     D_f : A -> Prop, of a function metavariable
+    D(f(t)) = D_f t, and D(t) if asked           D_f : A -> Prop, of a function metavariable
     D(map(f, xs)) = D(xs) and D(f(xs[i])) for all i below the length          see `Pattern.rocq_defined`
+
+f(t) stands for the body of f with t put in, which computes t where it uses it: not at all, perhaps.  So D(t)
+is shown of the side that is put in place, and not known of the side that was there.
 
 A rule may be used from left to right where what the left side is defined at, the right side is, too:
 
@@ -25,13 +28,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal as Choice
-from typing import TypeAlias
 
-from relift.rewrites.rule import Direction
-from relift.rewrites.statements import Head, Provable, Side, Statement
+from relift.rewrites import rocq_library
+from relift.rewrites.rule import Rule
+from relift.rewrites.statements import (
+    AnyFunction,
+    Given,
+    Head,
+    Provable,
+    Side,
+    Statement,
+    proposition,
+)
+from relift.rewrites.verdicts import Direction
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.signatures import FunctionKind, IndexKind, Kind, OperatorKind
+from relift.semantics.signatures import (
+    FunctionKind,
+    IndexKind,
+    Kind,
+    NatKind,
+    OperatorKind,
+    WrittenKind,
+)
 from relift.semantics.terms import (
     BinaryOperator,
     Call,
@@ -42,24 +60,29 @@ from relift.semantics.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
-    Var,
     Vectorized,
     children,
 )
 from relift.semantics.types import Type, Vector
 from relift.semantics.written import (
+    IndexExpression,
     IndexFunction,
     IndexMetavariable,
     folded,
 )
 
+
 @dataclass
 class Domains(Side):
-    """Writes where terms are defined; `used` are the metavariables that it speaks of, by their names."""
+    """Writes where terms are defined; `used` are the metavariables that it speaks of, by their names.
 
+    `asked`: it is to be shown; otherwise it is what is known.
+    """
+
+    asked: bool = True
     total: frozenset[str] = frozenset()
-    used: dict[str, Kind] = field(default_factory=dict)
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    used: dict[str, Kind | WrittenKind] = field(default_factory=dict)
+    kinds: Mapping[str, Kind | WrittenKind] = field(default_factory=dict)
 
     def of(self, t: Term) -> list[str]:
         """What must hold for `t` to be defined, its variables being so; without repetition."""
@@ -67,7 +90,7 @@ class Domains(Side):
 
     def _parts(self, t: Term) -> Iterator[str]:
         for _, child in children(t):
-            if not isinstance(child, Lambda):
+            if not isinstance(child, Lambda) and (self.asked or not isinstance(t, Metavariable)):
                 yield from self._parts(child)
         match t:
             case Metavariable(name, arguments):
@@ -137,8 +160,10 @@ class Domains(Side):
                 body = self.whole_index_function(argument, t.solved["n"])
                 yield f"(gather_defined {body} {self.statement.size(t.solved['n'])})"
 
-    def function_domain(self, f: Lambda, size: str | None = None) -> str | None:
+    def function_domain(self, f: Lambda | AnyFunction, size: str | None = None) -> str | None:
         """Where a lambda is defined; None: everywhere.  It is given a size first where its pattern binds one."""
+        if isinstance(f, AnyFunction):
+            return self.domain(f.name)
         parts = self.of(f.body)
         if not parts:
             return None
@@ -167,9 +192,9 @@ class Domains(Side):
                 return self.function_domain(operator_lambda(operator, element))
 
 
-def _arguments(f: IndexFunction, name: str) -> Iterator[object]:
+def _arguments(f: IndexFunction, name: str) -> Iterator[IndexExpression]:
     """What an index metavariable is applied to inside an index function."""
-    found: list[object] = []
+    found: list[IndexExpression] = []
 
     def applied(e: IndexMetavariable, _: None) -> None:
         if e.name == name:
@@ -189,9 +214,7 @@ def conjunction(parts: list[str]) -> str:
     return first
 
 
-def definedness(
-    rule: Provable, direction: Direction, total: Collection[str] = ()
-) -> str | None:
+def definedness(rule: Provable, direction: Direction, total: Collection[str] = ()) -> str | None:
     """That in this direction no value is lost, as a Rocq proposition; None where there is nothing to show.
 
     The metavariables `total` are defined everywhere.
@@ -202,11 +225,13 @@ def definedness(
     """
     s = Statement()
     head = Head.of(s, rule)
-    kinds = {n: k for n, k in rule.parameters.items()}
+    kinds = rule.parameters
     everywhere = frozenset(total)
-    left, right = Domains(s, "", everywhere, kinds=kinds), Domains(s, "'", everywhere, kinds=kinds)
+    forward = direction == "forward"
+    left = Domains(s, "", not forward, everywhere, kinds=kinds)
+    right = Domains(s, "'", forward, everywhere, kinds=kinds)
     parts = left.of(rule.left), right.of(rule.right)
-    before, after = parts if direction == "forward" else parts[::-1]
+    before, after = parts if forward else parts[::-1]
     if not after:
         return None
     related = "implies" if rule.refinement else "iff"
@@ -217,14 +242,20 @@ def definedness(
     return head.closed(f"{conjunction(before)} ->\n  {conjunction(after)}")
 
 
-def _domain_type(s: Statement, kind: Kind) -> str:
+def defined(t: Term) -> tuple[list[str], Mapping[str, Given]]:
+    """Where a program without metavariables is defined, in Rocq, and what that uses without a definition there."""
+    s = Statement()
+    return Domains(s, "").of(t), s.given
+
+
+def _domain_type(s: Statement, kind: Kind | WrittenKind) -> str:
     if not isinstance(kind, FunctionKind):
         return "Prop"
     sized = ["nat"] * (kind.binds is not None)
     return " -> ".join([*sized, *map(s.type, kind.arguments), "Prop"])
 
 
-def _domain_relation(s: Statement, kind: Kind, related: str) -> str:
+def _domain_relation(s: Statement, kind: Kind | WrittenKind, related: str) -> str:
     if not isinstance(kind, FunctionKind):
         return related
     for argument in reversed(kind.arguments):
@@ -232,3 +263,33 @@ def _domain_relation(s: Statement, kind: Kind, related: str) -> str:
     if kind.binds is None:
         return related
     return f"(Rsize (fun {s.names.of('size', kind.binds)} => {related}))"
+
+
+def may_be_partial(kind: Kind | WrittenKind) -> bool:
+    """Whether what a metavariable of this kind stands for may be undefined: data and functions."""
+    return not isinstance(kind, NatKind | OperatorKind | IndexKind)
+
+
+# ---- all that is stated of a rule
+
+
+def directions(rule: Provable) -> tuple[Direction, ...]:
+    """The directions that a rule holds in; of a congruence lemma one says both."""
+    one_way = not isinstance(rule, Rule) or rule.lowering or rule.refinement
+    return ("forward",) if one_way else ("forward", "backward")
+
+
+def statements_of(rule: Provable) -> tuple[str, ...]:
+    """All that tier 4b says of a rule, with fillings that may be partial."""
+    kept = (definedness(rule, direction) for direction in directions(rule))
+    return (proposition(rule), *(statement for statement in kept if statement is not None))
+
+
+def statement_hash(rule: Provable) -> str:
+    """sha256 of a rule's statements and of the definitions that these are made of."""
+    return rocq_library.statement_hash(statements_of(rule))
+
+
+def proof_hash(rule: Provable) -> str:
+    """sha256 of what proves a rule: its script, or the tactics, with every lemma that these can reach."""
+    return rocq_library.proof_hash(statements_of(rule), rule.proof)

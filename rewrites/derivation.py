@@ -12,7 +12,8 @@ from functools import cached_property
 
 from relift.rewrites.ledger import Verdict, verdict
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule, float_policy
-from relift.rewrites.rule import Direction, Rule
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import Position, alpha_equal
 from relift.semantics.errors import ReliftError
 from relift.semantics.instantiation import Filling

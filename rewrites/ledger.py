@@ -22,22 +22,26 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
+from relift.rewrites.definedness import proof_hash, statement_hash
 from relift.rewrites.library import RULES
 from relift.rewrites.rocq_library import LIBRARY
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.rewrites.statements import Provable, proof_hash, statement_hash
-from relift.rewrites.verdicts import CheckReport, Status, TierName, printed
+from relift.rewrites.statements import Provable
+from relift.rewrites.verdicts import CheckReport, Direction, Status, TierName, printed
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.storage import locked, write_text
 
 Verdict: TypeAlias = Literal[
-    "PROVED", "SMT-proved", "tested", "REFUTED", "stale", "edited", "unchecked"
-]
+    "PROVED", "PROVED left to right", "PROVED right to left", "PROVED where total",
+    "SMT-proved", "tested", "REFUTED", "stale", "edited", "unchecked",
+]  # fmt: skip
+"""PROVED: equal, and defined at the same inputs.  The other words with PROVED: equal, too, and no value is lost
+where functions and data are total; where they are partial, in the named direction only, or in none."""
 
 FILE = LIBRARY / "ledger.json"
 
@@ -56,7 +60,8 @@ class Entry:
     """All that is recorded of one rule; of a refuted one also how it is refuted.
 
     `statement` is the hash of what tier 4b was asked to prove; `proof` that of what proved it, by the `prover`
-    of that version, and empty where nothing did.
+    of that version, and empty where nothing did.  `total`: for each direction that keeps definedness, the
+    metavariables that must be total for that.
     """
 
     rule: str
@@ -66,6 +71,7 @@ class Entry:
     counterexample: str = ""
     proof: str = ""
     prover: str = ""
+    total: Mapping[Direction, Sequence[str]] = field(default_factory=dict[Direction, Sequence[str]])
     seal: str = ""
 
     def sealed(self) -> Entry:
@@ -85,8 +91,22 @@ class Entry:
         if {"refuted", "rejected"} & set(statuses.values()):
             return "REFUTED"
         if statuses.get("4b") == "proved":
-            return "PROVED"
+            return self._proved()
         return "SMT-proved" if statuses.get("4a") == "proved" else "tested"
+
+    def _proved(self) -> Verdict:
+        """PROVED, and for what."""
+        kept = [direction for direction, names in self.total.items() if not names]
+        if len(kept) == len(self.total):
+            return "PROVED"
+        if not kept:
+            return "PROVED where total"
+        return "PROVED left to right" if "forward" in kept else "PROVED right to left"
+
+
+def is_proved(word: Verdict) -> bool:
+    """Whether the sides of a rule are proved equal, and defined at the same inputs where all parts are total."""
+    return word.startswith("PROVED")
 
 
 def known_rules() -> dict[str, Rule | RejectedRule]:
@@ -110,6 +130,7 @@ def load() -> Mapping[str, Entry]:
                 item["counterexample"],
                 item["proof"],
                 item["prover"],
+                item["total"],
                 item["seal"],
             )
             for name, item in data.items()
@@ -127,6 +148,8 @@ def entry(report: CheckReport, rule: Rule | RejectedRule, prover: str) -> Entry:
     tiers: dict[TierName, Recorded] = {
         r.tier: Recorded(r.status, _without_place(r.detail, rule), r.goal) for r in report.results
     }
+    kept = [r.total for r in report.results if r.tier == "4b"]
+    total: dict[Direction, Sequence[str]] = {d: list(x) for each in kept for d, x in each.items()}
     proved = "4b" in tiers and tiers["4b"].status == "proved" and isinstance(rule, Rule)
     return Entry(
         report.rule,
@@ -136,6 +159,7 @@ def entry(report: CheckReport, rule: Rule | RejectedRule, prover: str) -> Entry:
         "" if found is None else found.text(),
         proof_hash(rule) if proved and isinstance(rule, Rule) else "",
         prover if proved else "",
+        total,
     ).sealed()
 
 
@@ -170,8 +194,8 @@ def as_json(entries: Iterable[Entry]) -> str:
 def verdict(rule: Rule | RejectedRule) -> Verdict:
     """What the ledger says of this very rule, as it is written now.
 
-    >>> verdict(RULES["map_fusion"])
-    'PROVED'
+    >>> verdict(RULES["split_join"]), verdict(RULES["take_map"])
+    ('PROVED', 'PROVED left to right')
     """
     recorded = load().get(rule.name)
     if recorded is None:
@@ -187,7 +211,7 @@ def recorded_proof(rule: Provable) -> str:
     """What the prover said of this very statement when it was recorded, whatever the rule was called; empty
     where nothing is recorded, or what is was edited by hand.
 
-    >>> recorded_proof(RULES["map_fusion"])
+    >>> recorded_proof(RULES["split_join"])
     'PROVED with Coq Proof Assistant 8.16.1'
     """
     asked = statement_hash(rule)
@@ -199,6 +223,23 @@ def recorded_proof(rule: Provable) -> str:
             name = f", as {found.rule}" if found.rule != rule.name else ""
             return f"{printed('4b', kernel.status)}{by}{name}"
     return ""
+
+
+_TOTAL: dict[int, tuple[Rule, Mapping[Direction, Sequence[str]]]] = {}
+
+
+def total_in(rule: Rule, direction: Direction) -> Sequence[str] | None:
+    """The metavariables that must be total for this direction to lose no value; None where nothing is proved.
+
+    >>> total_in(RULES["take_map"], "forward"), total_in(RULES["take_map"], "backward")
+    ([], ['f'])
+    """
+    known = _TOTAL.get(id(rule))
+    if known is None or known[0] is not rule:
+        recorded = load().get(rule.name)
+        proved = recorded is not None and is_proved(verdict(rule))
+        known = _TOTAL[id(rule)] = (rule, recorded.total if recorded and proved else {})
+    return known[1].get(direction)
 
 
 def outdated(rule: Rule | RejectedRule) -> bool:
@@ -214,7 +255,7 @@ def require_proved(names: Iterable[str], rules: Mapping[str, Rule]) -> None:
     for name in names:
         if name not in rules:
             raise ReliftError(f"there is no rule {name}; relift ledger lists them", place="")
-        if (found := verdict(rules[name])) != "PROVED":
+        if not is_proved(found := verdict(rules[name])):
             raise ReliftError(
                 f"{name} is {found} in the ledger, and a search uses PROVED rules only; "
                 f"relift check {name} says what is missing",
@@ -249,6 +290,7 @@ def record(entries: Iterable[Entry]) -> None:
         merged = {name: found for name, found in {**kept, **new}.items() if name in known}
         write_text(FILE, as_json(merged.values()))
     load.cache_clear()
+    _TOTAL.clear()
 
 
 def differences(recorded: Entry | None, found: Entry) -> list[str]:
@@ -268,6 +310,8 @@ def differences(recorded: Entry | None, found: Entry) -> list[str]:
         )
         if before != after:
             said.append(f"tier {tier} says {after}, recorded is {before}")
+    if recorded.total != found.total:
+        said.append(f"must be total: {dict(found.total)}, recorded is {dict(recorded.total)}")
     if recorded.float_verdict != found.float_verdict:
         said.append(f"floats: {found.float_verdict}, recorded is {recorded.float_verdict}")
     if bool(recorded.counterexample) != bool(found.counterexample):

@@ -13,7 +13,9 @@ from typing import TypeAlias, cast, get_args
 
 from relift.rewrites.fillings import require_fits
 from relift.rewrites.index_tables import holds
-from relift.rewrites.rule import Condition, Direction, IndexCondition, Rule, is_miller
+from relift.rewrites.rule import Condition, IndexCondition, Rule, is_miller
+from relift.rewrites.totality import first_partial, first_partial_operator, has_open_cells
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import (
     Position,
     alpha_equal,
@@ -117,7 +119,8 @@ def apply_filled(
     """`t` with the rule applied, its metavariables being given; every premise is checked.
 
     Raises `NoMatch` when an entry of the filling is not what its metavariable is declared as, the filled side is
-    not what stands at the position, a law is not declared, or a size that must be positive is not.
+    not what stands at the position, a law is not declared, a size that must be positive is not, or a value
+    might be lost.
     """
     policy = float_policy(policy)
     if rule.refinement and direction == "backward":
@@ -137,6 +140,7 @@ def apply_filled(
                 raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
         _require_uncopied(rule, before, after, filling)
         new = filling.term(after)
+        _require_defined(rule, direction, filling, t, new)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
@@ -408,6 +412,44 @@ def _require_uncopied(rule: Rule, before: Term, after: Term, filling: Filling) -
                 raise NoMatch(
                     f"{rule.name}: {name} has cells that pad_empty leaves open, and is copied"
                 )
+
+
+def _require_defined(
+    rule: Rule, direction: Direction, filling: Filling, whole: Term, new: Term
+) -> None:
+    """Raise `NoMatch` when the new term might be undefined where the one in its place was not.
+
+    A direction that is not shown to keep definedness for all fillings needs such as are total.
+    """
+    open_cells = has_open_cells(whole) or has_open_cells(new)
+    if first_partial(new, open_cells=open_cells) is None:
+        return
+    for name, operator in filling.operators.items():
+        kind = rule.parameters[name]
+        assert isinstance(kind, OperatorKind), "cannot happen: an operator fills it"
+        element = filling.type(kind.element)
+        if (what := first_partial_operator(operator, element, open_cells)) is not None:
+            raise NoMatch(f"{rule.name}: {name} must be total, and {what} is not")
+    partial = {
+        name: what
+        for name, f in filling.functions.items()
+        if (what := first_partial(f.body, open_cells=open_cells)) is not None
+    }
+    from relift.rewrites.ledger import total_in  # which knows all rules, as this module need not
+
+    known = total_in(rule, direction)
+    if known is None and partial:
+        name, what = next(iter(partial.items()))
+        raise NoMatch(
+            f"{rule.name}: {name} must be total, and {what} is not, for no proof shows that "
+            "this direction loses no value"
+        )
+    for name in known or ():
+        if name in partial:
+            way = "left to right" if direction == "forward" else "right to left"
+            raise NoMatch(
+                f"{rule.name}: from {way} {name} must be total, and {partial[name]} is not"
+            )
 
 
 def _uses(t: Term, name: str) -> tuple[int, int]:

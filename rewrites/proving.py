@@ -17,16 +17,19 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from relift.rewrites.calls import lost
+from relift.rewrites.definedness import definedness, directions, may_be_partial
 from relift.rewrites.ledger import recorded_proof
 from relift.rewrites.rocq_library import LIBRARY, ORDER, uncommented
+from relift.rewrites.rule import Rule
 from relift.rewrites.statements import Provable, proposition
-from relift.rewrites.verdicts import Status, TierResult
+from relift.rewrites.verdicts import Direction, Status, TierResult
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.storage import temporary_folder, user_cache
 
@@ -35,6 +38,8 @@ BATCH = 40
 """How many rules one process of the prover is given at a time."""
 SECONDS = 5
 """How long the tactic may work on one rule; a script may take a minute."""
+BUSY_FACTOR = 4
+"""How many times longer, where other programs take the processors: no verdict may depend on the load."""
 SCRIPT_SECONDS = 60
 MISSING = "coqc is not installed (apt-get install coq)"
 _ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
@@ -44,24 +49,24 @@ _PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
 
 @dataclass(frozen=True)
 class Claim:
-    """A rule with its statement and its script, under the name that it has in Rocq."""
+    """A statement of a rule, under the name that it has in Rocq, and the script, or else the tactic, that proves it."""
 
     rule: Provable
     name: str
     statement: str
     script: tuple[str, ...]
+    tactic: str = "relift"
 
     @property
     def definition(self) -> str:
         return f"Definition statement_{self.name} : Prop :=\n{self.statement}.\n"
 
-    @property
-    def theorem(self) -> str:
+    def theorem(self, seconds: int) -> str:
         """The tactic hands on that it stopped; a script, sentence by sentence on its own line, just stops."""
         if self.script:
             proof = "apply holds.\n" + "\n".join(self.script)
         else:
-            work = f'time "{self.name}" (apply holds; timeout {SECONDS} (solve [ relift ]))'
+            work = f'time "{self.name}" (apply holds; timeout {seconds} (solve [ {self.tactic} ]))'
             proof = f'first [ {work}; idtac "PROVED:{self.name}" | exact stopped ].'
         return f"{self.definition}Theorem rule_{self.name} : outcome statement_{self.name}.\nProof. {proof}\nDefined.\n"
 
@@ -80,27 +85,31 @@ def prove(
     'all sizes, no axioms'
     """
     results: dict[str, TierResult] = {}
-    claims: list[Claim] = []
+    stated: list[Stated] = []
     for i, rule in enumerate(rules):
         try:
-            script = _sentences(rule.proof)
-            claims.append(Claim(rule, f"{_ascii(rule.name)}_{i}", proposition(rule), script))
+            stated.append(Stated.of(rule, f"{_ascii(rule.name)}_{i}"))
         except Unsupported as error:
             results[rule.name] = _result("skipped", error.message)
+        except RecursionError:
+            results[rule.name] = _result("skipped", "its terms are nested too deeply to be stated")
         except _Refused as refused:
             results[rule.name] = _result("rejected", str(refused))
-    prover = _prover() if claims else MISSING
+    prover = _prover() if stated else MISSING
     if isinstance(prover, str):
-        results |= {claim.rule.name: _without_prover(claim.rule, prover) for claim in claims}
+        results |= {each.rule.name: _without_prover(each.rule, prover) for each in stated}
     else:
-        batches = list(_batches(claims))
+        batches = list(_batches([claim for each in stated for claim in each.claims]))
+        found: dict[str, TierResult] = {}
         done = 0
         with ThreadPoolExecutor(PROCESSES) as pool:
-            for batch, found in zip(batches, pool.map(prover.run, batches), strict=True):
-                results |= found
+            for batch, said in zip(batches, pool.map(prover.run, batches), strict=True):
+                found |= said
                 done += len(batch)
                 if progress is not None:
-                    progress(f"tier 4b: {done} of {len(claims)} rules")
+                    total = sum(map(len, batches))
+                    progress(f"tier 4b: {done} of {total} statements of {len(stated)} rules")
+        results |= {each.rule.name: each.result(found) for each in stated}
     return {rule.name: results[rule.name] for rule in rules}
 
 
@@ -129,6 +138,83 @@ def _without_prover(rule: Provable, why: str) -> TierResult:
         return _result("skipped", f"{why}; {error.message}")
     told = f"; recorded in the ledger: {recorded}" if recorded else ""
     return _result("skipped", f"{why}{told}")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is claimed of a rule: that its sides are equal, and that no value is lost in its directions.
+
+    Of a direction more is claimed first: `kept` holds what stands for the metavariables that must be total, and
+    the claim, or None where there is nothing to show.
+    """
+
+    rule: Provable
+    equal: Claim
+    kept: Mapping[Direction, Sequence[tuple[tuple[str, ...], Claim | None]]]
+
+    @classmethod
+    def of(cls, rule: Provable, name: str) -> Stated:
+        """The claims of a rule, under names that begin like this; raises `Unsupported`."""
+        equal = Claim(rule, name, proposition(rule), _sentences(rule.proof))
+        kept: dict[Direction, list[tuple[tuple[str, ...], Claim | None]]] = {}
+        for direction in directions(rule):
+            computed = tuple(lost(rule, direction)) if isinstance(rule, Rule) else ()
+            everything = tuple(x for x, kind in rule.parameters.items() if may_be_partial(kind))
+            kept[direction] = []
+            for i, total in enumerate(dict.fromkeys((computed, everything))):
+                statement = definedness(rule, direction, total)
+                claim = None
+                if statement is not None:
+                    claim = Claim(rule, f"{name}_{direction}{i}", statement, (), "keep_defined")
+                kept[direction].append((total, claim))
+                if claim is None:
+                    break
+        return cls(rule, equal, kept)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All of them."""
+        tried = [claim for attempts in self.kept.values() for _, claim in attempts]
+        return [self.equal, *(claim for claim in tried if claim is not None)]
+
+    def result(self, found: Mapping[str, TierResult]) -> TierResult:
+        """What tier 4b says of the rule, by what it says of each claim."""
+        equal = found[self.equal.name]
+        seconds = sum(found[claim.name].seconds for claim in self.claims)
+        if equal.status != "proved":
+            return replace(equal, seconds=seconds)
+        total: dict[Direction, tuple[str, ...]] = {}
+        for direction, attempts in self.kept.items():
+            for names, claim in attempts:
+                if claim is None or found[claim.name].status == "proved":
+                    total[direction] = names
+                    break
+            else:
+                last = attempts[-1][1]
+                assert last is not None, "cannot happen: nothing to show is shown"
+                why = (
+                    f"equal where both sides are defined; {ARROWS[direction]} "
+                    f"it is not shown that a value stays defined"
+                )
+                return _result("unproved", why, seconds, found[last.name].goal)
+        return replace(equal, seconds=seconds, total=total, detail=described(equal.detail, total))
+
+
+ARROWS: Mapping[Direction, str] = {"forward": "left to right", "backward": "right to left"}
+
+
+def described(detail: str, total: Mapping[Direction, Sequence[str]]) -> str:
+    """What is proved, with what must be total in which direction.
+
+    >>> described("all sizes", {"forward": (), "backward": ("f",)})
+    'all sizes; right to left where f is total'
+    """
+    parts = [detail]
+    for direction, names in total.items():
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            parts.append(f"{ARROWS[direction]} where {', '.join(names)} {verb} total")
+    return "; ".join(parts)
 
 
 def _batches(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
@@ -189,33 +275,44 @@ class Prover:
     coqc: str
     library: Path
 
-    def run(self, claims: Sequence[Claim]) -> dict[str, TierResult]:
-        """What the prover says of some rules that go into one file."""
+    def run(self, claims: Sequence[Claim], seconds_each: int = SECONDS) -> dict[str, TierResult]:
+        """What the prover says of some statements that go into one file.
+
+        Those that the clock stopped on a machine with more to do than it can get more of it.
+        """
         start = time.monotonic()
         with temporary_folder() as folder:
-            limit = SCRIPT_SECONDS if claims[0].script else 60 + SECONDS * len(claims)
-            heading = "From Relift Require Import Tactic Audit.\nSet Implicit Arguments.\n"
-            text = heading + "\n".join(claim.theorem for claim in claims)
+            limit = SCRIPT_SECONDS if claims[0].script else 60 + seconds_each * len(claims)
+            heading = "From Relift Require Import Defined Audit.\nSet Implicit Arguments.\n"
+            text = heading + "\n".join(claim.theorem(seconds_each) for claim in claims)
             status, output = self.compile(folder, "Rules", text, limit)
             if status and len(claims) > 1:  # one of them upset the prover: find out which
                 half = len(claims) // 2
-                return self.run(claims[:half]) | self.run(claims[half:])
+                return self.run(claims[:half], seconds_each) | self.run(claims[half:], seconds_each)
             seconds = dict(re.findall(r"Tactic call\s+(\w+)\s+ran\s+for\s+([\d.]+)\s+secs", output))
             said = set(re.findall(r"PROVED:(\w+)", output))
             proved = [c for c in claims if not status and (c.script or c.name in said)]
             problem = self.audit(folder, proved) if proved else ""
             left = [c for c in claims if c not in proved]
+            late = [c for c in left if float(seconds.get(c.name, 0)) >= 0.9 * seconds_each]
+            if late and seconds_each == SECONDS and _busy():
+                again = self.run(late, SECONDS * BUSY_FACTOR)
+                return self.run([c for c in claims if c not in late]) | again
             goals = self.goals_left(folder, left, output) if left else {}
         found: dict[str, TierResult] = {}
         for claim in claims:
             taken = float(seconds.get(claim.name, time.monotonic() - start))
             if claim in proved:
                 word: Status = "unproved" if problem else "proved"
-                found[claim.rule.name] = _result(word, problem or "all sizes, no axioms", taken)
+                found[claim.name] = _result(word, problem or "all sizes, no axioms", taken)
             else:
-                why = _failure(claim, output, taken) if status else "the tactic relift stopped"
+                why = (
+                    _failure(claim, output, taken)
+                    if status
+                    else f"the tactic {claim.tactic} stopped"
+                )
                 goal = goals.get(claim.name, "")
-                found[claim.rule.name] = _result("unproved", why, taken, goal)
+                found[claim.name] = _result("unproved", why, taken, goal)
         return found
 
     def compile(self, folder: Path, module: str, text: str, limit: float) -> tuple[int, str]:
@@ -260,15 +357,13 @@ class Prover:
 
     def goals_left(self, folder: Path, claims: Sequence[Claim], output: str) -> dict[str, str]:
         """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
-        text = "From Relift Require Import Tactic.\nSet Implicit Arguments.\n"
+        text = "From Relift Require Import Defined.\nSet Implicit Arguments.\n"
         for claim in claims:
             text += f"{claim.definition}Goal statement_{claim.name}.\n"
             if claim.script:
                 text += f"unfold statement_{claim.name}.\n" + "\n".join(_before(claim, output))
             else:
-                text += (
-                    f"first [ timeout 3 relift_opened | unfold statement_{claim.name}; intros ].\n"
-                )
+                text += f"first [ timeout 3 {claim.tactic}_opened | unfold statement_{claim.name}; intros ].\n"
             text += f'\nShow.\nAbort.\nGoal True. idtac "END:{claim.name}". Abort.\n'
         status, shown = self.compile(folder, "Left", text, 60 + 4 * len(claims))
         goals: dict[str, str] = {}
@@ -281,7 +376,8 @@ class Prover:
 def _before(claim: Claim, output: str) -> tuple[str, ...]:
     """The sentences of a script before the one that the prover's message is about."""
     at = re.search(r"line (\d+), characters", output)
-    first = claim.theorem.count("\n", 0, claim.theorem.index("apply holds.")) + 2 + 2
+    text = claim.theorem(SECONDS)
+    first = text.count("\n", 0, text.index("apply holds.")) + 2 + 2
     return claim.script[: max(0, int(at[1]) - first)] if at else ()
 
 
@@ -295,6 +391,11 @@ def _last_line(output: str) -> str:
     """What the prover says is wrong, on one line."""
     _, _, message = output.partition("Error:")
     return " ".join((message or output).split())[:300]
+
+
+def _busy() -> bool:
+    """Whether more wants to run than there are processors."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1) + 0.5
 
 
 # ---- the library

@@ -21,7 +21,17 @@ LIBRARY = Path(__file__).parent.parent / "rocq"  # not resolved: in a checkout t
 DEFINITIONS = ("Arrays", "Patterns", "Laws")
 """The files that say what statements mean; a proof can only use the others."""
 
-ORDER = ("Arrays", "Patterns", "Laws", "Indices", "Folds", "Positions", "Tactic", "Defined", "Audit")
+ORDER = (
+    "Arrays",
+    "Patterns",
+    "Laws",
+    "Indices",
+    "Folds",
+    "Positions",
+    "Tactic",
+    "Defined",
+    "Audit",
+)
 """The files of the library, each after those that it needs."""
 
 _NAMING = re.compile(
@@ -151,7 +161,7 @@ def statement_hash(statements: Iterable[str]) -> str:
 def proof_hash(statements: Iterable[str], script: str) -> str:
     """sha256 of what proves the statements: the script, or the tactic, with every lemma that it can reach."""
     proof = uncommented(script) if script else "relift"
-    return _sha256(made_of("\n".join([*statements, proof, "theorem"]), ORDER))
+    return _sha256(made_of("\n".join([*statements, proof, "keep_defined", "theorem"]), ORDER))
 
 
 def _sha256(text: str) -> str:

@@ -30,6 +30,7 @@ from types import CodeType, FunctionType
 from typing import Any, Literal, TypeAlias
 
 from relift.rewrites.isolation import Stopped, at_most
+from relift.rewrites.verdicts import Direction
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.instantiation import Filling
 from relift.semantics.language import VOCABULARY
@@ -73,7 +74,6 @@ from relift.semantics.written import IndexFunction, Written, index_metavariable
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
 IndexLaw: TypeAlias = Literal["bijective", "inverse"]
-Direction: TypeAlias = Literal["forward", "backward"]
 
 
 def type_variables(names: str) -> tuple[TypeVariable, ...]:

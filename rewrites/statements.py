@@ -26,12 +26,12 @@ does not overflow.  `select` is if-then-else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
-from relift.rewrites import rocq_library
+from relift.rewrites.rocq_library import defined_names
 from relift.rewrites.rule import Condition, FunctionMetavariable, IndexCondition, Rule
 from relift.semantics import indices
 from relift.semantics.errors import Unsupported
@@ -107,7 +107,7 @@ _WORDS = """
 @cache
 def _reserved() -> frozenset[str]:
     """Names that a binder of a statement must not take."""
-    return frozenset(_WORDS.split()) | rocq_library.defined_names()
+    return frozenset(_WORDS.split()) | defined_names()
 
 
 class Names:
@@ -115,11 +115,14 @@ class Names:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
-        self._known: dict[tuple[str, str], str] = {}
+        self._known: dict[tuple[str, Hashable], str] = {}
 
-    def of(self, space: str, name: str) -> str:
-        """The name of `name` in a space of names: types, sizes, metavariables, variables, ..."""
-        key = (space, name)
+    def of(self, space: str, name: str, what: Hashable = None) -> str:
+        """The name of `name` in a space of names: types, sizes, metavariables, variables, ...
+
+        Of two things with one name `what` tells them apart.
+        """
+        key = (space, name if what is None else what)
         if key not in self._known:
             stem = {"variable": "v_", "relation": "R_", "input": "input_"}.get(space, "")
             chosen = re.sub(r"[^A-Za-z0-9_]", "_", stem + name)
@@ -271,10 +274,11 @@ class Statement:
             text = f"(Rfun {self.relation(argument)} {text})"
         return text
 
-    def without_definition(self, of: str, kind: Kind) -> str:
-        """The name of something that every meaning is allowed for."""
+    def without_definition(self, of: str, kind: Kind, what: Hashable = None) -> str:
+        """The name of something that every meaning is allowed for; `what` it is, besides its name and kind."""
         arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
-        chosen = self.names.of("given", "_".join([of, *map(_word, arguments)]))
+        shown = "_".join([of, *map(_word, arguments)])
+        chosen = self.names.of("given", shown, (of, kind, what))
         self.given[chosen] = Given(of, kind)
         return chosen
 
@@ -296,8 +300,8 @@ class Side:
     def metavariable(self, name: str) -> str:
         return self.statement.names.of("metavariable", name) + self.prime
 
-    def given(self, of: str, kind: Kind) -> str:
-        return self.statement.without_definition(of, kind) + self.prime
+    def given(self, of: str, kind: Kind, what: Hashable = None) -> str:
+        return self.statement.without_definition(of, kind, what) + self.prime
 
     def term(self, t: Term) -> str:
         match t:
@@ -339,7 +343,10 @@ class Side:
     def user_function(self, function: UserFunction) -> str:
         if function.body is not None:
             return self.function(function.body)
-        return self.given(function.name, FunctionKind(function.types, function.result))
+        kind = FunctionKind(function.types, function.result)
+        return self.given(
+            function.name, kind, (function, function.twin)
+        )  # a name may be taken twice
 
     def operator(self, operator: Operator, element: Type) -> str:
         match operator:
@@ -534,7 +541,7 @@ class Head:
     rule: Provable
     types: list[tuple[str, str]]
     sizes: list[str]
-    functions: dict[str, Kind | WrittenKind]
+    functions: Mapping[str, Kind | WrittenKind]
     binders: list[str]
     related: list[str]
     laws: list[str]
@@ -642,21 +649,6 @@ def _read(rule: Provable) -> list[Size]:
         if isinstance(t, Pattern)
         for n in t.rocq_positive
     ]
-
-
-def statements_of(rule: Provable) -> tuple[str, ...]:
-    """All that tier 4b proves of a rule."""
-    return (proposition(rule),)
-
-
-def statement_hash(rule: Provable) -> str:
-    """sha256 of a rule's statement and of the definitions that it is made of: a changed meaning changes it."""
-    return rocq_library.statement_hash(statements_of(rule))
-
-
-def proof_hash(rule: Provable) -> str:
-    """sha256 of what proves a rule: its script, or the tactic, with every lemma that these can reach."""
-    return rocq_library.proof_hash(statements_of(rule), rule.proof)
 
 
 def respects(pattern: type[Pattern]) -> Equation:

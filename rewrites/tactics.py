@@ -23,7 +23,7 @@ from typing import TypeAlias
 from relift.rewrites.derivation import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
-from relift.rewrites.rule import Direction
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import Position, positions, term_at
 from relift.semantics.language import Program
 from relift.semantics.terms import Term, children

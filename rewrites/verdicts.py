@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
@@ -36,6 +36,8 @@ def printed(tier: TierName, status: Status) -> str:
         return "SMT-proved"
     return status if status == "ok" else status.upper()
 
+
+Direction: TypeAlias = Literal["forward", "backward"]
 
 FloatVerdict: TypeAlias = str
 """`bit-exact`, or what two floating-point values that a rule equates may differ by; see `floating`."""
@@ -110,6 +112,8 @@ class TierResult:
 
     `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.  `goal` is
     what a prover left to show when it stopped.  `complete`: all that the tier sets out to try was tried.
+    `total`: the directions in which tier 4b showed that no value is lost, each with the metavariables that must
+    stand for what is defined everywhere.
     """
 
     tier: TierName
@@ -121,6 +125,9 @@ class TierResult:
     needs_arithmetic: bool = False
     goal: str = ""
     complete: bool = True
+    total: Mapping[Direction, tuple[str, ...]] = field(
+        default_factory=dict[Direction, tuple[str, ...]]
+    )
 
     def text(self) -> str:
         """One line: `tier 3  free    ok         exhaustive to 3`."""
@@ -135,6 +142,9 @@ class TierResult:
             "detail": self.detail,
             "seconds": round(self.seconds, 4),
             **({"goal": self.goal} if self.goal else {}),
+            **(
+                {"total": {d: list(names) for d, names in self.total.items()}} if self.total else {}
+            ),
         }
 
 

@@ -18,7 +18,7 @@ from relift.egraph.proposals import STAGES
 from relift.egraph.rule_encoding import encode_rule
 from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.rewrites.library import RULES
-from relift.rewrites.rule import Direction
+from relift.rewrites.verdicts import Direction
 from relift.semantics.language import Program
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")

@@ -8,7 +8,7 @@ from relift.egraph.encoding import NotSearchable, expression, term_text
 from relift.egraph.rule_encoding import EncodedRule, encode_rule
 from relift.egraph.snapshot import Dump, Snapshot, UnsoundRules
 from relift.rewrites.library import RULES
-from relift.rewrites.rule import Direction
+from relift.rewrites.verdicts import Direction
 from relift.semantics.errors import Unsupported
 from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import Input, Literal

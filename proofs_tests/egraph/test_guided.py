@@ -30,7 +30,7 @@ from relift.egraph.sketch_search import Unsatisfied
 from relift.egraph.sketches import Sketch, sketch
 from relift.rewrites.confirmation import confirm
 from relift.rewrites.derivation_files import from_json, to_json
-from relift.rewrites.ledger import verdict
+from relift.rewrites.ledger import is_proved, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file
 from relift.semantics.binding import alpha_equal
@@ -73,7 +73,7 @@ def test_the_binomial_filter_reaches_its_scan_line_form() -> None:
 
     assert found.seconds < 5
     assert "separate_dot_vh" in used
-    assert {verdict(RULES[name]) for name in used} == {"PROVED"}
+    assert all(is_proved(verdict(RULES[name])) for name in used)
     sums = [str(t.xs.type) for t, _ in subterms(terms[-1]) if isinstance(t, Reduce)]
     assert sums == ["f32[3]", "f32[3]"]
     assert confirm(found.derivation, RULES) is not None

@@ -15,7 +15,8 @@ from relift.egraph.search import SEARCHED
 from relift.egraph.search_tier import Bench, Trial, check_search, make_trial
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
-from relift.rewrites.rule import Direction, Rule, rule
+from relift.rewrites.rule import Rule, rule
+from relift.rewrites.verdicts import Direction
 from relift.semantics.language import join, map, reduce_seq, split, zip
 from relift.semantics.signatures import Fun
 

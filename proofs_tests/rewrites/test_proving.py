@@ -13,12 +13,13 @@ from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checking import check_all
 from relift.rewrites import ledger, proving
+from relift.rewrites.definedness import statement_hash
 from relift.rewrites.ledger import load
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, n
 from relift.rewrites.proving import MISSING, SECONDS, compiled_library, prove
 from relift.rewrites.rule import Rule, rule
-from relift.rewrites.statements import proposition, respects, statement_hash
+from relift.rewrites.statements import proposition, respects
 from relift.rewrites.verdicts import CheckReport, TierResult
 from relift.semantics import language
 from relift.semantics.errors import ReliftError

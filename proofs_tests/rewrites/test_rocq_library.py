@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from relift.rewrites import rocq_library
+from relift.rewrites.definedness import proof_hash, statement_hash
 from relift.rewrites.library import RULES
 from relift.rewrites.rocq_library import DEFINITIONS, LIBRARY, ORDER, made_of, parts
-from relift.rewrites.statements import proof_hash, proposition, statement_hash
+from relift.rewrites.statements import proposition
 
 Change = Callable[[str, str, str], None]
 

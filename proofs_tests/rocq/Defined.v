@@ -32,9 +32,9 @@ Lemma point_triple : forall i j k a b c n, n = a * b * c -> asked i a -> asked j
 Proof. unfold asked, point. intros. subst. apply digits_lt; auto. apply digits_lt; auto. Qed.
 
 Ltac opened_domains := unfold
-  map_defined, fold_defined, partial_reduce_defined, iterate_defined, let_defined, generate_defined,
-  vectorize_defined, gather_indices_defined, scatter_indices_defined, gather_defined, scatter_defined,
-  binary_search_defined in *.
+  partial_reduce_defined, scatter_indices_defined, scatter_defined, binary_search_defined, map_defined,
+  fold_defined, iterate_defined, let_defined, generate_defined, vectorize_defined, gather_indices_defined,
+  gather_defined in *.
 
 Ltac note_bounds := repeat match goal with
   | |- context [every ?n _] => lazymatch goal with _ : bound n |- _ => fail | _ => assert (bound n) by exact I end
@@ -59,12 +59,16 @@ Ltac apart := repeat match goal with
 (* ---- where to ask ---- *)
 
 Ltac pointed i n := lazymatch goal with _ : point i n |- _ => fail | _ => assert (point i n) end.
+(* A variable that is a factor of n occurs in it: a quick test before `ring`. *)
+Ltac may_divide a n := first [ is_var a; lazymatch n with context [a] => idtac end | assert_fails (is_var a) ].
 Ltac composed := repeat match goal with
   | B : bound ?n, P : asked ?i ?a, Q : asked ?j ?b |- _ =>
       lazymatch n with context [_ * _] => idtac end; lazymatch i with j => fail | _ => idtac end;
+      may_divide a n; may_divide b n;
       pointed (i * b + j) n; [ apply (@point_pair i j a b n ltac:(ring) P Q) |]
   | B : bound ?n, P : asked ?i ?a, Q : asked ?j ?b, S : asked ?k ?c |- _ =>
       lazymatch n with context [_ * _] => idtac end;
+      may_divide a n; may_divide b n; may_divide c n;
       lazymatch i with j => fail | k => fail | _ => idtac end; lazymatch j with k => fail | _ => idtac end;
       pointed ((i * b + j) * c + k) n; [ apply (@point_triple i j k a b c n ltac:(ring) P Q S) |]
   end.
@@ -75,7 +79,7 @@ Proof.
 Qed.
 (* i, which is asked at, as the two digits that it has below n * m. *)
 Ltac in_digits i a P n m :=
-  lazymatch a with context [_ * _] => idtac end;
+  lazymatch a with context [_ * _] => idtac end; may_divide n a; may_divide m a;
   let E := fresh in assert (E : a = n * m) by ring;
   let q := fresh i in let r := fresh i in let Q := fresh in let R := fresh in let D := fresh in
   destruct (@digits i a n m E P) as [q [r [Q [R D]]]]; clear E;
@@ -135,6 +139,7 @@ Ltac anywhere n k := match goal with
       let E := fresh in assert (E : m + a <= n) by lia; clear E; k (m + i)
   | P : asked ?i ?a, R : Rindex ?a ?p _ |- _ => k (p i)
   | P : asked ?i ?a |- _ => k (n - 1 - i)
+  | P : asked ?i ?a |- _ => k (S i)
   | |- context [iterate ?m _ _] => k m
   | |- context [fold _ _ ?m _] => k m
   | left : nat, P : asked ?i ?a |- _ => k (left + i)
@@ -181,9 +186,14 @@ Ltac reached := match goal with
   | L : ?j < ?n |- exists i, i < ?n /\ _ = _ => exists j; split; [ exact L | solve [ f_equal; indices ] ]
   end.
 
+Ltac only_zero := repeat match goal with
+  | P : asked ?i 1 |- _ =>
+      assert (i = 0) by (unfold asked in P; lia);
+      repeat match goal with H : point i _ |- _ => clear H end; clear P; subst i; cbn [iterate fold]; reduced
+  end.
 Ltac nothing_asked := exfalso; match goal with P : asked _ _ |- _ => unfold asked in P; lia end.
 Ltac in_range_leaf := lazymatch goal with
-  | |- in_range _ (Z.of_nat _) => apply in_range_below; indices
+  | |- in_range _ (Z.of_nat _) => apply in_range_below; first [ solve [ index_below ] | indices ]
   | |- in_range _ _ => unfold in_range; split; solve [ lia | nia ]
   end.
 (* Each way to split what is asked at, and then no further question. *)
@@ -195,11 +205,15 @@ Ltac splitting k := match goal with
       in_digits i a P n m; splitting k
   end.
 Ltac cases_of_sum k := match goal with
+  | P : asked ?i (?a + 1) |- _ =>
+      is_var i; destruct (Nat.eq_dec i a);
+      [ repeat match goal with H : point i _ |- _ => clear H end; clear P; subst i; reduced; first [ use_data | k tt ]
+      | assert (point i a) by (unfold point, asked in *; lia); k tt ]
   | P : asked ?i ?n, A : bound ?a, B : bound ?b |- _ =>
       let E := fresh in assert (E : n = a + b) by lia; clear E;
       destruct (Nat.lt_ge_cases i a);
-      [ assert (point i a) by assumption; k
-      | assert (point (i - a) b) by (unfold point, asked in *; lia); k ]
+      [ assert (point i a) by assumption; k tt
+      | assert (point (i - a) b) by (unfold point, asked in *; lia); k tt ]
   end.
 Ltac known := first
   [ splitting ltac:(fun _ => composed; use_any exactly ltac:(fun _ => quick))
@@ -213,8 +227,12 @@ Ltac leaf := first
   | use_data
   | nothing_asked
   | known
-  | cases_of_sum known ].
+  | cases_of_sum ltac:(fun _ => known) ].
 Ltac keep_defined_start :=
   lazymatch goal with |- ?G => try (is_const G; unfold G) end;
-  intros; both_ways; laws_of_pairs; opened_domains; opened; reduced_all; note_bounds; apart; ranges.
+  intros; both_ways; laws_of_pairs; opened_domains; opened; reduced_all; note_bounds; apart; ranges;
+  try only_zero.
 Ltac keep_defined := keep_defined_start; leaf.
+
+(* What is left to show, for a person to see. *)
+Ltac keep_defined_opened := keep_defined_start.

@@ -55,6 +55,25 @@ Proof. induction k; simpl; auto. Qed.
 Lemma iterate_inside : forall (A : Type) (f : A -> A) k x, iterate k f (f x) = f (iterate k f x).
 Proof. induction k; simpl; intros; auto; rewrite IHk; reflexivity. Qed.
 
+(* Gathering again and again is gathering once, where each index went again and again. *)
+Lemma iterate_gather : forall (A : Type) p k (x : arr A) i,
+  iterate k (fun (y : arr A) i => y (p i)) x i = x (iterate k p i).
+Proof.
+  induction k; simpl; intros; auto. rewrite IHk. f_equal. rewrite iterate_inside. reflexivity.
+Qed.
+Lemma iterate_rotation : forall n t k i, i < n -> iterate k (fun v => (v + t) mod n) i = (i + k * t) mod n.
+Proof.
+  induction k; simpl; intros i L.
+  - rewrite Nat.add_0_r, Nat.mod_small; auto.
+  - rewrite IHk by auto. rewrite Nat.add_mod_idemp_l by lia. f_equal. lia.
+Qed.
+Lemma iterate_involution : forall p m i n, i < n -> (forall j, j < n -> p j < n /\ p (p j) = j) ->
+  iterate (2 * m) p i = i.
+Proof.
+  intros p m i n L I. rewrite Nat.mul_comm, <- iterate_mul. induction m; simpl in *; auto.
+  rewrite IHm. apply I; auto.
+Qed.
+
 (* ---- laws of an operator ---- *)
 
 Section Monoid.
@@ -104,6 +123,22 @@ Section Monoid.
   Qed.
   Lemma fold_neutral : forall n, R (fold op z n (fun _ => z)) z.
   Proof. induction n; simpl; auto. eapply trans. apply op_related. apply IHn. apply Z. apply Ne; auto. Qed.
+
+  (* From the other end: the operands change places. *)
+  Lemma fold_flipped : forall (B : Type) (h : B -> A) n (x : arr B), proper n (fun i => h (x i)) ->
+    R (fold (fun acc c => op (h c) acc) z n x) (fold op z n (fun i => h (x (n - 1 - i)))).
+  Proof.
+    induction n; intros x P; simpl; auto.
+    assert (Pn : proper n (fun i => h (x i))) by (intros i L; apply (P i); lia).
+    assert (Q : proper (1 + n) (fun i => h (x (n - 0 - i)))) by (intros i L; apply (P (n - 0 - i)); lia).
+    pose proof (fold_concat 1 n Q) as C. simpl in C. rewrite Nat.sub_0_r in *.
+    apply sym. eapply trans; [exact C |].
+    apply op_related.
+    - replace (n - 0) with n by lia. apply Ne. apply (P n). lia.
+    - eapply trans; [| apply sym, IHn; auto].
+      apply fold_related; auto. intros i b c L E. apply Op; auto.
+      replace (n - S i) with (n - 1 - i) by lia. apply (P (n - 1 - i)). lia.
+  Qed.
 
   Section Commutative.
   Hypothesis Co : commutative R op.

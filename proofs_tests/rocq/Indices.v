@@ -21,6 +21,8 @@ Lemma divided : forall i m, i / m * m + i mod m = i.
 Proof. intros. rewrite Nat.mul_comm. symmetry. apply Nat.div_mod_eq. Qed.
 Lemma digits_lt : forall i j n m, i < n -> j < m -> i * m + j < n * m.
 Proof. intros. nia. Qed.
+Lemma digits_lt' : forall i j n m, i < n -> j < m -> i * m + j < m * n.
+Proof. intros. nia. Qed.
 Lemma div_lt : forall i n m, i < n * m -> i / m < n.
 Proof. intros. apply Nat.div_lt_upper_bound; nia. Qed.
 
@@ -45,6 +47,30 @@ Proof.
 Qed.
 Lemma first_digit : forall a m n, n <> 0 -> m <> 0 -> a / (m * n) = a / n / m.
 Proof. intros. rewrite Nat.div_div by auto. rewrite Nat.mul_comm. reflexivity. Qed.
+
+(* Reversed, an index of rows and columns is one of the reversed rows and columns. *)
+Lemma rev_digits : forall k m i j, i < k -> j < m -> k * m - 1 - (i * m + j) = (k - 1 - i) * m + (m - 1 - j).
+Proof. intros. replace k with (i + 1 + (k - 1 - i)) at 1 by lia. nia. Qed.
+Lemma rev_digits' : forall k m i j, i < k -> j < m -> m * k - 1 - (i * m + j) = (k - 1 - i) * m + (m - 1 - j).
+Proof. intros. rewrite Nat.mul_comm. apply rev_digits; auto. Qed.
+Lemma rev_div : forall k m i, i < k * m -> (k * m - 1 - i) / m = k - 1 - i / m.
+Proof.
+  intros. assert (m <> 0) by (destruct m; lia). pose proof (div_lt _ _ _ H).
+  assert (i mod m < m) by (apply Nat.mod_upper_bound; auto).
+  rewrite <- (divided i m) at 1. rewrite rev_digits by auto. apply div_unique. lia.
+Qed.
+Lemma rev_mod : forall k m i, i < k * m -> (k * m - 1 - i) mod m = m - 1 - i mod m.
+Proof.
+  intros. assert (m <> 0) by (destruct m; lia). pose proof (div_lt _ _ _ H).
+  assert (i mod m < m) by (apply Nat.mod_upper_bound; auto).
+  rewrite <- (divided i m) at 1. rewrite rev_digits by auto. apply mod_unique. lia.
+Qed.
+Lemma rev_div' : forall k m i, i < m * k -> (m * k - 1 - i) / m = k - 1 - i / m.
+Proof. intros. rewrite Nat.mul_comm. apply rev_div. lia. Qed.
+Lemma rev_mod' : forall k m i, i < m * k -> (m * k - 1 - i) mod m = m - 1 - i mod m.
+Proof. intros. rewrite Nat.mul_comm. apply rev_mod. lia. Qed.
+Lemma rev_twice : forall n i, i < n -> n - 1 - (n - 1 - i) = i.
+Proof. intros. lia. Qed.
 
 (* The bound of every i * m + j that occurs, from i < k and j < m. *)
 Ltac bound_digits :=
@@ -81,6 +107,33 @@ Ltac name_divisions :=
       first [ specialize (L ltac:(lia)) | specialize (L ltac:(nia)) | clear L ]
   end.
 
+(* What is left of a product b when it is divided by its factor n. *)
+Ltac ratio b n := match b with
+  | n => constr:(1)
+  | ?x * ?y => let q := ratio x n in constr:(q * y)
+  | ?x * ?y => let q := ratio y n in constr:(x * q)
+  end.
+(* Modulo n, whole periods do not count, and what is added may be taken modulo n first. *)
+Ltac around_whole := match goal with
+  | |- context [?d mod ?n] =>
+      match d with context [?x * (?a + ?b)] => rewrite (Nat.mul_add_distr_l x a b) end
+  | |- context [?d mod ?n] =>
+      match d with context [(?a + ?b) * ?x] => rewrite (Nat.mul_add_distr_r a b x) end
+  | |- context [(?a + ?b) mod ?n] =>
+      let q := ratio b n in replace (a + b) with (a + q * n) by ring; rewrite (Nat.mod_add a q n) by nia
+  | |- context [(?b + ?a) mod ?n] =>
+      let q := ratio b n in replace (b + a) with (a + q * n) by ring; rewrite (Nat.mod_add a q n) by nia
+  | |- context [(?a + ?b + ?c) mod ?n] =>
+      let q := ratio b n in replace (a + b + c) with (a + c + q * n) by ring;
+      rewrite (Nat.mod_add (a + c) q n) by nia
+  | |- context [(?a + (?b + ?c)) mod ?n] => rewrite (Nat.add_assoc a b c)
+  | |- context [(?a mod ?n + ?b) mod ?n] => rewrite (Nat.add_mod_idemp_l a b n) by nia
+  | |- context [(?a + ?b mod ?n) mod ?n] => rewrite (Nat.add_mod_idemp_r a b n) by nia
+  end.
+Ltac same_remainder := lazymatch goal with
+  | |- ?a mod ?n = ?b mod ?n => replace a with b by (first [ lia | ring ]); reflexivity
+  end.
+
 Ltac below := solve
   [ assumption | lia | apply Nat.mod_upper_bound; nia | apply Nat.div_lt_upper_bound; nia | nia
   | bound_digits; nia ].
@@ -89,6 +142,10 @@ Ltac divide :=
         | rewrite div_unique' by below | rewrite mod_unique' by below
         | rewrite div_unique_left by below | rewrite mod_unique_left by below
         | rewrite middle_digit by nia | rewrite last_digit by nia | rewrite first_digit by nia
+        | rewrite rev_div by below | rewrite rev_mod by below
+        | rewrite rev_div' by below | rewrite rev_mod' by below
+        | rewrite rev_digits by below | rewrite rev_digits' by below
+        | around_whole
         | rewrite Nat.mod_mod by nia
         | rewrite Nat.div_1_r | rewrite Nat.mod_1_r
         | rewrite Nat.mod_small by below | rewrite Nat.div_small by below
@@ -108,4 +165,6 @@ Ltac arithmetic :=
         | tryif divides_nothing then fail else
           solve [ repeat apply div_lt; nia | apply Nat.mod_upper_bound; nia | apply divided | nia
                 | bound_digits; nia | name_divisions; nia ] ].
-Ltac index := solve [ reflexivity | assumption | arithmetic | progress repeat divide; arithmetic | quotient ].
+Ltac index := solve
+  [ reflexivity | assumption | arithmetic
+  | progress repeat divide; first [ arithmetic | same_remainder ] | same_remainder | quotient ].

@@ -212,3 +212,10 @@ Proof.
 Qed.
 Lemma around_below : forall left n i, 0 < n -> around left n i < n.
 Proof. intros. unfold around. apply Nat.mod_upper_bound. lia. Qed.
+Lemma around_nothing : forall n i, around 0 n i = i mod n.
+Proof. intros. unfold around. rewrite Nat.mul_0_l, Nat.add_0_r. reflexivity. Qed.
+
+Lemma position_reverse : forall n j, j < n -> position (fun i => n - 1 - i) n j = n - 1 - j.
+Proof.
+  intros n j L. destruct (@position_found (fun i => n - 1 - i) n j) as [F G]; [exists (n - 1 - j); lia | lia].
+Qed.

@@ -107,7 +107,10 @@ Ltac index_below := first
   | match goal with H : Rindex ?n ?p _ |- ?p _ < ?n => refine (proj2 (H _ _)); index_below end
   | match goal with H : Rindex ?n _ ?q |- ?q _ < ?n =>
       refine (eq_ind _ (fun v => v < n) (proj2 (H _ _)) _ (proj1 (H _ _))); index_below end
-  | apply position_below; below ].
+  | apply position_below; below
+  | apply digits_lt; index_below
+  | apply digits_lt'; index_below
+  | apply Nat.mod_upper_bound; lia ].
 (* Equations that always help: both of a pair of index functions become the first, inverses meet. *)
 Ltac met := match goal with
   | H : Rindex ?n ?p ?q |- context [?q ?a] =>
@@ -125,6 +128,14 @@ Ltac met := match goal with
       rewrite (@position_inverse q p n a (inverse_sym H) ltac:(intros; index_below) ltac:(index_below))
   | H : bijective ?n ?p, G : bijective ?n ?q |- context [position (fun v => ?q (?p v)) ?n ?a] =>
       rewrite (@position_compose p q n a H G ltac:(intros; index_below) ltac:(intros; index_below) ltac:(index_below))
+  | |- context [(?k * ?m - 1 - ?i) / ?m] => rewrite (@rev_div k m i) by index_below
+  | |- context [(?k * ?m - 1 - ?i) mod ?m] => rewrite (@rev_mod k m i) by index_below
+  | |- context [(?m * ?k - 1 - ?i) / ?m] => rewrite (@rev_div' k m i) by index_below
+  | |- context [(?m * ?k - 1 - ?i) mod ?m] => rewrite (@rev_mod' k m i) by index_below
+  | |- context [position (fun v => ?n - 1 - v) ?n ?a] =>
+      rewrite (@position_reverse n a) by index_below
+  | |- context [iterate ?k (fun v => (v + ?t) mod ?n) ?i] => rewrite (@iterate_rotation n t k i) by index_below
+  | |- context [around 0 ?n ?i] => rewrite (around_nothing n i)
   | |- context [around ?l ?n ?i] =>
       match goal with |- context [around l n ?j] =>
         lazymatch j with i => fail | _ => replace j with i by lia end
@@ -135,7 +146,7 @@ Ltac met := match goal with
   end.
 Ltac simplified := repeat first
   [ rewrite fold_ignoring | rewrite iterate_last | rewrite iterate_inside
-  | rewrite iterate_add | rewrite iterate_mul | rewrite iterate_id
+  | rewrite iterate_gather | rewrite iterate_add | rewrite iterate_mul | rewrite iterate_id
   | progress cbn [iterate_sizes Nat.pow] | met ]; reduced.
 
 (* ---- conditions ---- *)
@@ -172,6 +183,14 @@ Ltac inner_length g ys := lazymatch ys with
   | _ => lazymatch g with fun acc c => _ acc (fold _ _ ?m _) => m end
   end.
 
+(* An index that goes round at most once has done so, or has not. *)
+Ltac turned := match goal with
+  | |- context [?a mod ?n] =>
+      let L := fresh in assert (L : a < n + n) by lia;
+      let Q := fresh in destruct (Nat.lt_ge_cases a n) as [Q | Q];
+      [ rewrite (@Nat.mod_small a n Q) | rewrite (@mod_once a n Q L) ]; clear L; reduced
+  end.
+
 Ltac undecided x y := lazymatch goal with
   | _ : x < y |- _ => fail
   | _ : y <= x |- _ => fail
@@ -198,7 +217,7 @@ with by_shape :=
   | |- Rfun _ _ _ _ => first [ eassumption | intros ? ? ?; both_ways; reduced; relate ]
   | |- Rsize _ _ _ => first [ eassumption | intros ?; reduced; relate ]
   | |- _ _ ((if ?b then _ else _) _) => by_cases b; consider  (* which array, before which element *)
-  | |- context [if ?b then _ else _] => condition b
+  | |- context [if ?b then _ else _] => first [ condition b | turned; relate ]
   | |- _ => first [ eassumption | reflexivity | solve [ same_fold ] | solve [ same_iteration ] | spine | laws ]
   end
 with indices := first
@@ -207,6 +226,10 @@ with indices := first
   | apply nearest_below; assumption
   | apply position_below; indices
   | apply around_below; indices
+  | unfold around; index
+  | index_below
+  | eapply iterate_involution; [ eassumption | intros; split; index ]
+  | symmetry; eapply iterate_involution; [ eassumption | intros; split; index ]
   | apply position_same; intros; indices
   | lazymatch goal with
     | |- Z.to_nat _ = Z.to_nat _ => f_equal; solve [ relate ]
@@ -303,6 +326,10 @@ with law_of_folds :=
       | (* Fubini *)
         lazymatch x with fun i => fold _ _ ?m (@?body i) =>
           by_law ltac:(apply (@fold_swap _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) ltac:(law) ltac:(law) n m body); intros ? ? ? ?; reduced; relate)
+        end
+      | (* from the other end *)
+        lazymatch f with fun acc c => ?op (@?h c) acc =>
+          by_law ltac:(apply (@fold_flipped _ R op z ltac:(per) ltac:(law) ltac:(law) ltac:(law) ltac:(law) _ h n x); intros ? ?; reduced; relate)
         end
       | (* a fold of folds that pass the accumulator on *)
         lazymatch y with fold ?g ?w ?k _ =>
