@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from relift.rewrites.ledger import Verdict, verdict
+from relift.rewrites.ledger import Verdict, is_proved, verdict
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule, float_policy
 from relift.rewrites.rule import Rule
 from relift.rewrites.verdicts import Direction
@@ -109,7 +109,7 @@ def require_standing(
     for number, (step, said) in enumerate(
         zip(derivation.steps, standing(derivation, rules), strict=True), 1
     ):
-        if said != "PROVED" and step.rule not in allowed:
+        if not is_proved(said) and step.rule not in allowed:
             raise BrokenDerivation(
                 f"step {number} is by {step.rule}, which is {said} in the ledger, not PROVED; "
                 f"--allow {step.rule} takes it all the same"
