@@ -123,7 +123,7 @@ class Domains(Side):
             value = getattr(t, name)
             match kind:
                 case FunctionKind():
-                    functions[name] = self.function_domain(value, t.bound_size(name))
+                    functions[name] = self._of_function(t, name)
                 case OperatorKind():
                     functions[name] = self.operator_domain(value, operand_type(t))
                 case IndexKind():
@@ -149,7 +149,7 @@ class Domains(Side):
         """The domain of a total function."""
         kind = t.signature.parameters[name]
         count = len(kind.arguments) if isinstance(kind, FunctionKind) else 2
-        return f"(fun {'_ ' * (count + (t.bound_size(name) is not None))}=> True)"
+        return f"(fun {'_ ' * (count + (isinstance(kind, FunctionKind) and kind.binds is not None))}=> True)"
 
     def _index_metavariables(self, f: IndexFunction, t: Pattern) -> Iterator[str]:
         """An index metavariable is given indices in range only."""
@@ -160,10 +160,15 @@ class Domains(Side):
                 body = self.whole_index_function(argument, t.solved["n"])
                 yield f"(gather_defined {body} {self.statement.size(t.solved['n'])})"
 
-    def function_domain(self, f: Lambda | AnyFunction, size: str | None = None) -> str | None:
-        """Where a lambda is defined; None: everywhere.  It is given a size first where its pattern binds one."""
+    def _of_function(self, t: Pattern, name: str) -> str | None:
+        """Where the function of a pattern is defined."""
+        f = getattr(t, name)
         if isinstance(f, AnyFunction):
             return self.domain(f.name)
+        return self.function_domain(f, t.bound_size(name))
+
+    def function_domain(self, f: Lambda, size: str | None = None) -> str | None:
+        """Where a lambda is defined; None: everywhere.  It is given a size first where its pattern binds one."""
         parts = self.of(f.body)
         if not parts:
             return None

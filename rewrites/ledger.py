@@ -104,8 +104,8 @@ class Entry:
         return "PROVED left to right" if "forward" in kept else "PROVED right to left"
 
 
-def is_proved(word: Verdict) -> bool:
-    """Whether the sides of a rule are proved equal, and defined at the same inputs where all parts are total."""
+def is_proved(word: str) -> bool:
+    """Whether a verdict says that the sides of a rule are proved equal, and defined at the same inputs where all parts are total."""
     return word.startswith("PROVED")
 
 

@@ -145,7 +145,7 @@ def test_a_step_is_bound_to_the_statement_of_its_rule() -> None:
 def test_a_step_that_is_not_proved_is_allowed_by_name_only() -> None:
     """The ledger is asked, not the file."""
     x = Input("x", f32[8])
-    program = Program("p", (x,), rl.scan_seq(lambda acc, y: acc + y, rl.f32(0), x))
+    program = Program("p", (x,), rl.scan_seq(lambda acc, y: acc + y, Literal(0.0, f32), x))
     result, filling = apply_rule(RULES["scan_split"], program.body, choices={"m": 4})
     d = Derivation(program, {}, (Step("scan_split", "forward", (), filling, {"m": 4}),), result)
 

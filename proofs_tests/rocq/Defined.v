@@ -4,7 +4,9 @@
    these are found by the bounds.  An index below a * b has two digits, two indices below a and b are one
    below a * b, and so on. *)
 
+From Coq Require Import List.
 From Relift Require Export Tactic.
+Set Implicit Arguments.
 
 Lemma every_and : forall n (P Q : nat -> Prop), every n (fun i => P i /\ Q i) -> every n P /\ every n Q.
 Proof. intros n P Q H. split; intros i L; apply (H i L). Qed.
@@ -232,7 +234,92 @@ Ltac keep_defined_start :=
   lazymatch goal with |- ?G => try (is_const G; unfold G) end;
   intros; both_ways; laws_of_pairs; opened_domains; opened; reduced_all; note_bounds; apart; ranges;
   try only_zero.
-Ltac keep_defined := keep_defined_start; leaf.
+(* ---- what searches, sorts and shrinks: related parts are defined at the same inputs ---- *)
+
+Lemma reduce_while_defined_related : forall (A B : Type) (R : rel A) (S : rel B) f g Df Dg p q Dp Dq z w n x y,
+  Rfun S (Rfun R S) f g -> Rfun S (Rfun R iff) Df Dg -> Rfun S (Rfun R eq) p q -> Rfun S (Rfun R iff) Dp Dq ->
+  S z w -> Rarr n R x y -> reduce_while_defined f Df p Dp z n x -> reduce_while_defined g Dg q Dq w n y.
+Proof.
+  intros A B R S f g Df Dg p q Dp Dq z w n x y F DF P DP Z X. unfold reduce_while_defined.
+  assert (G : forall k i z w, i + k <= n -> S z w -> reduce_while_defined_from f Df p Dp z i k x ->
+    reduce_while_defined_from g Dg q Dq w i k y).
+  { induction k; simpl; intros i a b L Q H; auto. destruct H as [H1 H2].
+    assert (E : R (x i) (y i)) by (apply X; lia). split; [apply (DP a b Q _ _ E); exact H1 |].
+    rewrite <- (P a b Q _ _ E). intro T. destruct (H2 T) as [H3 H4]. split; [apply (DF a b Q _ _ E); exact H3 |].
+    apply (IHk (Datatypes.S i) (f a (x i))); auto. lia. apply F; auto. }
+  intros. eapply G; eauto.
+Qed.
+Lemma insert_defined_same : forall f g (D E : nat -> nat -> Prop) n i l, i < n ->
+  (forall i j, i < n -> j < n -> f i j = g i j) -> (forall i j, i < n -> j < n -> D i j -> E i j) ->
+  (forall j, In j l -> j < n) -> insert_defined f D i l -> insert_defined g E i l.
+Proof.
+  induction l as [| a l IH]; simpl; intros L F H I K; auto. destruct K as [P Q].
+  split; [apply H; auto |]. rewrite <- F by auto. intro T. apply IH; auto.
+Qed.
+Lemma insertion_sort_seq_defined_related : forall (A : Type) (R : rel A) f g D E n x y,
+  Rfun R (Rfun R eq) f g -> Rfun R (Rfun R iff) D E -> Rarr n R x y ->
+  insertion_sort_seq_defined f D n x -> insertion_sort_seq_defined g E n y.
+Proof.
+  intros A R f g D E n x y F DE X H i L. specialize (H i L). cbv beta in *.
+  assert (Same : forall a b, a < n -> b < n -> f (x a) (x b) = g (y a) (y b)) by (intros; apply F; apply X; auto).
+  rewrite <- (@order_same (fun i j => f (x i) (x j)) (fun i j => g (y i) (y j)) i) by (intros; apply Same; lia).
+  eapply (@insert_defined_same _ _ _ _ n); [exact L | | | | exact H]; cbv beta; auto.
+  - intros a b La Lb Q. apply (DE _ _ (X a La) _ _ (X b Lb)). exact Q.
+  - intros j J. apply (proj2 (order_shape _ i)) in J. lia.
+Qed.
+Lemma linear_search_defined_related : forall (A : Type) (R : rel A) f g D E n x y,
+  Rfun R eq f g -> Rfun R iff D E -> Rarr n R x y ->
+  linear_search_defined f D n x -> linear_search_defined g E n y.
+Proof.
+  intros A R f g D E n x y F DE X H i L Q. cbv beta in *. apply (DE _ _ (X i L)). apply H; auto.
+  intros j J. cbv beta. rewrite (F _ _ (X j ltac:(lia))). apply Q. exact J.
+Qed.
+Lemma binary_search_defined_related : forall (A : Type) (R : rel A) f g D E n x y,
+  Rfun R eq f g -> Rfun R iff D E -> Rarr n R x y ->
+  binary_search_defined f D n x -> binary_search_defined g E n y.
+Proof.
+  intros A R f g D E n x y F DE X [H G]. split.
+  - intros i L. apply (DE _ _ (X i L)). apply H. exact L.
+  - intros j L i K. cbv beta. rewrite <- (F _ _ (X j L)), <- (F _ _ (X i ltac:(lia))). apply (G j L i K).
+Qed.
+Lemma iterate_sizes_defined_related : forall (A : Type) (R : rel A) m b f g D E k x y,
+  (forall l, Rfun (Rarr (l * b) R) (Rarr l R) (f l) (g l)) -> (forall l, Rfun (Rarr (l * b) R) iff (D l) (E l)) ->
+  Rarr (k * b ^ m) R x y -> iterate_sizes_defined m b f D k x -> iterate_sizes_defined m b g E k y.
+Proof.
+  induction m; simpl; intros b f g D E k x y F DE X H; auto. destruct H as [H G].
+  assert (X' : Rarr (k * b ^ m * b) R x y) by (rewrite <- Nat.mul_assoc, (Nat.mul_comm (b ^ m)); exact X).
+  split; [apply (DE (k * b ^ m) _ _ X'); exact H |]. apply (IHm b f g D E k _ _ F DE (F _ _ _ X') G).
+Qed.
+Lemma scatter_defined_related : forall n p q, Rindex n p q ->
+  scatter_defined (fun i => Z.of_nat (p i)) n -> scatter_defined (fun i => Z.of_nat (q i)) n.
+Proof.
+  intros n p q P [H G]. split.
+  - intros i L. cbv beta. rewrite <- (proj1 (P i L)). apply (H i L).
+  - intros j L. cbv beta in *. destruct (G j L) as [i [I E]]. exists i. rewrite <- (proj1 (P i I)). auto.
+Qed.
+Lemma scatter_indices_defined_related : forall m n x y, Rarr m eq x y ->
+  scatter_indices_defined x m n -> scatter_indices_defined y m n.
+Proof.
+  intros m n x y X [H G]. split.
+  - intros i L. rewrite <- (X i L). apply (H i L).
+  - intros i L j K. cbv beta. rewrite <- (X i L), <- (X j ltac:(lia)). apply (G i L j K).
+Qed.
+Ltac related_domains :=
+  lazymatch goal with |- ?G => try (is_const G; unfold G) end; intros; unfold Rsize in *;
+  repeat match goal with H : _ /\ _ |- _ => destruct H | H : iff _ _ |- _ => destruct H | |- _ /\ _ => split end;
+  first
+  [ assumption
+  | eapply reduce_while_defined_related; eassumption
+  | eapply insertion_sort_seq_defined_related; eassumption
+  | eapply linear_search_defined_related; eassumption
+  | eapply binary_search_defined_related; eassumption
+  | eapply iterate_sizes_defined_related; eassumption
+  | eapply iterate_sizes_defined_related;
+    [ intro; rewrite Nat.mul_comm; auto | intro; rewrite Nat.mul_comm; auto
+    | rewrite Nat.mul_comm; eassumption | eassumption ]
+  | eapply scatter_indices_defined_related; eassumption
+  | eapply scatter_defined_related; eassumption ].
+Ltac keep_defined := first [ solve [ related_domains ] | keep_defined_start; leaf ].
 
 (* What is left to show, for a person to see. *)
 Ltac keep_defined_opened := keep_defined_start.
