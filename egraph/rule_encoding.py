@@ -217,6 +217,7 @@ class _Encoder:
             *self.sizes.premises,
             *bounds,
             *laws,
+            *self._total(),
         ]
         free = [f"(= f_{name} (fv m_{name}))" for name in self.free_used]
         new = [f"(= {b.variable} {text})" for b, text in self.fresh]

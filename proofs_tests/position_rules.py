@@ -6,7 +6,7 @@ Independent reviewers wrote the first of each group; the others are one step bes
 from __future__ import annotations
 
 from relift.rewrites.notation import MONOID, A, B, k, m, n, q, r, size, step, t
-from relift.rewrites.rule import Rule, naturals, rule
+from relift.rewrites.rule import Rule, rule
 from relift.semantics.language import (
     concat,
     drop,
@@ -32,7 +32,6 @@ from relift.semantics.sizes import nat
 from relift.semantics.written import reverse, shift
 
 s = nat("s", least=1)
-(u,) = naturals("u")
 
 # ---- rotations
 
@@ -47,15 +46,6 @@ def rotations_add(xs: A[n]):
 def rotations_swap(xs: A[n]):
     """Rotations may be swapped."""
     return gather(shift(t), gather(shift(r), xs)), gather(shift(r), gather(shift(t), xs))
-
-
-@rule()
-def three_rotations(xs: A[n]):
-    """Three rotations are one."""
-    return (
-        gather(shift(t), gather(shift(r), gather(shift(u), xs))),
-        gather(shift(u + r + t), xs),
-    )
 
 
 @rule()
@@ -113,12 +103,6 @@ def larger_rotations_iterated(xs: A[n]):
 
 
 @rule()
-def reverse_iterated_twice(xs: A[n]):
-    """Reversing an even number of times changes nothing."""
-    return iterate(2 * m, gather(reverse), xs), xs
-
-
-@rule()
 def rotation_map(f: Fun[A, B], xs: A[n]):
     """A rotation does not care about a map."""
     return map(f, gather(shift(t), xs)), gather(shift(t), map(f, xs))
@@ -137,12 +121,6 @@ def reverse_of_join(xss: A[n, m]):
 def split_of_reverse(xs: A[k * m]):
     """The chunks of a reversed array are the reversed chunks, reversed."""
     return split(m, gather(reverse, xs)), gather(reverse, map(gather(reverse), split(m, xs)))
-
-
-@rule()
-def reverse_by_chunks(xs: A[k * m]):
-    """Reversing by chunks."""
-    return gather(reverse, xs), join(map(gather(reverse), gather(reverse, split(m, xs))))
 
 
 @rule()
@@ -215,12 +193,6 @@ def wrap_one_period(xs: A[n]):
 def wrap_both_periods(xs: A[n]):
     """Wrapping by whole periods on both sides repeats the array."""
     return pad(k * n, m * n, wrap, xs), join(repeat(k + m + 1, xs))
-
-
-@rule()
-def wrap_drop_period(xs: A[n]):
-    """A period of wrapped cells may be dropped."""
-    return drop(n, pad(n + t, 0, wrap, xs)), pad(t, 0, wrap, xs)
 
 
 # ---- folds from the other end

@@ -226,7 +226,21 @@ def definedness(rule: Provable, direction: Direction, total: Collection[str] = (
 
     >>> from relift.rewrites.library import RULES
     >>> print(definedness(RULES["take_map"], "forward"))
-    XX
+    forall (A : Type) (R_A : rel A)
+      (B : Type) (R_B : rel B)
+      (m r : nat)
+      (f f' : A -> B)
+      (xs xs' : (arr A))
+      (D_xs D_xs' : Prop)
+      (D_f D_f' : A -> Prop),
+    PER R_A ->
+    PER R_B ->
+    (Rfun R_A R_B) f f' ->
+    (Rarr (m + r) R_A) xs xs' ->
+    iff D_xs D_xs' ->
+    (Rfun R_A iff) D_f D_f' ->
+    (D_xs /\ (map_defined D_f (m + r) xs)) ->
+      (D_xs' /\ (map_defined D_f' m (take xs')))
     """
     s = Statement()
     head = Head.of(s, rule)

@@ -33,6 +33,7 @@ from relift.semantics.language import (
 )
 from relift.semantics.signatures import Fun, Index
 from relift.semantics.sizes import Size
+from relift.semantics.terms import Input
 from relift.semantics.types import i32
 
 FOUR, EIGHT = Size.of(4), Size.of(8)
@@ -179,9 +180,9 @@ Y = looked_up.parameters[0]
 
 def test_partial_data_are_not_computed_where_they_were_not() -> None:
     """What no element needs, of an empty array, may be undefined; outside the map it is computed."""
-    none, ids = rl.Input("none", rl.i32[0]), looked_up.parameters[1]
+    none, ids = Input("none", i32[Size.of(0)]), looked_up.parameters[1]
     t = rl.map(lambda x: rl.let(lambda v: x + v, rl.at_runtime_unsafe(9, ids)), none)
-    with pytest.raises(NoMatch, match="y must be total"):
+    with pytest.raises(NoMatch, match="y must be total, and at_runtime_unsafe"):
         apply_rule(RULES["let_out_of_map"], t)
 
 

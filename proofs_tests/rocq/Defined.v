@@ -185,6 +185,10 @@ Ltac reached := match goal with
       exists (r * m + q); split; [ below_bound | solve [ f_equal; indices ] ]
   | A : asked ?q ?k, B : asked ?r ?m |- exists i, i < _ /\ _ = _ =>
       exists (r * k + q); split; [ solve [ nia ] | solve [ f_equal; indices ] ]
+  | V : inverse ?n ?a ?b, P : Rindex ?n ?p ?q, L : ?j < ?n |- exists i, i < ?n /\ Z.of_nat (?q i) = Z.of_nat ?j =>
+      (* the second of a pair, of which the first is undone *)
+      let u := lazymatch p with a => b | b => a end in
+      exists (u j); split; [ index_below | rewrite <- (proj1 (P (u j) ltac:(index_below))); f_equal; apply V; exact L ]
   | L : ?j < ?n |- exists i, i < ?n /\ _ = _ => exists j; split; [ exact L | solve [ f_equal; indices ] ]
   end.
 
@@ -308,7 +312,7 @@ Ltac related_domains :=
   lazymatch goal with |- ?G => try (is_const G; unfold G) end; intros; unfold Rsize in *;
   repeat match goal with H : _ /\ _ |- _ => destruct H | H : iff _ _ |- _ => destruct H | |- _ /\ _ => split end;
   first
-  [ assumption
+  [ solve [ auto ]
   | eapply reduce_while_defined_related; eassumption
   | eapply insertion_sort_seq_defined_related; eassumption
   | eapply linear_search_defined_related; eassumption
