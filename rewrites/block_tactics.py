@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 from relift.rewrites.group_tactics import TILE, UNROLLED, copy, nest
 from relift.rewrites.matching import NoMatch
-from relift.rewrites.rule import Direction
 from relift.rewrites.tactics import Rewriting, Tactic, apply, attempt, first, fuse, inside, then
+from relift.rewrites.verdicts import Direction
 from relift.semantics.binding import Position, positions, term_at
 from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.terms import Get, Lambda, Term, Var, free_variables

@@ -220,7 +220,7 @@ def conjunction(parts: list[str]) -> str:
 
 
 def definedness(rule: Provable, direction: Direction, total: Collection[str] = ()) -> str | None:
-    """That in this direction no value is lost, as a Rocq proposition; None where there is nothing to show.
+    r"""That in this direction no value is lost, as a Rocq proposition; None where there is nothing to show.
 
     The metavariables `total` are defined everywhere.
 

@@ -13,8 +13,8 @@ import time
 
 from relift.rewrites.instances import Instances, counterexample
 from relift.rewrites.models import Model, NoModel, draw_model
-from relift.rewrites.rule import Direction, Rule
-from relift.rewrites.verdicts import Counterexample, Status, TierResult
+from relift.rewrites.rule import Rule
+from relift.rewrites.verdicts import Counterexample, Direction, Status, TierResult
 from relift.semantics.errors import Undefined
 from relift.semantics.signatures import FunctionKind
 
