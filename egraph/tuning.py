@@ -192,7 +192,7 @@ class Tuner(Timings):
         found: list[Timing | None],
         heard: Callable[[str], None],
     ) -> None:
-        """Replace the timings of the finalists by those of rounds in which they take turns.
+        """Time the finalists again, in rounds in which they take turns; of all times of one the least counts.
 
         Where all were timed in an earlier run, they have been finalists before.
         """
@@ -212,9 +212,10 @@ class Tuner(Timings):
             for place in places:
                 rounds[place].append(self._measured(programs[place]))
         for place, timings in rounds.items():
-            best = min(timings, key=lambda t: float("inf") if t.seconds is None else t.seconds)
             before = found[place]
-            found[place] = replace(best, reused=before is not None and before.reused)
+            assert before is not None, "cannot happen: it has a time"
+            again = (t.seconds for t in timings if t.seconds is not None)
+            found[place] = best = replace(before, seconds=min((known[place], *again)))
             self.keep(programs[place].name, {str(programs[place]): best})
 
     def _measured(self, program: Program) -> Timing:

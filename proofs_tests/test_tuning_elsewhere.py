@@ -103,14 +103,14 @@ def test_one_candidate_is_the_fastest_of_all_that_were_timed(bundle: Path) -> No
 
 
 def test_times_from_elsewhere_are_reused(bundle: Path) -> None:
-    """They are in the database under the device's name: `--tune` on that device measures others only."""
+    """They are in the database under the device's name: what `--tune` measures there again can only be less."""
     before = {c["term"]: c["measured_seconds"] for c in taken(bundle, "--top", str(COUNT))}
     words = ("--tune", "--times", str(bundle / "t.sqlite"), "--top", "64", "--json")
     after = json.loads(relift(*SEARCH, *words).stdout)["candidates"]
     both = [c for c in after if c["term"] in before]
 
     assert len(both) == COUNT
-    assert all(c["measured_seconds"] == before[c["term"]] for c in both)
+    assert all(c["measured_seconds"] <= before[c["term"]] for c in both)
 
 
 def test_a_search_without_the_option_asks_no_database(bundle: Path) -> None:
