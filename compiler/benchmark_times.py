@@ -22,6 +22,7 @@ from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Sizes
 from relift.compiler.bundle import entry_of
 from relift.compiler.bundle_runner import inputs_of, largest_error, picked_rows
+from relift.compiler.consultation import require_not_refuted
 from relift.compiler.devices import find_device
 from relift.compiler.launch import Launch
 from relift.compiler.program import compile_program
@@ -116,6 +117,7 @@ def time_in_turn(
     for device in devices:
         for setting, analyses in settings.items():
             compiled = compile_program(program, analyses=analyses)
+            require_not_refuted(compiled)
             entry = entry_of(b, variant, program, compiled.plan)
             about = {**entry, "analyses": setting, "device": device}
             kernels.append(runner(compiled.source, compiled.plan, b.options, about))

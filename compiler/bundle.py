@@ -18,6 +18,7 @@ from relift.compiler import bundle_runner
 from relift.compiler.analyses import EVERYTHING, Analyses
 from relift.compiler.benchmarks import Benchmark, Draw, Sizes
 from relift.compiler.buffers import components
+from relift.compiler.consultation import require_not_refuted
 from relift.compiler.launch import Launch
 from relift.compiler.program import compile_program
 from relift.semantics.errors import ReliftError
@@ -50,6 +51,7 @@ def write_bundle(
         for number, (variant, (setting, analyses)) in enumerate(several, start=1):
             program = b.at(variant)
             compiled = compile_program(program, analyses=analyses)
+            require_not_refuted(compiled)
             folder_name = f"{b.name}_{number}"
             compiled.save(folder / folder_name)
             entries.append(

@@ -18,6 +18,7 @@ from relift.compiler.benchmarks import Draw
 from relift.compiler.buffers import components
 from relift.compiler.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
 from relift.compiler.bundle_runner import PICKED, inputs_of, picked_rows
+from relift.compiler.consultation import require_not_refuted
 from relift.compiler.program import compile_program
 from relift.compiler.verification import in_reach, rounding
 from relift.rewrites.exact_inputs import index_bounds
@@ -63,6 +64,8 @@ def write_candidates(
     source = program.at(sizes)
     _require_comparable(source)
     compiled = [compile_program(candidate) for candidate in candidates]
+    for kernel in compiled:
+        require_not_refuted(kernel)
     draws = _draws(source)
     entries: list[dict[str, Any]] = [
         {

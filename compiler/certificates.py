@@ -11,7 +11,7 @@ These kinds of statement are made for every kernel, by Z3 on its text, for all w
     values      the result is that of the interpreter (see `validation`)
 
 A statement is *proved*, *refuted* by numbers of work-items and turns for which it fails, or *unknown*: Z3
-gave up in its time, the index depends on data, or the writes cannot be counted.  What is not proved, but found
+gave up (see `effort`), the index depends on data, or the writes cannot be counted.  What is not proved, but found
 to hold by running the text on symbols at some sizes, is *shown* at these sizes; values are never more than that.
 Unknown is never a pass.
 
@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from relift.compiler.accesses import Accesses, Stop, accesses_of
 from relift.compiler.coverage import NotCounted, covered, initialised, unassigned
+from relift.compiler.effort import Effort
 from relift.compiler.flows import Access, Meeting, Turn
 from relift.compiler.kernel_text import (
     Expression,
@@ -50,9 +51,6 @@ from relift.semantics.sizes import Size
 
 if TYPE_CHECKING:
     from relift.compiler.kernel import Compiled
-
-QUERY_MS = 3_000
-"""Milliseconds that Z3 has for one statement."""
 
 COMMENT = "// certificate: "
 """What a summary in a kernel's source begins with."""
@@ -133,20 +131,24 @@ class Certificate:
         return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
 
 
-def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certificate, ...]:
+def certificates(
+    compiled: Compiled, *, effort: Effort | None = None, written: bool = True
+) -> tuple[Certificate, ...]:
     """The certificates of all kernels of a compiled program, from its source and its launch.
 
-    A kernel whose text is not understood gets one statement of each kind, unknown.
+    A kernel whose text is not understood gets one statement of each kind, unknown.  What was `written`
+    is claimed unless that is declined, and nothing of it is ever refuted.
 
     >>> from relift.compiler.program import compile_program
     >>> @program
     ... def double(x: f32[1024]):
     ...     return map_glb(0)(lambda v: v + v, x)
     >>> print(certificates(compile_program(double))[0].summary())
-    bounds: 2 of 2 proved, races: 1 of 1 proved; at these sizes
+    bounds: 2 of 2 proved, races: 1 of 1 proved, covered: 1 of 1 proved; at these sizes
     """
     cells = {b.name: read_expression(as_c(b.cells)) for b in compiled.plan.buffers}
     found = []
+    effort = effort or Effort()
     try:
         texts = {k.name: k for k in read_kernels(compiled.source)}
     except NotUnderstood as error:
@@ -173,7 +175,9 @@ def certificates(compiled: Compiled, *, limit_ms: int = QUERY_MS) -> tuple[Certi
                 cut.add(d)
         grid = Grid(tuple(groups), tuple(local), frozenset(cut))
         try:
-            made = certify(texts[k.name], cells, grid, sizes, limit_ms=limit_ms, full=full)
+            made = certify(
+                texts[k.name], cells, grid, sizes, effort=effort, full=full if written else None
+            )
         except KeyError:
             made = _not_understood(k.name, NotUnderstood("a source without this kernel"))
         found.append(made)
@@ -187,7 +191,7 @@ def certify(
     grid: Grid,
     sizes: Mapping[str, int] | None = None,
     *,
-    limit_ms: int = QUERY_MS,
+    effort: Effort | None = None,
     full: Collection[str] | None = None,
 ) -> Certificate:
     """The certificate of one kernel, for all values of `sizes` that are at least the given ones.
@@ -208,7 +212,7 @@ def certify(
         return _not_understood(kernel.name, error)
     if asked := _of_groups(found, grid.cut):
         return _not_understood(kernel.name, NotUnderstood(f"{asked} in groups of several sizes"))
-    prover = _Prover(found, grid, sizes, limit_ms)
+    prover = _Prover(found, grid, sizes, effort or Effort())
     claims = [
         *map(prover.bounds, found.all),
         *prover.global_races(),
@@ -326,11 +330,11 @@ class _Prover:
     """Z3, asked about two work-items of one kernel."""
 
     def __init__(
-        self, found: Accesses, grid: Grid, sizes: Mapping[str, int], limit_ms: int
+        self, found: Accesses, grid: Grid, sizes: Mapping[str, int], effort: Effort
     ) -> None:
         self.found = found
         self.sizes = sizes
-        self.limit_ms = limit_ms
+        self.effort = effort
         self.grid = replace(grid, flat=not any(_mentions_groups(access) for access in found.all))
 
     def item(self, mark: str = "", group: str = "") -> WorkItem:
@@ -422,11 +426,10 @@ class _Prover:
         import z3
 
         solver = z3.Solver()
-        solver.set(timeout=self.limit_ms, random_seed=1)
         for item in items:
             solver.add(*item.facts)
         solver.add(*monotone(items), wrong)
-        return bool(solver.check() == z3.unsat)
+        return bool(self.effort.check(solver) == z3.unsat)
 
     def claim(
         self,
@@ -444,11 +447,10 @@ class _Prover:
 
         start = time.perf_counter()
         solver = z3.Solver()
-        solver.set(timeout=self.limit_ms, random_seed=1)
         for item in items:
             solver.add(*item.facts)
         solver.add(*monotone(items), z3.Or(list(wrong.values())))
-        answer = solver.check()
+        answer = self.effort.check(solver)
         verdict: Verdict = "proved"
         detail = ""
         if answer == z3.sat and any(item.data for item in items):
@@ -460,7 +462,7 @@ class _Prover:
             words = next(w for w, f in wrong.items() if z3.is_true(model.eval(f, True)))
             verdict, detail = "refuted", words + _model_text(model, items)
         elif answer != z3.unsat:
-            verdict, detail = "unknown", f"Z3 gave up after {self.limit_ms} ms"
+            verdict, detail = "unknown", self.effort.why
         return Claim(kind, subject, verdict, detail, time.perf_counter() - start)
 
 

@@ -10,15 +10,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relift.compiler.buffers import unflatten
+from relift.compiler.consultation import require_not_refuted
 from relift.compiler.kernel import LAUNCH, SOURCE, Compiled, files_of, of_files
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.storage import temporary_folder
 
 SECONDS = 120.0
@@ -44,6 +45,11 @@ def run_apart(
     seconds: float = SECONDS,
 ) -> Any | Failed:
     """The result of a run on a device in another process, or why there is none."""
+    try:
+        if not compiled.unchecked:
+            require_not_refuted(compiled)
+    except Refuted as error:
+        return Failed(error.message)
     rows = compiled.rows(arrays, sizes)
     plan = compiled.plan.at({name: int(rows[name][0]) for name in compiled.plan.sizes})
     with temporary_folder() as folder:
@@ -86,13 +92,13 @@ def _signal(number: int) -> str:
 
 
 def _run(folder: Path, device: str) -> None:
-    """The other process."""
+    """The other process; the first one has asked the certificates."""
     compiled = of_files(
         {name: (folder / name).read_text(encoding="utf-8") for name in (SOURCE, LAUNCH)}
     )
     with np.load(folder / ARGUMENTS) as stored:
         rows = {name: stored[name] for name in stored.files}
-    results = compiled.session(device).run(rows)
+    results = replace(compiled, unchecked=True).session(device).run(rows)
     np.savez(folder / RESULT, **{f"r{i}": row for i, row in enumerate(results)})  # type: ignore[arg-type]
 
 

@@ -17,6 +17,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
 
 if TYPE_CHECKING:
+    from relift.compiler.certificates import Certificate
     from relift.compiler.runtime import Session
 
 SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
@@ -24,10 +25,15 @@ SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
 
 @dataclass(frozen=True)
 class Compiled:
-    """The OpenCL source of all kernels of a program, and how to launch them."""
+    """The OpenCL source of all kernels of a program, and how to launch them.
+
+    Before the first run its certificates are asked, and it is not run where one is refuted (see `consultation`).
+    `unchecked` runs it all the same: for those who plant faults to see whether other means find them.
+    """
 
     source: str
     plan: Launch
+    unchecked: bool = False
     _sessions: dict[str, Session] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -36,6 +42,13 @@ class Compiled:
     def launch(self) -> dict[str, Any]:
         """Buffers, kernels and sizes, as JSON can hold them."""
         return self.plan.as_json()
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What is known of bounds, races and barriers of each kernel; made when it is first asked for, and kept."""
+        from relift.compiler.consultation import consulted
+
+        return consulted(self)
 
     def __call__(
         self, *arrays: Any, device: str | None = None, sizes: Mapping[str, int] | None = None
@@ -85,11 +98,17 @@ class Compiled:
         return rows
 
     def session(self, device: str | None = None) -> Session:
-        """The program built for a device; kept, so that the next call builds nothing."""
+        """The program built for a device; kept, so that the next call builds nothing.
+
+        Raises `Refuted` where a certificate is refuted, unless it is to run `unchecked`.
+        """
+        from relift.compiler.consultation import require_not_refuted
         from relift.compiler.runtime import Session
 
         key = device or ""
         if key not in self._sessions:
+            if not self.unchecked:
+                require_not_refuted(self)
             self._sessions[key] = Session(self.source, self.plan, device)
         return self._sessions[key]
 

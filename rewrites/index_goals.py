@@ -105,7 +105,7 @@ class Prover:
     inverses: dict[str, Permutation] = field(default_factory=dict)
     asked: int = 0
     spent: int = 0
-    before: int = field(default_factory=lambda: _effort_so_far())
+    before: int = field(default_factory=lambda: effort_so_far())
 
     def size(self, n: Size) -> Number:
         """A size as a number of Z3's; a power with an open exponent is a number of its own."""
@@ -126,7 +126,7 @@ class Prover:
         """The answer of Z3, whose effort is counted."""
         answer = solver.check()
         self.asked += 1
-        now = _effort(solver)
+        now = effort_of(solver)
         self.spent += max(0, now - self.before)
         self.before = now
         return answer
@@ -399,16 +399,16 @@ class Prover:
         return z3.simplify(total)
 
 
-def _effort(solver: Any) -> int:
+def effort_of(solver: Any) -> int:
     """What Z3 has spent in this process, in its own unit."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics else 0
 
 
-def _effort_so_far() -> int:
+def effort_so_far() -> int:
     solver = z3.Solver()
     solver.check()
-    return _effort(solver)
+    return effort_of(solver)
 
 
 def _lone_quotient(monomial: Monomial) -> Quotient | None:

@@ -1,8 +1,8 @@
 """The errors of the language, each one message that names the thing, the place and the mend.
 
 `IllTyped`: the program is wrong.  `Undefined`: a well-typed program met a value outside an operator's
-domain.  `Unsupported`: well typed and defined, but Relift does not do it yet.  A broken invariant of
-Relift itself is an `AssertionError`, never one of these.
+domain.  `Refuted`: a kernel is known to be wrong.  `Unsupported`: well typed and defined, but Relift does not
+do it yet.  A broken invariant of Relift itself is an `AssertionError`, never one of these.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class IllTyped(ReliftError):
 
 class Undefined(ReliftError):
     """An operator was applied outside its domain."""
+
+
+class Refuted(ReliftError):
+    """A kernel that was not run, because it is known to be wrong."""
 
 
 class Unsupported(ReliftError):

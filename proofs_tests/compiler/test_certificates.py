@@ -14,6 +14,7 @@ import pytest
 from proofs_tests.compiler.programs import CASES, Case, made, typed
 from relift.compiler.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates import Certificate, certificates, certify
+from relift.compiler.effort import Effort
 from relift.compiler.kernel import Compiled
 from relift.compiler.kernel_text import Expression, Whole, read_expression, read_kernels
 from relift.compiler.program import compile_program
@@ -436,7 +437,7 @@ def test_a_query_beyond_the_limit_is_unknown() -> None:
         "out[(g*g*g*g + g) % 1000003] = 0.0f; }"
     )
     grid = Grid((Whole(1000),), (Whole(1),))
-    found = certify(kernel, {"out": Whole(1000003)}, grid, limit_ms=1)
+    found = certify(kernel, {"out": Whole(1000003)}, grid, effort=Effort(query=1_000))
     assert {"unknown"} == {c.verdict for c in found.claims if c.kind == "races"}
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted, ReliftError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -101,6 +101,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except Refuted as error:
+        _fail(str(error), 1)
     except ReliftError as error:
         _fail(str(error), 2)
     except Exception as error:
@@ -470,6 +472,8 @@ def compile_(
         known = {name: n for name, n in _sizes(size).items() if name in loaded.sizes}
         reports = reports_of(compiled, loaded.at(known, partly=True))
         found = with_values(certificates(compiled), reports)
+    else:
+        _say_unknown(compiled)
     if out is not None:
         compiled.save(out)
     if as_json:
@@ -482,6 +486,15 @@ def compile_(
         if out is not None:
             print(f"written to {out}")
     raise typer.Exit(0 if all(c.ok for c in found) else 1)
+
+
+def _say_unknown(compiled: Compiled) -> None:
+    """What is not known of a program's kernels, a line for each reason; raises `Refuted` for wrong ones."""
+    from relift.compiler.consultation import require_not_refuted, unknowns
+
+    require_not_refuted(compiled)
+    for line in unknowns(compiled.certificates):
+        print(line, file=sys.stderr)
 
 
 def _counts(option: str, text: str | None) -> tuple[int, ...] | None:
@@ -553,6 +566,7 @@ def run(
         compiled, derivation = _compile(best.term, float_policy), best.derivation
         if not as_json:
             _print_search(best)
+    _say_unknown(compiled)
     with _progress("running") as report:
         report(f"{loaded.name} on {device}")
         known = {name: sizes[name] for name in compiled.plan.sizes if name in sizes}
