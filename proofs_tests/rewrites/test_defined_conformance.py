@@ -21,10 +21,10 @@ from relift.semantics.interpreter import World, evaluate
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Input, Pattern, Term, subterms
-from relift.semantics.tracing import as_term
+from relift.semantics.tracing import as_term, literal
 from relift.semantics.types import Array, i32
 
-PROGRAMS = 250
+PROGRAMS = 400
 pytestmark = needs_prover
 
 DECIDED = """
@@ -131,6 +131,13 @@ def partial_programs(draw: st.DrawFn) -> Term:
         lambda: rl.filter_seq(p, X, xs),
         lambda: rl.insertion_sort_seq(lambda x, y: p(x, y), xs),
         lambda: rl.linear_search(f, X, xs),
+        lambda: rl.linear_search(
+            lambda x: rl.let(lambda _: literal(0, i32), rl.at_runtime_unsafe(x, YS)), X, XS
+        ),
+        lambda: rl.reduce_while(
+            lambda acc, x: rl.at_runtime_unsafe(x, YS), lambda acc, x: x < 2, X, XS
+        ),
+        lambda: rl.insertion_sort_seq(lambda x, y: rl.at_runtime_unsafe(y, YS) < 1, XS),
         lambda: rl.binary_search(f, X, xs),
         lambda: rl.iterate(draw(st.integers(0, 3)), f, X),
         lambda: rl.generate(2, f),
