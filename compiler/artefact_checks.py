@@ -128,7 +128,7 @@ def compiled_anew(saved: Saved) -> Agreement:
     """Whether text and launch are what this Relift compiles the derivation's result to."""
     against = "what its derivation compiles to"
     try:
-        anew = compile_program(saved.low)
+        anew = compile_program(saved.low, contract=saved.derivation.policy != "exact")
     except ReliftError as error:
         return Agreement(against, False, error.message)
     if annotated(saved.kernel.source, ()) != annotated(anew.source, ()):
@@ -158,7 +158,8 @@ def _small(saved: Saved) -> _Small | None:
     at = ", ".join(f"{name}={value}" for name, value in found.sizes.items())
     source = saved.derivation.origin.at(found.sizes)
     low = Program(source.name, source.parameters, tidy(found.terms[-1]))
-    return _Small(at, source, compile_program(low))
+    contract = saved.derivation.policy != "exact"
+    return _Small(at, source, compile_program(low, contract=contract))
 
 
 def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
 REASSOCIATES, ALWAYS, FORKING = "reassociates", "reassociates always", "lost by forking"
+CONTRACTS = "contracts"
 DEFECTS = {
     REASSOCIATES: "regroups folds of floats; an exact kernel is built so that it does not",
     ALWAYS: "regroups folds of floats even in an exact kernel",
-    "contracts": "rounds a*b + c once where it is told to round twice",
+    CONTRACTS: "rounds a*b + c once where it is told to round twice",
     "fmin of NaN": "takes NaN for the smaller or larger of NaN and a number in fmin or fmax",
     FORKING: "waits for ever in a process that is forked after it was used; such a process is refused it",
     "stale local memory": "may read a cell of local memory as it was before a barrier",
@@ -232,6 +233,16 @@ def _none(what: str, known: Iterable[Found]) -> str:
 def defects(device: cl.Device) -> tuple[str, ...]:
     """The names of what the device gets wrong; see `DEFECTS`."""
     return next((f.defects for f in survey() if f.device == device), ())
+
+
+def rounds_otherwise(target: str) -> str | None:
+    """One sentence where even an exact kernel may round otherwise than the interpreter on the device of a
+    target, which no way to build it prevents; None where it does not."""
+    device = find_device(target)
+    wrong = [DEFECTS[name] for name in (ALWAYS, CONTRACTS) if name in defects(device)]
+    if not wrong:
+        return None
+    return f"{label(device)} {' and '.join(wrong)}: the last bits may differ from the interpreter's"
 
 
 def describe(device: cl.Device) -> DeviceDescription:

@@ -8,14 +8,15 @@ EXACT = "#pragma OPENCL FP_CONTRACT OFF"
 """What the source of a kernel that must round as the interpreter does begins with."""
 
 _LOOP = re.compile(r"^([ \t]*)(?:#pragma unroll[^\n]*\n[ \t]*)?(?=(?:for|while) \()", re.MULTILINE)
-_KEPT = "#pragma clang loop vectorize(disable)"
+_KEPT = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)"
+"""What keeps a loop as it is written; turns that a driver unrolls are regrouped as well."""
 
 
 def in_order(source: str) -> str:
     r"""OpenCL C whose loops are taken in order by drivers that make vectors of folds of floats.
 
     >>> print(in_order("  #pragma unroll\n  for (;;) {\n  }"))
-      #pragma clang loop vectorize(disable)
+      #pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
       for (;;) {
       }
     """

@@ -12,6 +12,7 @@ import numpy as np
 
 from relift.compiler.artefact import Origin, read_artefact, write_artefact
 from relift.compiler.buffers import Row, flatten, unflatten
+from relift.compiler.exact_loops import EXACT
 from relift.compiler.launch import Launch, launch_from_json
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
@@ -37,6 +38,11 @@ class Compiled:
     _sessions: dict[str, Session] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every product and every sum is rounded, in the order of the term."""
+        return EXACT in self.source
 
     @property
     def launch(self) -> dict[str, Any]:

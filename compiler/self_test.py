@@ -106,6 +106,13 @@ kernel void differences(global const float* restrict x, global float* restrict o
   }
   out[get_global_id(0)] = acc;
 }
+kernel void products(global const float* restrict x, global float* restrict out, int n) {
+  float acc = 0.0f;
+  for (int k = 0; k < 997; ++k) {
+    acc = acc + (x[k] * x[996 - k]);
+  }
+  out[get_global_id(0)] = acc;
+}
 kernel void parts(global const float* restrict x, global float* restrict out, int n) {
   float own[16];
   #pragma unroll
@@ -256,6 +263,7 @@ def in_sequence(run: Run, program: cl.Program) -> bool:
     wanted = {
         "fold": folded(x),
         "differences": folded(squares, folded(x[:96])),
+        "products": folded(x * x[::-1]),
         "parts": folded(lanes),
     }
     return all(

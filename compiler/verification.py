@@ -295,7 +295,8 @@ def _small(derivation: Derivation) -> _Small | Agreement:
     source = derivation.origin.at(small.sizes)
     low = Program(source.name, source.parameters, tidy(small.terms[-1]))
     arrays = whole_inputs(source, seed=0)
-    return _Small(at, source, compile_program(low), arrays, source(*arrays), low)
+    kernel = compile_program(low, contract=derivation.policy != "exact")
+    return _Small(at, source, kernel, arrays, source(*arrays), low)
 
 
 _NOT_SMALL = "no small sizes were found at which every step applies"

@@ -1,11 +1,15 @@
-"""Running the command line as a person does: in a process of its own, from the root of the checkout."""
+"""Running the command line: in a process of its own, from the root of the checkout, as a person does, or here."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from relift.cli import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,6 +25,20 @@ def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         timeout=200,
         check=False,
     )
+
+
+def command(*words: str) -> tuple[int, str]:
+    """Status and standard error of a command, run in this process."""
+    errors, before = io.StringIO(), sys.argv
+    sys.argv = ["relift", *words]
+    try:
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            main()
+    except SystemExit as stop:
+        return int(stop.code or 0), errors.getvalue()
+    finally:
+        sys.argv = before
+    return 0, errors.getvalue()
 
 
 def session(leader: int) -> list[int]:

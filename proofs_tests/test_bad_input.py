@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import sqlite3
 import sys
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import ROOT
+from proofs_tests.command_line import ROOT, command
 from relift.cli import main
 from relift.compiler.bundle import read_results
 from relift.egraph.tuning import BadDatabase, Timing, Timings
@@ -29,20 +28,6 @@ n = rl.nat("n")
 @rl.program
 def double(x: rl.f32[n]):
     return rl.map_glb(0)(lambda v: v + v, x)
-
-
-def command(*words: str) -> tuple[int, str]:
-    """Status and standard error of a command, run in this process: these fail before any work."""
-    errors, before = io.StringIO(), sys.argv
-    sys.argv = ["relift", *words]
-    try:
-        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-            main()
-    except SystemExit as stop:
-        return int(stop.code or 0), errors.getvalue()
-    finally:
-        sys.argv = before
-    return 0, errors.getvalue()
 
 
 @pytest.mark.parametrize(

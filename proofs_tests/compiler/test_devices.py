@@ -361,7 +361,7 @@ def test_an_exact_kernel_folds_in_order_on_every_device() -> None:
 def test_loops_are_found_where_they_stand() -> None:
     """Pragmas that unroll make way; everything else stays."""
     source = "kernel void k() {\n  for (;;) {\n    #pragma unroll\n    for (;;) x();\n  }\n}"
-    pragma = "#pragma clang loop vectorize(disable)"
+    pragma = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)"
     assert in_order(source) == (
         f"kernel void k() {{\n  {pragma}\n  for (;;) {{\n    {pragma}\n    for (;;) x();\n  }}\n}}"
     )

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -57,9 +57,21 @@ AllowOption = Annotated[
     list[str] | None,
     typer.Option(help="A rule that may be used though the ledger does not call it PROVED."),
 ]
+
+
+def _float_policy(policy: str) -> str:
+    if policy not in ("reassociate", "exact"):
+        raise Refusal(f"--float {policy}: say reassociate or exact")
+    return policy
+
+
 FloatOption = Annotated[
     str,
-    typer.Option("--float", help="reassociate: floating-point + may be regrouped; exact: never."),
+    typer.Option(
+        "--float",
+        callback=_float_policy,
+        help="reassociate: floating-point + may be regrouped; exact: never.",
+    ),
 ]
 
 
@@ -343,6 +355,8 @@ def optimize(
         with _progress("computing what results must be"):
             written = _write_candidates(bundle, best, loaded, sizes, target)
     compiled = [_compile(found.term, float_policy) for found in best.candidates]
+    if bundle is None and times_from is None:
+        _say_what_rounds_otherwise(compiled, [target])
     pairs = list(zip(best.candidates, compiled, strict=True))
     if out is not None:
         for number, (found, kernel) in enumerate(pairs, 1):
@@ -558,6 +572,7 @@ def run(
     if kernel is not None:
         saved = _read_saved(kernel, allow)
         require_program(saved, source)
+        _require_policy(saved, float_policy)
         compiled, derivation = saved.kernel, saved.derivation
     elif is_low_level(loaded):
         compiled = _compile(loaded, float_policy)
@@ -567,6 +582,7 @@ def run(
         if not as_json:
             _print_search(best)
     _say_unknown(compiled)
+    _say_what_rounds_otherwise([compiled], [device])
     with _progress("running") as report:
         report(f"{loaded.name} on {device}")
         known = {name: sizes[name] for name in compiled.plan.sizes if name in sizes}
@@ -657,6 +673,8 @@ def verify(
     tested: list[tuple[Term, tuple[Certificate, ...], list[Agreement]]] = []
     if Path(program).is_dir():
         saved = _read_saved(Path(program), allow)
+        _require_policy(saved, float_policy)
+        _say_what_rounds_otherwise([saved.kernel], chosen)
         name, judge = saved.derivation.origin.name, None
         if reference is not None:
             judge = load_program(reference).at(saved.derivation.sizes)
@@ -671,6 +689,7 @@ def verify(
         )
     elif is_low_level(loaded := load_program(program)):
         name, kernel = loaded.name, _compile(loaded, float_policy)
+        _say_what_rounds_otherwise([kernel], chosen)
         with _progress("comparing") as report:
             checks = differential_at(loaded, kernel, _sizes(size), chosen, report)
         certified = with_values(certificates(kernel), reports_of(kernel, loaded))
@@ -682,6 +701,7 @@ def verify(
         candidates = [
             (_compile(found.term, float_policy), found.derivation) for found in best.candidates
         ]
+        _say_what_rounds_otherwise([kernel for kernel, _ in candidates], chosen)
     with _progress("comparing") as report:
         tested += [
             (tidy(d.result), _certified(kernel, d), differential(d, chosen, report))
@@ -1013,8 +1033,6 @@ def _search(
     from relift.egraph.sketches import load_sketch
     from relift.semantics.device import preset
 
-    if float_policy not in ("reassociate", "exact"):
-        raise Refusal(f"--float {float_policy}: say reassociate or exact")
     goal = None if sketch is None else load_sketch(sketch)
     tiles = () if goal is None else goal.names
     program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
@@ -1034,7 +1052,7 @@ def _search(
             judge=failure_on_symbols,
             timed_on=timed_on,
             tuning=times,
-            float=float_policy,  # type: ignore[arg-type]  # checked above
+            float=float_policy,  # type: ignore[arg-type]  # checked by its callback
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
 
@@ -1209,6 +1227,29 @@ def _compile(program: Program, float_policy: str) -> Compiled:
     from relift.compiler.program import compile_program
 
     return compile_program(program, contract=float_policy != "exact")
+
+
+def _say_what_rounds_otherwise(kernels: Iterable[Compiled], targets: Iterable[str]) -> None:
+    """A line for each device on which exact kernels may round otherwise all the same."""
+    from relift.compiler.devices import rounds_otherwise
+    from relift.semantics.errors import Unsupported
+
+    if not any(kernel.is_exact for kernel in kernels):
+        return
+    for target in targets:
+        with suppress(Unsupported):  # no such device here: nothing runs on it
+            if (said := rounds_otherwise(target)) is not None:
+                print(f"--float exact: {said}", file=sys.stderr)
+
+
+def _require_policy(saved: Saved, float_policy: str) -> None:
+    """What was searched with leave to regroup is not exact because it is asked for now."""
+    if float_policy == "exact" and not (
+        saved.derivation.policy == "exact" and saved.kernel.is_exact
+    ):
+        raise Refusal(
+            f"--float exact: the kernel in {saved.folder} is none; write one with relift optimize --float exact --out"
+        )
 
 
 def _read_saved(folder: Path, allow: Sequence[str] | None) -> Saved:
