@@ -152,8 +152,12 @@ def runs(program: Program) -> bool:
 
 def is_low_level(program: Program) -> bool:
     """Whether a program says itself what runs in parallel, and the compiler accepts it: nothing is searched for."""
-    parallel = any(isinstance(u, MapGlb | MapWrg) for u, _ in subterms(program.body))
-    return parallel and runs(program)
+    return is_parallel(program) and runs(program)
+
+
+def is_parallel(program: Program) -> bool:
+    """Whether a program says itself what runs in parallel."""
+    return any(isinstance(u, MapGlb | MapWrg) for u, _ in subterms(program.body))
 
 
 def open_sizes(program: Program) -> dict[str, int]:

@@ -173,6 +173,23 @@ def test_a_low_level_program_is_its_own_kernel() -> None:
     assert [c["ok"] for c in json.loads(ran.stdout)["checks"]] == [True, True]
 
 
+@pytest.mark.parametrize("words", [("verify",), ("run", "--random", "0")])
+def test_what_the_compiler_refuses_is_refused_for_its_reason(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of a program that says itself what runs in parallel, a search has nothing better to say."""
+    file = tmp_path / "nested.py"
+    file.write_text(
+        "import relift as rl\n\n@rl.program\ndef nested(x: rl.f32[4, 8]):\n"
+        "    return rl.map_glb(0)(\n"
+        "        lambda r: rl.let(lambda t: rl.map_glb(0)(lambda v: v + 1.0, t), r), x)\n"
+    )
+    ran = relift(words[0], str(file), *words[1:])
+    assert ran.returncode == 2
+    assert "map_glb(0) inside map_glb(0)" in ran.stderr
+    assert "optimize" not in ran.stderr
+
+
 def test_compile_prints_one_kernel_for_all_sizes() -> None:
     """A low-level program without --size: its sizes are arguments, and what is proved is so for all."""
     done = relift("compile", "examples/matmul_low_level.py", "--certify")

@@ -577,7 +577,7 @@ def run(
     elif is_low_level(loaded):
         compiled = _compile(loaded, float_policy)
     else:
-        best = _search(loaded, sizes, target, budget, 1, float_policy)
+        best = _search_or_refusal(loaded, sizes, target, budget, 1, float_policy)
         compiled, derivation = _compile(best.term, float_policy), best.derivation
         if not as_json:
             _print_search(best)
@@ -697,7 +697,7 @@ def verify(
     else:
         name = loaded.name
         sizes = _sizes(size) or dict.fromkeys(loaded.sizes, 1024)
-        best = _search(loaded, sizes, target, budget, top, float_policy)
+        best = _search_or_refusal(loaded, sizes, target, budget, top, float_policy)
         candidates = [
             (_compile(found.term, float_policy), found.derivation) for found in best.candidates
         ]
@@ -1055,6 +1055,20 @@ def _search(
             float=float_policy,  # type: ignore[arg-type]  # checked by its callback
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
+
+
+def _search_or_refusal(
+    program: Program, sizes: Mapping[str, int], target: str, budget: float, top: int, policy: str
+) -> Optimized:
+    """A search; of what says itself what runs in parallel, the compiler's refusal is the better reason than the search's."""
+    from relift.compiler.program import is_parallel
+
+    try:
+        return _search(program, sizes, target, budget, top, policy)
+    except ReliftError:
+        if is_parallel(program):
+            _compile(program, policy)
+        raise
 
 
 def _description(target: str, *, tune: bool) -> DeviceDescription:
