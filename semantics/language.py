@@ -488,7 +488,8 @@ def program(function: Callable[..., Any]) -> Program:
     parameters = tuple(Input(name, annotations[name]) for name in names)
     with scope(names), bounded_depth(f"the program {function.__name__}"):
         body = as_term(function(*parameters))
-    body = well_formed(body, parameters)
+    with bounded_depth(f"the program {function.__name__}"):
+        body = well_formed(body, parameters)
     return Program(
         function.__name__,
         parameters,

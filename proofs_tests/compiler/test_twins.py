@@ -83,7 +83,7 @@ def _first(x: Any, y: Any, z: Any) -> Any:
     ("c", "twin", "types", "shown"),
     [
         (
-            "return fmin(x, y);",
+            "return isnan(y) || x < y ? x : y;",  # fmin, but for the sign of zero, which C leaves open
             lambda x, y: min(y, x),
             (f32, f32, f32),
             "f(0.0, nan) is 0.0 in C and nan",
