@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proofs_tests.compiler.programs import made
+from proofs_tests.tampering import resealed
 from relift.compiler.certificates import certificates
 from relift.compiler.kernel import load
 from relift.compiler.kernel_text import read_expression, read_source
@@ -122,6 +123,7 @@ def test_the_numbers_that_must_fit_are_those_of_the_text(tmp_path: object) -> No
     for kernel in data["kernels"]:
         kernel["spans"] = []
     launch.write_text(json.dumps(data))
+    resealed(folder)
     loaded = load(folder)
     with pytest.raises(IllTyped, match="computes with numbers below"):
         loaded.plan.at({"m": 1 << 16, "n": 1 << 15})
