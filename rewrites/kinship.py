@@ -34,12 +34,27 @@ def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[str]:
     left, right = canonical(rule.left), canonical(rule.right)
     redexes = [p for p, _ in positions(left) if _differ_only_at(left, right, p)]
     for other in known.values():
-        if other is rule or other.lowering != rule.lowering or other.refinement:
+        if other is rule or other.lowering != rule.lowering or other.refinement != rule.refinement:
+            continue
+        if _is_copy(rule, other):
+            yield f"the same rule as {other.name}"
             continue
         for position in redexes:
             if _is_instance(other, rule, term_at(left, position), term_at(right, position)):
                 yield _told(rule, other, position)
                 break
+
+
+def _is_copy(rule: Rule, other: Rule) -> bool:
+    """Whether the two say the same word for word; matching does not find every size, as in `(k + 1) * (m + 1)`."""
+    sides = (rule.left, rule.right), (other.left, other.right)
+    turned = [(other.right, other.left)] if not other.refinement else []
+    return (
+        rule.parameters == other.parameters
+        and set(rule.where) == set(other.where)
+        and rule.lower_bounds == other.lower_bounds
+        and any(all(map(alpha_equal, sides[0], given)) for given in (sides[1], *turned))
+    )
 
 
 def _told(rule: Rule, other: Rule, position: Position) -> str:
@@ -59,7 +74,7 @@ def _differ_only_at(left: Term, right: Term, position: Position) -> bool:
 
 def _is_instance(other: Rule, rule: Rule, left: Term, right: Term) -> bool:
     """Whether the sides are those of the other rule, filled in, under conditions that the rule states."""
-    for x, y in ((left, right), (right, left)):
+    for x, y in ((left, right), (right, left))[: 1 if other.refinement else 2]:
         try:
             filling = match_sides(other, x, y)
             same = alpha_equal(filling.term(other.left), x) and alpha_equal(

@@ -248,9 +248,10 @@ def test_a_wrong_text_by_hand_has_no_time() -> None:
 
 def test_share_of_the_roofline() -> None:
     """It is the longer of the times that the operations and the bytes need, over the time taken."""
-    row = {"flops": 138e9, "moved": 16e9, "seconds": 2.0}
+    flops, moved = CPU.fma_gflops * 1e9, CPU.bandwidth_gbs * 1e9
+    row = {"flops": flops, "moved": moved / 2, "seconds": 2.0}
     assert share_of_roofline(row, CPU) == pytest.approx(0.5)
-    assert share_of_roofline({**row, "moved": 64e9}, CPU) == pytest.approx(2.0)
+    assert share_of_roofline({**row, "moved": 4 * moved}, CPU) == pytest.approx(2.0)
 
 
 def test_speedup_over_what_ran_beside() -> None:
