@@ -8,7 +8,14 @@ import hypothesis
 import pytest
 
 hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine is no failure
-hypothesis.settings.load_profile("tests")
+hypothesis.settings.register_profile(  # a mutant is to be noticed each time, and not explained
+    "mutants",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+)
+hypothesis.settings.load_profile(os.environ.get("RELIFT_HYPOTHESIS", "tests"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

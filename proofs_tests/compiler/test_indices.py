@@ -328,3 +328,28 @@ def test_division_of_a_whole_by_its_parts() -> None:
     e = variable("l", 9)
     assert 4 * ix.divide(e, 4) + ix.modulo(e, 4) != e  # sums do not look for it by themselves
     assert ix.recombined(3 * (4 * ix.divide(e, 4) + ix.modulo(e, 4)) + 1) == 3 * e + 1
+
+
+def test_recombining_keeps_the_value() -> None:
+    """`d*(x / d) + x % d` is x, some times that as many x; with other factors it is what it was."""
+    i = variable("i", 12)
+    quotient, rest = ix.divide(i, 5), ix.modulo(i, 5)
+
+    assert ix.recombined(5 * quotient + rest) == i
+    for factor, times in itertools.product((1, 4, 5, 6, 10), (1, 2, -1)):
+        e = ix.recombined(factor * quotient + times * rest)
+        for value in range(12):
+            wanted = factor * (value // 5) + times * (value % 5)
+            assert ix.evaluate(e, {"i": value}) == wanted
+
+
+@pytest.mark.parametrize("extent", [2, 3, 4, 5, 9])
+def test_a_factor_is_taken_out_of_what_it_divides_only(extent: int) -> None:
+    """`(4*i + l) / 8` is `i / 2` where l is below 4, and may be more where it is not."""
+    e = 4 * variable("i", 6) + variable("l", extent)
+    quotient, rest = ix.divide(e, 8), ix.modulo(e, 8)
+
+    for i, j in itertools.product(range(6), range(extent)):
+        values = {"i": i, "l": j}
+        assert ix.evaluate(quotient, values) == (4 * i + j) // 8
+        assert ix.evaluate(rest, values) == (4 * i + j) % 8

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from proofs_tests.compiler.programs import made
-from proofs_tests.tampering import resealed
 from relift.compiler.certificates import certificates
-from relift.compiler.kernel import load
+from relift.compiler.kernel import files_of, of_files
 from relift.compiler.kernel_text import read_expression, read_source
 from relift.compiler.lexing import NotUnderstood
 from relift.compiler.program import compile_program
+from relift.compiler.spans import spans_of
 from relift.semantics.errors import IllTyped
+from relift.semantics.sizes import Size, nat
 
 HIDDEN = {
     "a line joined by a backslash": "// wait \\\nbarrier(CLK_LOCAL_MEM_FENCE);",
@@ -106,24 +108,35 @@ def test_a_guard_on_what_changes_or_has_no_sign_proves_nothing(body: str) -> Non
     assert not found.ok, found.text()
 
 
-def test_the_numbers_that_must_fit_are_those_of_the_text(tmp_path: object) -> None:
+def test_the_numbers_that_must_fit_are_those_of_the_text() -> None:
     """A launch.json that claims no spans is given those that the text has."""
-    from pathlib import Path
-
-    from relift.semantics.sizes import nat
-
-    folder = Path(str(tmp_path))
-    compile_program(made("matmul", nat("m"), 4, nat("n"))).save(folder)
-    launch = folder / "launch.json"
-    text = launch.read_text()
-    assert '"m*n"' in text
-    import json
-
-    data = json.loads(text)
+    files = files_of(compile_program(made("matmul", nat("m"), 4, nat("n"))))
+    assert '"m*n"' in files["launch.json"]
+    data = json.loads(files["launch.json"])
     for kernel in data["kernels"]:
         kernel["spans"] = []
-    launch.write_text(json.dumps(data))
-    resealed(folder)
-    loaded = load(folder)
+    loaded = of_files(files | {"launch.json": json.dumps(data)})
     with pytest.raises(IllTyped, match="computes with numbers below"):
         loaded.plan.at({"m": 1 << 16, "n": 1 << 15})
+
+
+def test_the_step_beyond_the_last_turn_must_fit() -> None:
+    """A counter ends a step beyond its last turn, in a number that `int` must hold as well."""
+    [kernel] = read_source(
+        "kernel void k(global float* out, int n) { for (int i = 0; i < n; i += 1000) { out[0] = 0.0f; } }"
+    ).kernels
+    n = nat("n")
+    spans = spans_of(kernel, (Size.of(1),), (1,), {"n": n}, [n])
+
+    assert any((span - n - 999).surely_at_least(0) for span in spans), spans
+
+
+def test_the_numbers_of_an_index_must_fit() -> None:
+    """What is computed on the way to a cell, though it may be more than any array has."""
+    [kernel] = read_source(
+        "kernel void k(global float* out, int n) { out[(3*n + 5) / 7] = 0.0f; }"
+    ).kernels
+    n = nat("n")
+    spans = spans_of(kernel, (Size.of(1),), (1,), {"n": n}, [n])
+
+    assert any((span - 3 * n - 5).surely_at_least(0) for span in spans), spans

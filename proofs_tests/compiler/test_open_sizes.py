@@ -531,3 +531,14 @@ def test_a_map_is_carried_out_where_another_has_no_elements() -> None:
         arrays = (np.ones(2, np.float32), np.arange(4 * count, dtype=np.float32))
         for got, wanted in zip(kernel(*arrays), both(*arrays), strict=True):
             assert np.array_equal(got, wanted), count
+
+
+def test_the_turn_after_the_last_must_fit() -> None:
+    """A counter goes one turn beyond what it counts, and `int` must hold that as well."""
+    n = nat("n")
+    kernel = Kernel("f", (), (Size.of(64),), (64,), 0, spans=(n,))
+
+    kernel.at({"n": 2**31 - 65}, "program")
+    for count in (2**31 - 64, 2**31 - 1):
+        with pytest.raises(IllTyped, match="with 64 work-items in a turn"):
+            kernel.at({"n": count}, "program")

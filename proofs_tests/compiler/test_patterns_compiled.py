@@ -96,6 +96,9 @@ COMPILED: dict[str, Body] = {
     "iterate not at all": lambda xs: rl.map_glb(0)(lambda v: rl.iterate(0, inc, v), xs),
     "unrolled map": lambda xs: rl.join(rl.map_glb(0)(rl.map_seq_unroll(inc), rl.split(4, xs))),
     "sliding loop": lambda xs: rl.map_seq_slide(3, 1, total, xs),
+    "sliding loop in steps": lambda xs: rl.map_seq_slide(4, 2, total, xs),
+    "windows in steps": lambda xs: rl.map_glb(0)(total, rl.slide(3, 3, xs)),
+    "windows that overlap by half": lambda xs: rl.map_glb(0)(total, rl.slide(4, 2, xs)),
     "indices": lambda xs: rl.map_glb(0)(
         lambda p: p[0] * rl.f32(p[1] * p[1]), rl.zip(xs, rl.generate(12, lambda i: i))
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from relift.compiler.validation import Report, validate
 from relift.semantics import language as rl
 from relift.semantics.language import Program
 from relift.semantics.sizes import nat
+from relift.semantics.terms import UserFunction
 from relift.semantics.types import f32, i32
 
 LOW_LEVEL = [
@@ -135,3 +138,94 @@ def test_a_division_that_is_wrong_somewhere_is_found() -> None:
     wrong = k.source.replace("if (y == 0) return 0;", "if (y == 0) return 1;")
     assert wrong != k.source
     assert validate(wrong, k.plan, quotients).verdict == "refuted"
+
+
+def groups_of_two(body: str) -> tuple[str, Compiled, Program]:
+    """The program that doubles 4 numbers, with another body of its kernel, in groups of 2."""
+
+    @typed(x=f32[4])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    k = compile_program(doubled, local=2)
+    [name] = [kernel.name for kernel in k.plan.kernels]
+    head = f"kernel void {name}(global const float* restrict x, global float* restrict out)"
+    return f"{head} {{ {body} }}", k, doubled
+
+
+RIGHT = "out[get_global_id(0)] = x[get_global_id(0)] + x[get_global_id(0)];"
+
+
+def test_two_barriers_are_not_one() -> None:
+    """Work-items of a group that wait in different places do not wait for each other."""
+    wait, place = "barrier(CLK_LOCAL_MEM_FENCE);", "get_local_id(0)"
+    together, k, program = groups_of_two(f"{wait} {RIGHT}")
+    apart, _, _ = groups_of_two(
+        f"if ({place} < 1) {{ {wait} }} if ({place} >= 1) {{ {wait} }} {RIGHT}"
+    )
+
+    assert validate(together, k.plan, program).ok
+    found = validate(apart, k.plan, program)
+    assert found.verdict == "refuted"
+    assert "waits at barrier" in found.text()
+
+
+def test_two_values_for_one_cell_are_refuted() -> None:
+    """A cell of the result to which two work-items give different values, in order though they are."""
+    text = (
+        "const int g = get_global_id(0); const int l = get_local_id(0); const int other = g + 1 - 2*l; "
+        "out[g] = START; barrier(CLK_GLOBAL_MEM_FENCE); out[other] = x[other] + x[other];"
+    )
+    twice, k, program = groups_of_two(text.replace("START", "x[g] + x[g]"))
+    other, _, _ = groups_of_two(text.replace("START", "0.0f"))
+
+    assert validate(twice, k.plan, program).ok
+    assert validate(other, k.plan, program).verdict == "refuted"
+
+
+def test_one_buffer_is_given_once() -> None:
+    """A kernel promises that its buffers are apart."""
+    source, k, program = groups_of_two(RIGHT)
+    [kernel] = k.plan.kernels
+    plan = replace(k.plan, kernels=(replace(kernel, arguments=("out", "out")),))
+
+    found = validate(source, plan, program)
+    assert found.verdict == "refuted"
+    assert "twice" in found.text()
+
+
+def test_minimum_keeps_not_a_number() -> None:
+    """The text without the case of NaN is another function, on symbols too."""
+
+    @typed(x=f32[2], y=f32[2])
+    def smaller(x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda p: rl.minimum(p[0], p[1]), rl.zip(x, y))
+
+    k = compile_program(smaller)
+    [name] = [kernel.name for kernel in k.plan.kernels]
+    head = f"kernel void {name}(global const float* restrict x, global const float* restrict y, global float* restrict out)"
+    i = "get_global_id(0)"
+    wrong = f"{head} {{ out[{i}] = x[{i}] < y[{i}] ? x[{i}] : y[{i}]; }}"
+
+    assert validate(k.source, k.plan, smaller).ok
+    assert validate(wrong, k.plan, smaller).verdict == "refuted"
+
+
+def test_two_functions_in_c_of_one_name_are_two() -> None:
+    """Loops are not read: a function that has one is known by its text, and not by its name alone."""
+
+    def turns(count: int) -> UserFunction:
+        text = f"int i = 0; while (i < {count}) {{ x = x * x; ++i; }} return x;"
+        return UserFunction("turns", ("x",), (f32,), f32, text, None, lambda x: x ** (2**count))
+
+    @typed(x=f32[4])
+    def both(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: (turns(1)(v), turns(2)(v)), x)
+
+    k = compile_program(both)
+    assert validate(k.source, k.plan, both).ok
+    names = sorted(set(re.findall(r"\bturns\w*", k.source)))
+    assert len(names) == 2
+    head, body = k.source.split("kernel void", 1)
+    swapped = re.sub(r"\bturns\w*", lambda m: names[m.group() == names[0]], body)
+    assert validate(f"{head}kernel void{swapped}", k.plan, both).verdict == "refuted"

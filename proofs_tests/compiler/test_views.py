@@ -85,12 +85,25 @@ def layout_of(t: Term, *, invertible: bool) -> st.SearchStrategy[Term]:
             st.tuples(st.integers(0, 2), st.integers(0, 2)).map(
                 lambda ends: rl.pad(ends[0], ends[1], rl.clamp, t)
             ),
-            st.integers(1, short).map(lambda d: rl.slide(d, 1, t)),
+            st.tuples(st.integers(0, 9), st.integers(0, 9)).map(
+                lambda ends: rl.pad(ends[0], ends[1], rl.mirror, t)
+            ),
+            st.tuples(st.integers(0, 9), st.integers(0, 9)).map(
+                lambda ends: rl.pad(ends[0], ends[1], rl.wrap, t)
+            ),
+            st.sampled_from(
+                [(d, s) for d in range(1, short + 1) for s in (1, 2, 3) if (n - d) % s == 0]
+            ).map(lambda window: rl.slide(window[0], window[1], t)),
+            st.integers(1, short).map(lambda d: rl.concat(t, rl.take(d, t))),
             st.integers(1, 3).map(lambda d: rl.repeat(d, t)),
             st.just(rl.map(lambda p: p[1], rl.zip(t, rl.take(n, t)))),
         ]
         if element == i32:
-            found.append(st.just(rl.pad(1, 2, -7, t)))
+            found.append(
+                st.tuples(st.integers(0, 2), st.integers(0, 2)).map(
+                    lambda ends: rl.pad(ends[0], ends[1], -7, t)
+                )
+            )
     return st.one_of(found)
 
 

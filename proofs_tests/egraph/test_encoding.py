@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from proofs_tests.rewrites.test_bounds import one_of_many
 from relift.egraph.encoding import NotSearchable, expression, term_text
 from relift.egraph.rule_encoding import EncodedRule, encode_rule
+from relift.egraph.saturation import Request, Saturation, Stage, saturate
 from relift.egraph.snapshot import Dump, Snapshot, UnsoundRules
 from relift.rewrites.library import RULES
 from relift.rewrites.verdicts import Direction
+from relift.semantics import language as rl
 from relift.semantics.errors import Unsupported
+from relift.semantics.language import Program
 from relift.semantics.sizes import Size, nat
 from relift.semantics.terms import Input, Literal
 from relift.semantics.types import f32, i32
@@ -88,3 +92,28 @@ def test_a_class_of_two_types_is_an_alarm() -> None:
     dump = Dump({"Clash": [(0, 1, 2)]}, {}, 0, {"suspect": 1})
     with pytest.raises(UnsoundRules, match=r"different types.*suspect"):
         Snapshot(dump, arity=3, operators={}, functions={})
+
+
+def searched(copies: int, *, idempotent: bool = True) -> Saturation:
+    """A fold of copies of one number, with the rule that folds two copies or more like one."""
+    rule = one_of_many(2)
+    larger = rl.operator(
+        lambda x, y: rl.select(x < y, y, x), associative=True, idempotent=idempotent, name="larger"
+    )
+    z, x = Input("z", i32), Input("x", i32)
+    program = Program("folded", (z, x), rl.reduce(larger, z, rl.repeat(copies, x)))
+    stage = Stage("copies", (rule.name,), 2)
+    return saturate(Request(program, (stage,), rules={rule.name: rule}))
+
+
+def test_a_rule_does_not_fire_below_its_least_size() -> None:
+    """Of no copy the rule is false, so from how many on it holds is a premise in the e-graph."""
+    assert sum(searched(0).firings.values()) == 0
+    assert sum(searched(1).firings.values()) == 0
+    assert sum(searched(2).firings.values()) > 0
+
+
+def test_a_rule_fires_for_operators_that_obey_its_laws_only() -> None:
+    """An operator of which a law is not declared is none that the rule speaks of."""
+    assert sum(searched(3, idempotent=False).firings.values()) == 0
+    assert sum(searched(3).firings.values()) > 0

@@ -254,6 +254,7 @@ def test_large_instances_are_left_out_and_counted() -> None:
 
     assert result.status == "ok"
     assert "but for 3 instances of more than 4 cells" in result.detail
+    assert not result.complete
 
 
 def test_no_cell_means_no_verdict() -> None:

@@ -15,6 +15,7 @@ from relift.rewrites.verdicts import TierResult
 from relift.semantics.language import (
     as_scalar,
     as_vector,
+    gather,
     join,
     map,
     map_vec,
@@ -25,6 +26,7 @@ from relift.semantics.language import (
     zip,
 )
 from relift.semantics.signatures import Fun, Op
+from relift.semantics.written import reverse
 
 u, v, w = naturals("u v w")
 
@@ -126,6 +128,42 @@ def test_a_guard_that_a_prover_refutes_is_not_proposed() -> None:
 def test_an_exhausted_search_proposes_nothing() -> None:
     """A guard is proposed when all instances up to the bound were tried, and not before."""
     assert infer_guard(strided, work=20) is None
+
+
+@rule()
+def backwards(op: Op[A], z: A, xs: A[n]):
+    return reduce(op, z, gather(reverse, xs)), reduce(op, z, xs)
+
+
+def test_what_holds_up_to_the_bound_only_is_no_guard() -> None:
+    """Of one element the order does not matter; random models have more."""
+    guard = infer_guard(backwards, bound=1)
+
+    assert guard is not None
+    assert "op is commutative" in guard.conditions
+
+
+def test_a_condition_is_not_idle_where_one_judge_refutes() -> None:
+    """All judges are asked, and one no is a no."""
+
+    def refuting(candidate: Rule) -> TierResult:
+        return TierResult("4a", "index", "refuted", "")
+
+    @rule(where=[associative("op")])
+    def same(op: Op[A], z: A, xs: A[n]):
+        return reduce(op, z, xs), reduce(op, z, map(lambda x: x, xs))
+
+    assert idle_conditions(same) == ["associative(op)"]
+    assert idle_conditions(same, provers=[refuting]) == []
+
+
+def test_a_guard_was_tried_at_all_sizes() -> None:
+    """However early the search is ended: what was tried at some sizes only is not proposed."""
+    found = [infer_guard(chunks, work=work) for work in range(50, 3000, 100)]
+
+    assert found[0] is None
+    assert found[-1] is not None
+    assert all(r.complete for guard in found if guard is not None for r in guard.results)
 
 
 def test_no_name_is_made_up() -> None:

@@ -54,6 +54,10 @@ def test_what_holds_passes(operator: BinaryOperator, element: Type) -> None:
         (made(rl.maximum, **BOTH, neutral=0), i32, "the neutral element 0, but with x = -1"),
         (made(lambda x, y: x - y, neutral=0), i32, "the neutral element 0, but with x = 1 "),
         (made(lambda x, y: x & ~y, commutative=True), boolean, "declared commutative"),
+        (made(lambda x, y: y, neutral=0), i32, "the neutral element 0, but with x = "),
+        (made(lambda x, y: x * y, neutral=1 + 2**-20), f32, "the neutral element 1.00000095"),
+        (made(lambda x, y: x, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
+        (made(lambda x, y: y, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
         (made(lambda a, b: (a[0], b[0]), commutative=True), tup(i32, i32), r"x = (0, 0), y = "),
     ],
 )

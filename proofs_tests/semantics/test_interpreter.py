@@ -23,7 +23,7 @@ from relift.semantics.interpreter import (
 )
 from relift.semantics.sizes import Size
 from relift.semantics.terms import Input, Term, UserFunction
-from relift.semantics.types import Type, f32, i32, nat, tup
+from relift.semantics.types import Type, Vector, f32, i32, nat, tup
 from relift.testing import INPUTS, terms, values
 
 
@@ -115,3 +115,12 @@ def test_numpy_values_survive_the_way_there_and_back(t: Type, data: st.DataObjec
     value = data.draw(values(t, {}))
 
     assert from_numpy(to_numpy(value, t), t) == value
+
+
+def test_lanes_are_combined_in_order() -> None:
+    """An operator that is not commutative takes the lane of the left vector first."""
+    first = rl.operator(lambda x, y: x, associative=True, name="first")
+    vectors = rl.as_vector(2, Input("xs", i32[4]))
+    t = rl.reduce(rl.vectorize(2, first), Input("z", Vector(i32, Size.of(2))), vectors)
+
+    assert evaluate(t, World(inputs={"z": [7, 8], "xs": [1, 2, 3, 4]}, domain=Exact())) == [7, 8]

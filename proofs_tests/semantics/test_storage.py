@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -123,3 +124,24 @@ def test_what_a_killed_run_left_is_removed_and_what_is_in_use_is_not(place: Path
 
     assert "old" not in left
     assert {"young", "locked", "link"} <= left
+
+
+def test_a_folder_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old folder is put back where the new one cannot take its place."""
+    place = tmp_path / "folder"
+    write_folder(place, {"a": b"old"}, last="a")
+    rename = os.rename
+
+    def full(source: Path, target: Path) -> None:
+        if target == place and source.suffix != ".old":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", full)
+    with pytest.raises(ReliftError, match="cannot write"):
+        write_folder(place, {"a": b"new"}, last="a")
+
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+    assert (place / "a").read_bytes() == b"old"

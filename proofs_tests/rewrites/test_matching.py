@@ -1,0 +1,65 @@
+"""Matching: one metavariable is one term, a literal is itself, and what is bound stays where it is bound."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a rule are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+import pytest
+
+import relift as rl
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch, apply_rule, is_neutral, match
+from relift.rewrites.notation import A, n
+from relift.rewrites.rule import rule
+from relift.semantics.terms import Input, Literal
+from relift.semantics.types import f32, i32
+
+XS, YS = Input("xs", f32[4]), Input("ys", f32[4])
+
+
+@rule()
+def pairs_of_one(xs: A[n]):
+    return rl.zip(xs, xs), rl.map(lambda x: (x, x), xs)
+
+
+@rule()
+def nothing_added(xs: f32[n]):
+    return rl.map(lambda x: x + 0.0, xs), rl.map(lambda x: x + rl.f32(0), xs)
+
+
+def test_a_metavariable_stands_for_one_term() -> None:
+    assert match(pairs_of_one, pairs_of_one.left, rl.zip(XS, XS), {}).functions["xs"].body == XS
+    with pytest.raises(NoMatch, match="xs stands for two different terms"):
+        match(pairs_of_one, pairs_of_one.left, rl.zip(XS, YS), {})
+
+
+@pytest.mark.parametrize("other", [-0.0, 1.0])
+def test_a_literal_is_itself(other: float) -> None:
+    """The zeros of two signs are two numbers."""
+    match(nothing_added, nothing_added.left, rl.map(lambda x: x + 0.0, XS), {})
+    with pytest.raises(NoMatch, match=f"0.0 is needed, not {other}"):
+        match(nothing_added, nothing_added.left, rl.map(lambda x: x + other, XS), {})
+
+
+def test_what_is_bound_inside_stays_inside() -> None:
+    """Loops change places where the inner one does not run over the variable of the outer one."""
+    interchange = RULES["map_interchange"]
+    xss = Input("xss", f32[4, 4])
+
+    apply_rule(interchange, rl.map(lambda x: rl.map(lambda y: x * y, YS), XS))
+    with pytest.raises(NoMatch, match="ys may not use"):
+        match(interchange, interchange.left, rl.map(lambda r: rl.map(lambda y: y + y, r), xss), {})
+
+
+def test_only_the_declared_number_is_neutral() -> None:
+    assert is_neutral(rl.add, Literal(0, i32))
+    assert is_neutral(rl.mul, Literal(1.0, f32))
+    for operator, value in ((rl.add, 1), (rl.mul, 0), (rl.add, -1)):
+        assert not is_neutral(operator, Literal(value, i32))
+        with pytest.raises(NoMatch, match="neutral"):
+            apply_rule(
+                RULES["partial_reduce_chunks"],
+                rl.reduce(operator, float(value), XS),
+                choices={"m": 2},
+            )
