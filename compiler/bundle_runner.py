@@ -156,7 +156,7 @@ def for_device(source: str, device: Any) -> str:
 
 
 def in_halves(source: str) -> str:
-    """The same functions, where those that call the library on vectors of 64 bytes call it on each half.
+    r"""The same functions, where those that call the library on vectors of 64 bytes call it on each half.
 
     >>> print(in_halves("float16 cos_f32x16(float16 x) {\n  return cos(x);\n}"))
     float16 cos_f32x16(float16 x) {

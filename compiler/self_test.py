@@ -337,7 +337,7 @@ def well(process: int) -> bool:
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def test_device(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
+def examine(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
     """Test one device, and say what was found."""
     import pyopencl as cl
 
@@ -431,7 +431,7 @@ def main(library: str, first: int) -> None:
     files = set(mapped()) - before
     for number, device in enumerate(devices):
         if number >= first:
-            test_device(device, number, say)
+            examine(device, number, say)
     beside = {os.path.dirname(file) for file in files}  # kernels are mapped too, from elsewhere
     files |= {file for file in mapped() if os.path.dirname(file) in beside}
     say({"files": sorted(files - before)})

@@ -33,6 +33,7 @@ from relift.semantics.binding import tidy
 from relift.semantics.device import DeviceDescription, preset
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language import Program
+from relift.semantics.printer import show
 from relift.semantics.terms import Metavariable, Var, subterms
 
 SEARCHED = (
@@ -186,9 +187,14 @@ def optimize(
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
     results: list[Found] = []
     most = top if times is None else max(top, MEASURED)
+    seen: set[str] = set()
     for proposal in proposals:
         if len(results) == most:
             break
+        text = show(tidy(proposal.low.body))
+        if text in seen:
+            continue  # found in two ways
+        seen.add(text)
         if accepts(proposal.low):
             results.append(_found(proposal))
     if not results:

@@ -78,7 +78,7 @@ def work(t: Term) -> int:
     """About how many cells and calls the interpreter computes for a term.
 
     >>> work(parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8])))
-    32
+    40
     """
     total = _cells(t.type)
     turns = 1
