@@ -18,6 +18,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import ROOT, relift
 from relift.compiler.candidates import COMPARED, read_times, write_candidates
+from relift.compiler.devices import find_device
 from relift.egraph.search import as_written
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import Unsupported
@@ -104,6 +105,9 @@ def test_one_candidate_is_the_fastest_of_all_that_were_timed(bundle: Path) -> No
 
 def test_times_from_elsewhere_are_reused(bundle: Path) -> None:
     """They are in the database under the device's name: what `--tune` measures there again can only be less."""
+    file = bundle / "results.json"
+    there = {**json.loads(file.read_text()), "device": find_device().name}
+    file.write_text(json.dumps(there))  # as if it had been another machine with the same device
     before = {c["term"]: c["measured_seconds"] for c in taken(bundle, "--top", str(COUNT))}
     words = ("--tune", "--times", str(bundle / "t.sqlite"), "--top", "64", "--json")
     after = json.loads(relift(*SEARCH, *words).stdout)["candidates"]
