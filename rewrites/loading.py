@@ -37,7 +37,10 @@ def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     rules: dict[str, Rule | RejectedRule] = {}
     for found in {**held, **{id(rule): rule for rule in own}}.values():
         if found.name in rules:
-            places = " and ".join(str(r.place) for r in (rules[found.name], found))
+            line = lambda place: int(place.rpartition(":")[2])
+            places = " and ".join(
+                sorted((str(rules[found.name].place), str(found.place)), key=line)
+            )
             raise CannotLoad(f"two rules are called {found.name}: {places}; rename one")
         rules[found.name] = found
     if not rules:

@@ -116,10 +116,18 @@ WORDS = {
     "idempotent": "idempotent", "distributive": "distributes", "bijective": "permutation",
     "inverse": "inverse",
 }  # fmt: skip
-OTHER_GUARDS = {"reduce_common_factor", "scatter_fusion"}
-"""A neutral factor needs no distributive law, and an inverse is a permutation."""
-UNDECIDED = {"separate_dot_hv", "separate_dot_vh", "reduce_twice"}
+OTHER_GUARDS = {"reduce_common_factor", "scatter_fusion", "scatter_transpose"}
+"""A neutral factor needs no distributive law, an inverse is a permutation, and rows may be absent."""
+UNDECIDED = {"separate_dot_hv", "separate_dot_vh"}
 """Without some of their laws nobody knows a normal form, and tier 3 says so instead of refuting."""
+
+
+IDLE = {
+    ("reduce_twice", "commutative"),
+    *((f"scatter_{name}", "bijective") for name in ("map", "fusion", "zip")),
+}
+"""Without these the sides are equal wherever one has a value: a word of a band is its own square, and what is no
+permutation scatters on neither side."""
 
 
 @pytest.mark.parametrize(("rule", "dropped"), GUARDED)
@@ -127,6 +135,9 @@ def test_no_law_of_a_library_rule_is_idle(rule: Rule, dropped: int) -> None:
     """Without any one of its laws a rule is refuted, and the law, or one as good, is found again."""
     where = tuple(c for i, c in enumerate(rule.where) if i != dropped)
     weaker = replace(rule, where=where)
+    if (rule.name, rule.where[dropped].law) in IDLE:
+        assert check_free(weaker).status == "ok"
+        return
     guard = infer_guard(weaker)
     status = check_free(weaker).status
 
@@ -157,10 +168,9 @@ def test_random_models_refute(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", wrong(2), ids=lambda r: r.name)
-def test_exhaustive_to_a_bound_is_no_proof(rule: Rule) -> None:
-    """A rule that is right up to the bound passes tier 3 there, and is refuted beyond."""
-    assert check_free(rule, bound=3).status == "ok"
-    assert check_free(rule, bound=4).status == "refuted"
+def test_sizes_beside_the_numbers_of_a_rule_are_tried(rule: Rule) -> None:
+    """A rule that is right up to the bound is refuted where a number in its equation shows how large to go."""
+    assert check_free(rule, bound=3).status == "refuted"
 
 
 @pytest.mark.parametrize("rule", wrong(3), ids=lambda r: r.name)
