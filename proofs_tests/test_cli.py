@@ -357,7 +357,8 @@ def test_a_wrong_rule_is_refuted_with_status_1(tmp_path: Path) -> None:
 def test_a_profile_of_the_rules_is_printed() -> None:
     """Each rule of the search is either in the table with its matches or among those that never matched."""
     ran = relift("optimize", DOT, "--size", "n=65536", "--profile")
-    found = json.loads(relift("optimize", DOT, "--size", "n=65536", "--json").stdout)["profile"]
+    search = json.loads(relift("optimize", DOT, "--size", "n=65536", "--json").stdout)
+    found = search["profile"]
 
     assert ran.returncode == 0, ran.stderr
     rows = {
@@ -369,7 +370,8 @@ def test_a_profile_of_the_rules_is_printed() -> None:
     assert rows == {rule: of["matches"] for rule, of in found.items() if of["matches"]}
     assert set(dead.removeprefix("never matched: ").split(", ")) == set(found) - set(rows)
     assert {"split_join", "map_fusion", "reduce_to_seq"} <= set(rows)
-    assert sum(of["seconds"] for of in found.values()) > 0
+    # egglog counts whole milliseconds, so that a quick search may show none
+    assert 0 <= sum(of["seconds"] for of in found.values()) <= search["seconds"]
     # join(map(lambda c: map(f, c), split(m, xs))): four patterns
     assert found["split_join"]["nodes_at_most"] == 4 * found["split_join"]["matches"]
 
