@@ -6,37 +6,45 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from relift.compiler.analyses import ALL, Analyses
-from relift.compiler.cells import Addressing
-from relift.compiler.emitter import Emitter, words
-from relift.compiler.exact_loops import EXACT
-from relift.compiler.expressions import c_type, memory_type
-from relift.compiler.functions import Functions
-from relift.compiler.generate import Generator, Scope
-from relift.compiler.kernel import Compiled
-from relift.compiler.kernel_text import read_kernels
-from relift.compiler.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
-from relift.compiler.local_memory import share_places
-from relift.compiler.names import Names, stored_as
-from relift.compiler.registers import named_registers
-from relift.compiler.shared_indices import share_indices
-from relift.compiler.spans import spans_of
-from relift.compiler.spec import check_kernel, check_sizes
-from relift.compiler.stages import Stage, stages_of
-from relift.compiler.steps import written_out
-from relift.compiler.threads import Counts, Threads, counts_of, number, threads_of
-from relift.semantics.arguments import an_instance
-from relift.semantics.binding import tidy
+from relift.compiler.certificates.overflow import spans_of
+from relift.compiler.codegen.cells import Addressing
+from relift.compiler.codegen.emitter import Emitter, words
+from relift.compiler.codegen.exact_loops import EXACT
+from relift.compiler.codegen.expressions import c_type, memory_type
+from relift.compiler.codegen.functions import Functions
+from relift.compiler.codegen.generate import Generator, Scope
+from relift.compiler.codegen.local_memory import share_places
+from relift.compiler.codegen.registers import named_registers
+from relift.compiler.codegen.shared_indices import share_indices
+from relift.compiler.lowering.analyses import ALL, Analyses
+from relift.compiler.lowering.iterations import written_out
+from relift.compiler.lowering.spec import check_kernel, check_sizes
+from relift.compiler.lowering.stages import Stage, stages_of
+from relift.compiler.lowering.threads import Counts, Threads, counts_of, number, threads_of
+from relift.compiler.running.compiled import Compiled
+from relift.compiler.running.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
+from relift.compiler.text.names import Names, stored_as
+from relift.compiler.text.reader import read_kernels
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
-from relift.semantics.indices import simplifying
-from relift.semantics.language import Program
-from relift.semantics.naming import named_in
+from relift.semantics.indices.expressions import simplifying
+from relift.semantics.indices.views import (
+    Environment,
+    Memory,
+    TupleView,
+    Value,
+    View,
+    memories,
+    stored,
+)
+from relift.semantics.language.arguments import an_instance
+from relift.semantics.language.naming import named_in
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
 from relift.semantics.patterns import MapGlb, MapWrg
-from relift.semantics.printer import show
-from relift.semantics.sizes import Name, Size
-from relift.semantics.terms import Input, UserFunction, subterms
-from relift.semantics.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
-from relift.semantics.views import Environment, Memory, TupleView, Value, View, memories, stored
+from relift.semantics.syntax.binding import tidy
+from relift.semantics.syntax.sizes import Name, Size
+from relift.semantics.syntax.terms import Input, UserFunction, subterms
+from relift.semantics.syntax.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 
 WORK_ITEMS = {
     f"{kind}_{d}{end}": f"{function}({d})"

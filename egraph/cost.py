@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from relift.semantics.device import DeviceDescription
+from relift.device import DeviceDescription
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices import (
+from relift.semantics.indices.expressions import (
     Index,
     Loaded,
     Variable,
@@ -34,41 +34,7 @@ from relift.semantics.indices import (
     variable,
     variables_of,
 )
-from relift.semantics.language import Program
-from relift.semantics.patterns import (
-    Concat,
-    Iterate,
-    Let,
-    MapGlb,
-    MapLcl,
-    MapSeq,
-    MapSeqSlide,
-    MapSeqUnroll,
-    MapVec,
-    MapWrg,
-    ReduceSeq,
-    ReduceSeqUnroll,
-    ScanSeq,
-    Splat,
-    ToGlobal,
-    ToLocal,
-    ToPrivate,
-    Zip,
-)
-from relift.semantics.terms import (
-    Apply,
-    Call,
-    Combine,
-    Literal,
-    MakeTuple,
-    Term,
-    UserFunction,
-    free_variables,
-    innermost,
-    subterms,
-)
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, cells
-from relift.semantics.views import (
+from relift.semantics.indices.views import (
     ArrayView,
     Cell,
     Environment,
@@ -91,6 +57,40 @@ from relift.semantics.views import (
     vector,
     view,
 )
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import (
+    Concat,
+    Iterate,
+    Let,
+    MapGlb,
+    MapLcl,
+    MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
+    MapVec,
+    MapWrg,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    ScanSeq,
+    Splat,
+    ToGlobal,
+    ToLocal,
+    ToPrivate,
+    Zip,
+)
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Literal,
+    MakeTuple,
+    Term,
+    UserFunction,
+    free_variables,
+    innermost,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, cells
 
 # Cycles of one core of a CPU, fitted to times of the examples' candidates on two implementations of OpenCL.
 _ISSUE = 0.5  # two operations start in a cycle, and two loads

@@ -23,19 +23,20 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
-from relift.egraph.encoding import Constructor, literal_text, written_data
-from relift.egraph.rule_encoding import EncodedRule
-from relift.egraph.saturation import Saturation
-from relift.egraph.snapshot import head
-from relift.rewrites.derivation import Step
+from relift.egraph.encode.rules import EncodedRule
+from relift.egraph.encode.snapshot import head
+from relift.egraph.encode.terms import Constructor, literal_text, written_data
+from relift.egraph.process.saturation import Saturation
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.derivation.steps import Step
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, determines
 from relift.rewrites.rule import Rule
-from relift.rewrites.verdicts import Direction
-from relift.semantics.binding import Position, binders_at, canonical, substitute
 from relift.semantics.errors import ReliftError
-from relift.semantics.instantiation import Filling
-from relift.semantics.sizes import Size
-from relift.semantics.terms import (
+from relift.semantics.indices.functions import Written
+from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
@@ -56,8 +57,7 @@ from relift.semantics.terms import (
     subterms,
     unused,
 )
-from relift.semantics.types import Type
-from relift.semantics.written import Written
+from relift.semantics.syntax.types import Type
 
 
 class Unexplained(ReliftError):

@@ -24,17 +24,17 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from relift.egraph.snapshot import ENode
-from relift.egraph.term_graph import Classes
-from relift.rewrites.derivation import Step
+from relift.device import DeviceDescription
+from relift.egraph.encode.snapshot import ENode
+from relift.egraph.encode.term_graph import Classes
+from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics import patterns
-from relift.semantics.binding import Position
-from relift.semantics.device import DeviceDescription
-from relift.semantics.terms import Pattern, Term
-from relift.semantics.types import (
+from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.terms import Pattern, Term
+from relift.semantics.syntax.types import (
     Array,
     Scalar,
     Tuple,

@@ -16,8 +16,8 @@ import pyopencl as cl
 from dot import dot
 
 import relift as rl
-from relift.compiler.devices import describe, find_device
-from relift.compiler.naming import label
+from relift.compiler.devices.naming import label
+from relift.compiler.devices.survey import describe, find_device
 
 GROUP = 256
 NAIVE = """

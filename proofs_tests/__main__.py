@@ -25,10 +25,11 @@ CHECKS = (
 
 
 KERNELS = tuple(
-    f"proofs_tests/compiler/test_{name}.py"
+    f"proofs_tests/compiler/{name}.py"
     for name in (
-        "kernels", "patterns_compiled", "low_level", "low_level_examples", "local_memory",
-        "open_sizes", "running", "twins", "wide_vectors",
+        "running/test_kernels", "lowering/test_patterns_compiled", "running/test_low_level",
+        "running/test_low_level_examples", "codegen/test_local_memory", "lowering/test_open_sizes",
+        "running/test_running", "agreement/test_twins", "codegen/test_wide_vectors",
     )
 )  # fmt: skip
 """The tests that build and run kernels."""
@@ -42,10 +43,10 @@ def second_device() -> tuple[str, dict[str, str]] | None:
 
     Where there is none, it is the simulator.
     """
-    from relift.compiler.devices import find_device, survey
-    from relift.compiler.drivers import ONLY
-    from relift.compiler.naming import implementation
-    from relift.compiler.race import driver
+    from relift.compiler.agreement.simulator import driver
+    from relift.compiler.devices.drivers import ONLY
+    from relift.compiler.devices.naming import implementation
+    from relift.compiler.devices.survey import find_device, survey
 
     default = implementation(find_device())
     for found in survey():

@@ -32,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """Which device that is."""
-    from relift.compiler.devices import find_device
-    from relift.compiler.naming import label
+    from relift.compiler.devices.naming import label
+    from relift.compiler.devices.survey import find_device
     from relift.semantics.errors import Unsupported
 
     try:

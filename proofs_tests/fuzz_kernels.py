@@ -23,11 +23,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from relift.compiler.buffers import unflatten
-from relift.compiler.kernel import Compiled
 from relift.compiler.program import compile_program
-from relift.compiler.validation import validate
-from relift.rewrites.random_kernels import (
+from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.compiled import Compiled
+from relift.compiler.validation.validate import validate
+from relift.rewrites.checks.random.kernels import (
     KINDS,
     Kind,
     Seeded,
@@ -35,8 +35,8 @@ from relift.rewrites.random_kernels import (
     random_kernel,
     random_sizes,
 )
-from relift.semantics import language as rl
 from relift.semantics.errors import ReliftError
+from relift.semantics.language import vocabulary as rl
 
 CHUNK = 50
 """Seeds that a worker process gets at a time."""

@@ -20,9 +20,8 @@ from dataclasses import replace
 
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule, specialised
-from relift.semantics.binding import binders_at, positions, replace_at
 from relift.semantics.errors import ReliftError
-from relift.semantics.instantiation import Filling
+from relift.semantics.indices.functions import IndexFunction, IndexMetavariable
 from relift.semantics.patterns import (
     Gather,
     PadClamp,
@@ -33,11 +32,12 @@ from relift.semantics.patterns import (
     Split,
     Transpose,
 )
-from relift.semantics.signatures import IndexKind
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Combine, Get, MakeTuple, Metavariable, Term, Var
-from relift.semantics.types import TypeVariable
-from relift.semantics.written import IndexFunction, IndexMetavariable
+from relift.semantics.syntax.binding import binders_at, positions, replace_at
+from relift.semantics.syntax.signatures import IndexKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import Combine, Get, MakeTuple, Metavariable, Term, Var
+from relift.semantics.syntax.types import TypeVariable
 
 Mutation = Callable[[Rule], Iterator[Term]]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from relift.rewrites.notation import MONOID, A, B, k, m, n, q, r, size, step, t
 from relift.rewrites.rule import Rule, rule
-from relift.semantics.language import (
+from relift.semantics.indices.functions import reverse, shift
+from relift.semantics.language.vocabulary import (
     concat,
     drop,
     gather,
@@ -27,9 +28,8 @@ from relift.semantics.language import (
     wrap,
     zip,
 )
-from relift.semantics.signatures import Fun, Index, Op
-from relift.semantics.sizes import nat
-from relift.semantics.written import reverse, shift
+from relift.semantics.syntax.signatures import Fun, Index, Op
+from relift.semantics.syntax.sizes import nat
 
 s = nat("s", least=1)
 

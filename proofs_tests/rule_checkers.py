@@ -4,7 +4,7 @@
     python -m proofs_tests.rule_checkers --tier 3     one tier
     python -m proofs_tests.rule_checkers --json
 
-The wrong rules are those of the literature (`relift.rewrites.refuted`), mistakes written by hand
+The wrong rules are those of the literature (`relift.rewrites.ledger.refuted`), mistakes written by hand
 (`wrong_rules`), and mutants of every rule of the library (`mutants`).  A tier kills a rule when it refutes or
 rejects it; the proving tiers kill none by themselves, but must prove none.  Every tier judges every rule that
 types, alone and from scratch.
@@ -25,10 +25,10 @@ from rich.table import Table
 
 from proofs_tests.mutants import EQUIVALENT, mutants
 from proofs_tests.wrong_rules import WRONG
-from relift.egraph.checking import TIERS, check
-from relift.rewrites.refuted import REFUTED
+from relift.egraph.checks.tiers import TIERS, check
+from relift.rewrites.checks.verdicts import Status, TierName
+from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.rewrites.verdicts import Status, TierName
 
 
 @dataclass(frozen=True)

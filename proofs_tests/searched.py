@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relift.egraph.search import SEARCHED
+from relift.egraph.search.optimize import SEARCHED
 
 USED = {
     *SEARCHED,

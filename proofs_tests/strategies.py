@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from relift.semantics.sizes import Size, nat
-from relift.semantics.types import Scalar, Type, boolean, f32, f64, i32, i64, tup, vec
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.types import Scalar, Type, boolean, f32, f64, i32, i64, tup, vec
 
 NAMES = ("n", "m", "k")
 

@@ -23,27 +23,27 @@ from typing import Annotated, Any
 
 import typer
 
-from relift.egraph.search_tier import lawful_operator, product_over
-from relift.rewrites.derivation import Derivation, Step
-from relift.rewrites.derivation_files import from_json, steps_from_json, to_json
-from relift.rewrites.exact_inputs import exact_inputs
+from relift.egraph.checks.search_tier import lawful_operator, product_over
+from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.checks.random.exact_inputs import exact_inputs
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.derivation.files import from_json, steps_from_json, to_json
+from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_filled
-from relift.rewrites.operator_uses import require_laws
 from relift.rewrites.rule import Rule
-from relift.rewrites.verdicts import Direction
-from relift.semantics import language as rl
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.instantiation import Filling
+from relift.semantics.indices.functions import read_index_function
 from relift.semantics.interpreter import Exact, World, evaluate, refines
-from relift.semantics.language import Program
-from relift.semantics.printer import show
-from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
-from relift.semantics.sizes import Size
-from relift.semantics.terms import BinaryOperator, Input, Lambda, Literal, Term, Var
-from relift.semantics.tracing import as_term
-from relift.semantics.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
-from relift.semantics.written import read_index_function
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.tracing import as_term
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Literal, Term, Var
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
 
 SIZES = ((2, 3), (3, 2), (4, 2), (2, 2), (2, 3, 4), (4, 2, 2), (2, 4, 3))
 INDICES = ("lambda i: i", "lambda i: 0")

@@ -16,10 +16,10 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import ROOT, command
 from relift.cli import main
-from relift.compiler.bundle import read_results
-from relift.egraph.tuning import BadDatabase, Timing, Timings
-from relift.semantics.parser import parse_size, parse_term, parse_type
-from relift.semantics.terms import Input
+from relift.compiler.bench.bundle import read_results
+from relift.egraph.search.tuning import BadDatabase, Timing, Timings
+from relift.semantics.notation.parser import parse_size, parse_term, parse_type
+from relift.semantics.syntax.terms import Input
 
 DOT = str(ROOT / "examples" / "dot.py")
 n = rl.nat("n")
@@ -257,7 +257,7 @@ def test_a_locked_database_is_not_to_be_thrown_away(
 ) -> None:
     """Times in use by another process are waited for, never moved away."""
     kept = timings(tmp_path)
-    monkeypatch.setattr("relift.egraph.tuning.PATIENCE", 0.05)
+    monkeypatch.setattr("relift.egraph.search.tuning.PATIENCE", 0.05)
     with contextlib.closing(sqlite3.connect(kept.path, isolation_level=None)) as database:
         database.execute("BEGIN EXCLUSIVE")
         with pytest.raises(BadDatabase, match="in use by another process") as refused:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from proofs_tests.test_table_one import PROGRAMS
-from relift.compiler.devices import describe, find_device
+from relift.compiler.agreement.verification import check_derivation, check_run, random_inputs
+from relift.compiler.devices.survey import describe, find_device
 from relift.compiler.program import compile_program
-from relift.compiler.verification import check_derivation, check_run, random_inputs
-from relift.egraph.search import optimize
+from relift.egraph.search.optimize import optimize
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 

@@ -23,7 +23,15 @@ PARTS = {
     "rocq": "proofs_tests/rocq",
 }
 """What is installed inside relift, and the folder of the checkout that it links to."""
-HEAVY = ("egglog", "hypothesis", "numpy", "pyopencl", "relift.semantics.terms", "sympy", "z3")
+HEAVY = (
+    "egglog",
+    "hypothesis",
+    "numpy",
+    "pyopencl",
+    "relift.semantics.syntax.terms",
+    "sympy",
+    "z3",
+)
 STARTUP_BUDGET = 0.5
 """Seconds that `import relift` and `relift --help` may take, the start of Python included."""
 

@@ -12,10 +12,10 @@ from proofs_tests.planted_mutants import ROOT, Mutant, mutants
 
 AREAS = {
     "interpreter": "semantics/interpreter.py", "patterns": "semantics/patterns/",
-    "views": "semantics/views.py", "indices": "semantics/indices.py",
-    "barriers": "compiler/barriers.py", "certificates": "compiler/certificates.py",
+    "views": "semantics/indices/views.py", "indices": "semantics/indices/expressions.py",
+    "barriers": "compiler/codegen/barriers.py", "certificates": "compiler/certificates/claims.py",
     "extraction": "egraph/extraction.py", "cost": "egraph/cost.py",
-    "statements": "rewrites/statements.py", "guards": "rewrites/guards.py",
+    "statements": "rewrites/checks/rocq/statements.py", "guards": "rewrites/checks/guards.py",
     "matching": "rewrites/matching.py",
 }  # fmt: skip
 

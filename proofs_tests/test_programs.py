@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import relift as rl
-from relift.compiler.verification import check_derivation, check_run, random_inputs
-from relift.rewrites.derivation_files import from_json, to_json
+from relift.compiler.agreement.verification import check_derivation, check_run, random_inputs
+from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 
 n, m = rl.nat("n"), rl.nat("m")
 larger = rl.operator(

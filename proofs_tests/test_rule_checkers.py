@@ -6,9 +6,9 @@ import pytest
 
 from proofs_tests.mutants import EQUIVALENT, MUTATIONS, mutants
 from proofs_tests.rule_checkers import judge, kill_rates, survivors, wrong_rules
-from relift.rewrites.free import check_free
+from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.rule import Rule
-from relift.rewrites.sampling import check_random
 
 WRONG = wrong_rules()
 

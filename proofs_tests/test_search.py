@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from relift.compiler import verification
+from relift.compiler.agreement import verification
 from relift.compiler.program import compile_program, runs
-from relift.egraph.search import Optimized, as_written, optimize
-from relift.rewrites.confirmation import confirm
-from relift.rewrites.derivation import BrokenDerivation, Derivation
-from relift.rewrites.derivation_files import from_json, to_json
+from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.optimize import Optimized, as_written, optimize
+from relift.files import write_text
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.files import from_json, to_json
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.binding import alpha_equal
-from relift.semantics.device import CPU, GPU, DeviceDescription
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 from relift.semantics.patterns import AsVector, MapGlb, Split
-from relift.semantics.storage import write_text
-from relift.semantics.terms import subterms
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import subterms
 
 ROOT = Path(__file__).parent.parent
 REASSOCIATING = {name for name, rule in RULES.items() if rule.needs_reassociation}
@@ -186,7 +186,7 @@ def test_a_derivation_that_the_interpreter_contradicts_is_a_no(
 
 INTERRUPTED = """
 import os, signal, sys
-from relift.egraph import saturation
+from relift.egraph.process import saturation
 real = saturation.Child.receive
 def receive(self, deadline):
     os.kill(os.getpid(), signal.SIGINT)  # as if Ctrl-C were pressed while the child is at work

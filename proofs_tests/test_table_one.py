@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relift.compiler.agreement.verification import check_run, random_inputs
 from relift.compiler.program import compile_program
-from relift.compiler.verification import check_run, random_inputs
-from relift.egraph.search import optimize
+from relift.egraph.search.optimize import optimize
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 

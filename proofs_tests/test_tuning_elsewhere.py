@@ -17,12 +17,12 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import ROOT, relift
-from relift.compiler.candidates import COMPARED, read_times, write_candidates
-from relift.compiler.devices import find_device
-from relift.egraph.search import as_written
+from relift.compiler.bench.candidates import COMPARED, read_times, write_candidates
+from relift.compiler.devices.survey import find_device
+from relift.egraph.search.optimize import as_written
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import Unsupported
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 
 DOT = str(ROOT / "examples" / "dot.py")
 SIZES = {"n": 65536}

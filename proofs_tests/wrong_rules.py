@@ -1,4 +1,4 @@
-"""Wrong rules, by the tier that must say so; the false rules of the literature are in `relift.rewrites.refuted`.
+"""Wrong rules, by the tier that must say so; the false rules of the literature are in `relift.rewrites.ledger.refuted`.
 
 Every function below reads like a rule and is one only up to its docstring, which says what is wrong.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from relift.rewrites.notation import MONOID, A, B, C, k, left, m, n, q, right, size, step, w
 from relift.rewrites.rule import RejectedRule, Rule, associative, neutral, rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     as_scalar,
     as_vector,
     clamp,
@@ -32,8 +32,8 @@ from relift.semantics.language import (
     wrap,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.types import f32, i32
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import f32, i32
 
 # ---- tier 1: the sides do not fit, or a variable escapes
 

@@ -1,6 +1,9 @@
 """What a rule is, the rules themselves, how one is applied by name, and how one is checked.
 
-`rule` says what a rule is; `rules/` holds them, one file per family; `matching` applies one at a place,
-`derivation` is a list of such steps that replays; `tactics` puts rules together, `teams` and
-`group_tactics` do for the work-items of a group; `checking` and its tiers say what is known of a rule.
+rule           what a rule is; `rules/` holds them, one file per family
+matching       one rule applied at a place
+derivation     a list of such steps, which replays
+tactics        rules put together: combinators, and schedules for registers and work-groups
+checks         the tiers of rule checking, and what they say
+ledger         every rule and what is known of it, the names of the literature, the refuted rules
 """

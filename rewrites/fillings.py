@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped
-from relift.semantics.instantiation import Filling
 from relift.semantics.interpreter import operator_lambda
-from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
-from relift.semantics.terms import (
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import (
     BinaryOperator,
     Lambda,
     Operator,
@@ -22,7 +22,7 @@ from relift.semantics.terms import (
     Vectorized,
     innermost,
 )
-from relift.semantics.types import Type, Vector, type_sizes
+from relift.semantics.syntax.types import Type, Vector, type_sizes
 
 
 def require_fits(rule: Rule, filling: Filling) -> None:

@@ -25,15 +25,15 @@ from typing import Literal as Choice
 
 import numpy as np
 
-from relift.rewrites.index_tables import draw_tables, looked_up
-from relift.rewrites.instances import Instances, show_value
-from relift.rewrites.models import leaf_of
+from relift.rewrites.checks.instances import Instances, show_value
+from relift.rewrites.checks.random.models import leaf_of
+from relift.rewrites.checks.smt.tables import draw_tables, looked_up
+from relift.rewrites.checks.verdicts import FloatVerdict, TierResult
 from relift.rewrites.rule import Rule
-from relift.rewrites.verdicts import FloatVerdict, TierResult
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import DTYPES, Numeric, Value, World, evaluate
-from relift.semantics.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
-from relift.semantics.terms import (
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Combine,
@@ -44,7 +44,7 @@ from relift.semantics.terms import (
     innermost,
     subterms,
 )
-from relift.semantics.types import (
+from relift.semantics.syntax.types import (
     Array,
     Scalar,
     Tuple,

@@ -11,12 +11,16 @@ from dataclasses import replace
 from typing import Literal as Choice
 from typing import TypeAlias, cast, get_args
 
+from relift.rewrites.checks.smt.tables import holds
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.fillings import require_fits
-from relift.rewrites.index_tables import holds
 from relift.rewrites.rule import Condition, IndexCondition, Rule, is_miller
 from relift.rewrites.totality import first_partial, first_partial_operator, has_open_cells
-from relift.rewrites.verdicts import Direction
-from relift.semantics.binding import (
+from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.interpreter import operand_type
+from relift.semantics.patterns import PadEmpty, Splat
+from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
     binders_at,
@@ -25,13 +29,10 @@ from relift.semantics.binding import (
     substitute,
     term_at,
 )
-from relift.semantics.errors import IllTyped, ReliftError
-from relift.semantics.instantiation import Filling
-from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import PadEmpty, Splat
-from relift.semantics.signatures import IndexKind, Matching, OperatorKind
-from relift.semantics.sizes import Size
-from relift.semantics.terms import (
+from relift.semantics.syntax.signatures import IndexKind, Matching, OperatorKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
@@ -53,7 +54,7 @@ from relift.semantics.terms import (
     subterms,
     unused,
 )
-from relift.semantics.types import (
+from relift.semantics.syntax.types import (
     Array,
     Scalar,
     Tuple,
@@ -62,7 +63,6 @@ from relift.semantics.types import (
     Vector,
     substitute_type,
 )
-from relift.semantics.written import IndexFunction, Written
 
 FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
 """Whether a program grants that floating-point operators may be regrouped."""
@@ -435,7 +435,9 @@ def _require_defined(
         for name, f in filling.functions.items()
         if (what := first_partial(f.body, open_cells=open_cells)) is not None
     }
-    from relift.rewrites.ledger import total_in  # which knows all rules, as this module need not
+    from relift.rewrites.ledger.book import (
+        total_in,  # which knows all rules, as this module need not
+    )
 
     known = total_in(rule, direction)
     if known is None and partial:

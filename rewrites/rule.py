@@ -29,14 +29,15 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any, Literal, TypeAlias
 
-from relift.rewrites.isolation import Stopped, at_most
-from relift.rewrites.verdicts import Direction
+from relift.rewrites.checks.isolation import Stopped, at_most
+from relift.rewrites.checks.verdicts import Direction
 from relift.semantics.errors import IllTyped, ReliftError
-from relift.semantics.instantiation import Filling
-from relift.semantics.language import VOCABULARY
-from relift.semantics.naming import distinctly_named
-from relift.semantics.printer import show
-from relift.semantics.signatures import (
+from relift.semantics.indices.functions import IndexFunction, Written, index_metavariable
+from relift.semantics.language.naming import distinctly_named
+from relift.semantics.language.tracing import as_term, scope
+from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
     Kind,
@@ -44,8 +45,9 @@ from relift.semantics.signatures import (
     OperatorKind,
     Unproved,
 )
-from relift.semantics.sizes import Name, Size, is_bound, nat
-from relift.semantics.terms import (
+from relift.semantics.syntax.sizes import Name, Size, is_bound, nat
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
     Combine,
@@ -60,8 +62,7 @@ from relift.semantics.terms import (
     innermost,
     subterms,
 )
-from relift.semantics.tracing import as_term, scope
-from relift.semantics.types import (
+from relift.semantics.syntax.types import (
     Array,
     Tuple,
     Type,
@@ -70,7 +71,6 @@ from relift.semantics.types import (
     type_names,
     type_sizes,
 )
-from relift.semantics.written import IndexFunction, Written, index_metavariable
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
 IndexLaw: TypeAlias = Literal["bijective", "inverse"]

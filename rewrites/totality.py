@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from relift.semantics import indices
 from relift.semantics import patterns as p
+from relift.semantics.indices import expressions as indices
+from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.sizes import Size
-from relift.semantics.terms import (
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
@@ -26,8 +27,7 @@ from relift.semantics.terms import (
     Vectorized,
     subterms,
 )
-from relift.semantics.types import Type, Vector
-from relift.semantics.written import IndexFunction
+from relift.semantics.syntax.types import Type, Vector
 
 LARGEST_TABLE = 1 << 20
 """An index function whose ranges do not tell is tried at all indices up to so many."""

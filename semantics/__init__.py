@@ -1,6 +1,12 @@
 """What the language is: sizes, types, terms, patterns, the interpreter and the printer.
 
-Read in this order, like a paper: `sizes` and `types` (what an array is), `terms` and `patterns` (what
-can be written), `interpreter` (what it means), `language` (how a Python function becomes a program),
-`printer` and `parser` (how a term is shown and read back), `views` (a layout as an index function).
+Read in this order, like a paper:
+
+syntax         sizes and types (what an array is), terms, signatures, scalar functions, binders and substitution
+patterns       what can be written, one class a pattern: its signature, its meaning, its Rocq text
+interpreter    what a term means
+language       how a Python function becomes a program
+notation       how a term is shown and read back
+indices        index expressions and their rules; index functions; views, which are layouts as index functions
+catalogue      the page of every pattern
 """

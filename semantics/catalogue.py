@@ -10,11 +10,11 @@ import inspect
 from collections.abc import Iterator
 
 from relift.semantics.interpreter import Exact, World, evaluate
-from relift.semantics.parser import parse_term
+from relift.semantics.notation.parser import parse_term
 from relift.semantics.patterns import PATTERNS
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Input, Pattern
-from relift.semantics.types import Array, Type, i32
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Input, Pattern
+from relift.semantics.syntax.types import Array, Type, i32
 
 FACTS = ("Law", "Rejects", "Source")
 """What the lines after the first sentence of a docstring begin with, in this order."""

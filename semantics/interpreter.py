@@ -32,9 +32,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relift.semantics.errors import Undefined
-from relift.semantics.scalars import IRRATIONAL, SCALAR_FUNCTIONS
-from relift.semantics.sizes import Size
-from relift.semantics.terms import (
+from relift.semantics.indices.functions import Written
+from relift.semantics.language.tracing import trace
+from relift.semantics.syntax.scalars import IRRATIONAL, SCALAR_FUNCTIONS
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
@@ -54,9 +56,7 @@ from relift.semantics.terms import (
     Vectorized,
     children,
 )
-from relift.semantics.tracing import trace
-from relift.semantics.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
-from relift.semantics.written import Written
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
 
 Value: TypeAlias = Any
 """An element of the domain, a list of values (array or vector), or a tuple of values."""

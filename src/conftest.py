@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from relift.semantics import binding, language, printer, signatures, terms, types
 from relift.semantics.catalogue import interpret
 from relift.semantics.interpreter import Exact, World, evaluate
-from relift.semantics.parser import parse_term
+from relift.semantics.language import vocabulary as language
+from relift.semantics.notation import printer
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.syntax import binding, signatures, terms, types
 
 
 @pytest.fixture(autouse=True)

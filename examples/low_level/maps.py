@@ -10,7 +10,7 @@ from source import source
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference, on_cpu
+from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference, on_cpu
 from relift.rewrites.loading import load_file
 
 

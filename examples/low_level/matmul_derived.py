@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from relift.compiler.benchmarks import Benchmark, Reference
-from relift.rewrites.group_tactics import Tiles, tile_for_groups
+from relift.compiler.bench.benchmarks import Benchmark, Reference
 from relift.rewrites.loading import load_program
-from relift.rewrites.tactics import derive
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
 
 matmul = load_program(str(Path(__file__).parents[1] / "matmul.py"))
 

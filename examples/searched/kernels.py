@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import relift as rl
-from relift.compiler.benchmarks import Benchmark, Draw, Reference
-from relift.egraph.search import as_written
+from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference
+from relift.egraph.search.optimize import as_written
 from relift.rewrites.loading import load_file, load_program
 
 MOST = 12

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from relift.compiler.kernel_text import (
+from relift.compiler.running.launch import Launch
+from relift.compiler.text.reader import (
     Assignment,
     Barrier,
     Binary,
@@ -25,8 +26,7 @@ from relift.compiler.kernel_text import (
     in_c,
     within,
 )
-from relift.compiler.launch import Launch
-from relift.semantics.sizes import Size
+from relift.semantics.syntax.sizes import Size
 
 Path = tuple[str | int, ...]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from relift.semantics import language as rl
-from relift.semantics.language import Program, program, userfun
-from relift.semantics.sizes import SizeLike
-from relift.semantics.terms import UserFunction
-from relift.semantics.types import Type, f32, f64, i32, i64, tup
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program, program, userfun
+from relift.semantics.syntax.sizes import SizeLike
+from relift.semantics.syntax.terms import UserFunction
+from relift.semantics.syntax.types import Type, f32, f64, i32, i64, tup
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from relift.compiler.kernel import Compiled
-from relift.compiler.race import NotAvailable, race_check
+from relift.compiler.agreement.simulator import NotAvailable, race_check
+from relift.compiler.running.compiled import Compiled
 
 
 def complaints(compiled: Compiled, inputs: Iterable[Any]) -> list[str]:

@@ -12,14 +12,14 @@ from functools import cache
 import pytest
 
 import relift as rl
-from relift.egraph.encoding import NotSearchable
-from relift.egraph.planning import NORMAL_FORM
-from relift.egraph.proposals import STAGES
-from relift.egraph.rule_encoding import encode_rule
-from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.encode.rules import encode_rule
+from relift.egraph.encode.terms import NotSearchable
+from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.search.planning import NORMAL_FORM
+from relift.egraph.search.proposals import STAGES
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
-from relift.rewrites.verdicts import Direction
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 taps = rl.f32[3]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import typed
-from relift.compiler.benchmark_times import predicted_anew, predictions, rank_correlation
-from relift.compiler.benchmarks import Benchmark, load_benchmarks
-from relift.compiler.bundle import read_results
+from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
+from relift.compiler.bench.bundle import read_results
+from relift.compiler.bench.times import predicted_anew, predictions, rank_correlation
+from relift.device import CPU, GPU, DeviceDescription, Packing
 from relift.egraph.cost import Cost, estimate
-from relift.semantics import language as rl
-from relift.semantics.device import CPU, GPU, DeviceDescription, Packing
 from relift.semantics.errors import Unsupported
-from relift.semantics.language import Program
-from relift.semantics.types import f32
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.types import f32
 
 FOLDER = Path(__file__).parents[2] / "examples" / "low_level"
 BENCHMARKS = load_benchmarks(FOLDER, [], "gpu")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from proofs_tests.rewrites.test_bounds import one_of_many
-from relift.egraph.encoding import NotSearchable, expression, term_text
-from relift.egraph.rule_encoding import EncodedRule, encode_rule
-from relift.egraph.saturation import Request, Saturation, Stage, saturate
-from relift.egraph.snapshot import Dump, Snapshot, UnsoundRules
+from proofs_tests.rewrites.checks.test_bounds import one_of_many
+from relift.egraph.encode.rules import EncodedRule, encode_rule
+from relift.egraph.encode.snapshot import Dump, Snapshot, UnsoundRules
+from relift.egraph.encode.terms import NotSearchable, expression, term_text
+from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
-from relift.rewrites.verdicts import Direction
-from relift.semantics import language as rl
 from relift.semantics.errors import Unsupported
-from relift.semantics.language import Program
-from relift.semantics.sizes import Size, nat
-from relift.semantics.terms import Input, Literal
-from relift.semantics.types import f32, i32
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.terms import Input, Literal
+from relift.semantics.syntax.types import f32, i32
 
 
 def encoded(name: str, direction: Direction = "forward") -> EncodedRule:

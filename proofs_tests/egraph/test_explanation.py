@@ -14,16 +14,16 @@ import pytest
 import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation import Explainer, Unexplained
-from relift.egraph.planning import NORMAL_FORM
-from relift.egraph.saturation import Request, Saturation, Stage, saturate
-from relift.rewrites.confirmation import confirm
-from relift.rewrites.derivation import Derivation
+from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
+from relift.egraph.search.planning import NORMAL_FORM
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule
-from relift.semantics.binding import alpha_equal, canonical, tidy
-from relift.semantics.language import Program
-from relift.semantics.terms import Term
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.binding import alpha_equal, canonical, tidy
+from relift.semantics.syntax.terms import Term
 
 length, width = rl.nat("n"), rl.nat("m")
 

@@ -9,17 +9,17 @@ import pytest
 
 import relift as rl
 from proofs_tests.compiler.programs import typed
+from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.extraction import Extractor, Lowering, Place, State, Want
-from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule
 from relift.rewrites.notation import A, k
 from relift.rewrites.rule import rule
-from relift.semantics.binding import alpha_equal
-from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.patterns import MapGlb, Take
-from relift.semantics.terms import subterms
-from relift.semantics.types import f32
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import f32
 
 
 @pytest.fixture(scope="module")

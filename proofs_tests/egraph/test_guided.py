@@ -19,26 +19,26 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import session
+from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program, runs
-from relift.compiler.verification import random_inputs
-from relift.egraph.guided import Guide, Reached, reach
-from relift.egraph.planning import Loop, assign, loops_of, model_sizes, waypoints
-from relift.egraph.saturation import Budget
-from relift.egraph.saturation_child import peak_mb
-from relift.egraph.search import optimize
-from relift.egraph.sketch_search import Unsatisfied
-from relift.egraph.sketches import Sketch, sketch
-from relift.rewrites.confirmation import confirm
-from relift.rewrites.derivation_files import from_json, to_json
-from relift.rewrites.ledger import is_proved, verdict
+from relift.device import CPU
+from relift.egraph.process.saturation import Budget
+from relift.egraph.process.saturation_child import peak_mb
+from relift.egraph.search.guided import Guide, Reached, reach
+from relift.egraph.search.optimize import optimize
+from relift.egraph.search.planning import Loop, assign, loops_of, model_sizes, waypoints
+from relift.egraph.sketches.language import Sketch, sketch
+from relift.egraph.sketches.search import Unsatisfied
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.files import from_json, to_json
+from relift.rewrites.ledger.book import is_proved, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file
-from relift.semantics.binding import alpha_equal
-from relift.semantics.device import CPU
 from relift.semantics.errors import ReliftError
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 from relift.semantics.patterns import MapGlb, Reduce, ReduceSeqUnroll, ToGlobal
-from relift.semantics.terms import subterms
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import subterms
 
 GOALS = load_file(Path(__file__).parents[2] / "examples" / "popl24_goals.py")
 BINOMIAL = load_file(Path(__file__).parents[2] / "examples" / "binomial.py")

@@ -10,19 +10,19 @@ import pytest
 
 import relift as rl
 from proofs_tests.compiler.programs import typed
-from proofs_tests.semantics.test_patterns import CASES
-from relift.egraph.checking import check
-from relift.egraph.encoding import NOT_SEARCHED, term_text
-from relift.egraph.search import optimize
+from proofs_tests.semantics.patterns.test_patterns import CASES
+from relift.egraph.checks.tiers import check
+from relift.egraph.encode.terms import NOT_SEARCHED, term_text
+from relift.egraph.search.optimize import optimize
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B
 from relift.rewrites.rule import make_rule
-from relift.semantics.binding import alpha_equal
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 from relift.semantics.patterns import PATTERNS
-from relift.semantics.signatures import Fun
-from relift.semantics.terms import Input, Pattern, subterms
-from relift.semantics.types import f32
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.terms import Input, Pattern, subterms
+from relift.semantics.syntax.types import f32
 
 Body = Callable[[Any], Any]
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program, runs
-from relift.compiler.verification import random_inputs
-from relift.egraph.plans import blocks_of, register_blocks, teams
-from relift.egraph.search import Optimized, as_written, optimize
-from relift.rewrites.confirmation import confirm
-from relift.rewrites.ledger import require_proved
+from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.optimize import Optimized, as_written, optimize
+from relift.egraph.search.plans import blocks_of, register_blocks, teams
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.device import CPU, GPU, DeviceDescription
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
-from relift.semantics.terms import subterms
-from relift.semantics.types import Array, Vector
+from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array, Vector
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SQUARE = {"n": 64, "m": 64, "k": 64}

@@ -14,19 +14,19 @@ import pytest
 
 import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
-from relift.egraph.planning import NORMAL_FORM
-from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.snapshot import UnsoundRules
+from relift.egraph.encode.snapshot import UnsoundRules
+from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.search.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.interpreter import Exact, World, evaluate
-from relift.semantics.language import Program
-from relift.semantics.printer import show
-from relift.semantics.signatures import Fun
-from relift.semantics.terms import Term, free_variables
-from relift.semantics.types import Array, Type
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.types import Array, Type
 
 length = rl.nat("n")
 

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from relift.egraph.encoding import NotSearchable
-from relift.egraph.rule_encoding import encode_rule
-from relift.egraph.search import SEARCHED
-from relift.egraph.search_tier import Bench, Trial, check_search, make_trial
+from relift.egraph.checks.search_tier import Bench, Trial, check_search, make_trial
+from relift.egraph.encode.rules import encode_rule
+from relift.egraph.encode.terms import NotSearchable
+from relift.egraph.search.optimize import SEARCHED
+from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
 from relift.rewrites.rule import Rule, rule
-from relift.rewrites.verdicts import Direction
-from relift.semantics.language import join, map, reduce_seq, split, zip
-from relift.semantics.signatures import Fun
+from relift.semantics.language.vocabulary import join, map, reduce_seq, split, zip
+from relift.semantics.syntax.signatures import Fun
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 

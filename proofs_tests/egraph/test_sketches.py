@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import pytest
 
 from proofs_tests.egraph.conftest import CASES, Case
-from relift.egraph.planning import NORMAL_FORM, PURPOSES
-from relift.egraph.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.sketch_search import SketchSearch, Unsatisfied
-from relift.egraph.sketches import BadSketch, sketch
+from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.egraph.search.planning import NORMAL_FORM, PURPOSES
+from relift.egraph.sketches.language import BadSketch, sketch
+from relift.egraph.sketches.search import SketchSearch, Unsatisfied
 from relift.semantics.patterns import Map, ReduceSeq, Split
-from relift.semantics.terms import Pattern, Term, free_variables, subterms
+from relift.semantics.syntax.terms import Pattern, Term, free_variables, subterms
 
 
 def lengths(t: Term, pattern: type[Pattern]) -> list[int]:

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program
-from relift.compiler.verification import random_inputs
+from relift.device import CPU
 from relift.egraph.cost import estimate
-from relift.egraph.search import Found, Optimized, optimize
-from relift.egraph.stencils import stencil_starts
-from relift.rewrites.confirmation import confirm
+from relift.egraph.search.optimize import Found, Optimized, optimize
+from relift.egraph.search.stencils import stencil_starts
+from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.device import CPU
-from relift.semantics.language import Program, concat, drop, map_glb, program, take
-from relift.semantics.types import f32
+from relift.semantics.language.vocabulary import Program, concat, drop, map_glb, program, take
+from relift.semantics.syntax.types import f32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 N = 1 << 12

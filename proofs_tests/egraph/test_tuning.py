@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from relift.egraph.search import NoProgram, optimize
-from relift.egraph.tuning import BadDatabase, Timing, Tuner
+from relift.egraph.search.optimize import NoProgram, optimize
+from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
-from relift.semantics.language import Program
+from relift.semantics.language.vocabulary import Program
 
 SAXPY = load_program("examples/saxpy.py")
 
@@ -191,8 +191,8 @@ def test_a_damaged_file_is_found_before_the_search(tmp_path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from relift.egraph.search import optimize
-from relift.egraph.tuning import Tuner
+from relift.egraph.search.optimize import optimize
+from relift.egraph.search.tuning import Tuner
 from relift.rewrites.loading import load_program
 saxpy = load_program("examples/saxpy.py")
 tuner = Tuner(Path(sys.argv[1]), "cpu", lambda program: 1.0)
@@ -224,7 +224,7 @@ def test_a_killed_process_leaves_the_database_whole(tmp_path: Path) -> None:
 MID_WRITE = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from relift.egraph.tuning import Tuner
+from relift.egraph.search.tuning import Tuner
 from relift.rewrites.loading import load_program
 
 saxpy, path = load_program("examples/saxpy.py"), Path(sys.argv[1])

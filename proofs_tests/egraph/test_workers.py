@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from proofs_tests.command_line import ROOT, session
-from relift.egraph.proposals import Proposals
-from relift.egraph.saturation import Budget, Progress
-from relift.egraph.workers import Job, in_order
+from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.process.saturation import Budget, Progress
+from relift.egraph.process.workers import Job, in_order
+from relift.egraph.search.proposals import Proposals
 from relift.rewrites.loading import load_program
-from relift.semantics.device import CPU, GPU, DeviceDescription
 from relift.semantics.errors import Undefined, Unsupported
 
 
@@ -157,9 +157,9 @@ needs_proc = pytest.mark.skipif(
 )
 
 SEARCH = """
-from relift.egraph.proposals import Proposals
+from relift.egraph.search.proposals import Proposals
 from relift.rewrites.loading import load_program
-from relift.semantics.device import GPU
+from relift.device import GPU
 
 def told(stage, nodes, seconds):
     print(stage, flush=True)

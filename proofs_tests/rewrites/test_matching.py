@@ -12,8 +12,8 @@ from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule, is_neutral, match
 from relift.rewrites.notation import A, n
 from relift.rewrites.rule import rule
-from relift.semantics.terms import Input, Literal
-from relift.semantics.types import f32, i32
+from relift.semantics.syntax.terms import Input, Literal
+from relift.semantics.syntax.types import f32, i32
 
 XS, YS = Input("xs", f32[4]), Input("ys", f32[4])
 

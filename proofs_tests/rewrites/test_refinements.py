@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.egraph.encoding import NotSearchable
-from relift.egraph.rule_encoding import encode_rule
-from relift.rewrites.checking import check_rule
-from relift.rewrites.confirmation import confirm
-from relift.rewrites.derivation import Derivation, Step
-from relift.rewrites.free import check_free
+from relift.egraph.encode.rules import encode_rule
+from relift.egraph.encode.terms import NotSearchable
+from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.random.tier import check_random
+from relift.rewrites.checks.tiers import check_rule
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, associative, commutative, rule
-from relift.rewrites.sampling import check_random
-from relift.semantics import language as rl
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import Exact, World, evaluate
-from relift.semantics.language import drop, map, pad, pad_empty, reduce, take, zip
-from relift.semantics.printer import show
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.terms import Input, Term
-from relift.semantics.types import f32, i32
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import drop, map, pad, pad_empty, reduce, take, zip
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.terms import Input, Term
+from relift.semantics.syntax.types import f32, i32
 
 # mypy: disable-error-code="misc,no-untyped-def,valid-type"
 # pyright: reportGeneralTypeIssues=false

@@ -10,20 +10,20 @@ from dataclasses import replace
 import pytest
 
 from proofs_tests.wrong_rules import WRONG
-from relift.rewrites.checking import check_rule
-from relift.rewrites.free import check_free, covers, free_world
-from relift.rewrites.guards import infer_guard
-from relift.rewrites.instances import Instances, compare
+from relift.rewrites.checks.free import check_free, covers, free_world
+from relift.rewrites.checks.guards import infer_guard
+from relift.rewrites.checks.instances import Instances, compare
+from relift.rewrites.checks.random.tier import check_random
+from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, n, q, r
 from relift.rewrites.rule import RejectedRule, Rule, rule
-from relift.rewrites.sampling import check_random
-from relift.semantics.binding import alpha_equal, canonical
-from relift.semantics.instantiation import at_sizes
-from relift.semantics.language import join, map, split
-from relift.semantics.signatures import Fun, IndexKind
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Metavariable, Var, subterms
+from relift.semantics.language.vocabulary import join, map, split
+from relift.semantics.syntax.binding import alpha_equal, canonical
+from relift.semantics.syntax.signatures import Fun, IndexKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import at_sizes
+from relift.semantics.syntax.terms import Metavariable, Var, subterms
 
 GUARDED = [
     pytest.param(r, i, id=f"{r.name}-{condition}")

@@ -5,7 +5,7 @@
    of its lanes.  Where a pattern is undefined (an index out of range), it continues with the nearest index
    or the first element; a program that meets this has no meaning in the language.
 
-   `proofs_tests/rewrites/test_conformance.py` compares each of these with the interpreter. *)
+   `proofs_tests/rewrites/checks/rocq/test_conformance.py` compares each of these with the interpreter. *)
 
 From Coq Require List.
 From Relift Require Export Arrays.

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relift.semantics import language as rl
 from relift.semantics.errors import Undefined
-from relift.semantics.instantiation import at_sizes
 from relift.semantics.interpreter import (
     Exact,
     World,
@@ -21,9 +19,11 @@ from relift.semantics.interpreter import (
     from_numpy,
     to_numpy,
 )
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Input, Term, UserFunction
-from relift.semantics.types import Type, Vector, f32, i32, nat, tup
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import at_sizes
+from relift.semantics.syntax.terms import Input, Term, UserFunction
+from relift.semantics.syntax.types import Type, Vector, f32, i32, nat, tup
 from relift.testing import INPUTS, terms, values
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relift.semantics.binding import alpha_equal
-from relift.semantics.instantiation import at_sizes
 from relift.semantics.interpreter import to_numpy
-from relift.semantics.language import Program
-from relift.semantics.parser import parse_term
-from relift.semantics.printer import show
-from relift.semantics.sizes import Size, nat
-from relift.semantics.terms import Pattern, subterms
-from relift.semantics.types import Array, Tuple, Type, Vector, substitute_type
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.substitution import at_sizes
+from relift.semantics.syntax.terms import Pattern, subterms
+from relift.semantics.syntax.types import Array, Tuple, Type, Vector, substitute_type
 from relift.testing import arguments, programs, values
 
 
@@ -92,7 +92,7 @@ def test_programs_have_at_most_the_patterns_asked_for(drawn: tuple[int, Program]
 @given(st.data())
 def test_values_fit_their_type(data: st.DataObject) -> None:
     """Values are nested lists that become one NumPy array."""
-    from relift.semantics.types import i32
+    from relift.semantics.syntax.types import i32
 
     value = data.draw(values(i32[nat("n"), 2], {"n": 3}))
 

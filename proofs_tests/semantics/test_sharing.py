@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from relift.compiler import compile_program
-from relift.semantics import language as rl
 from relift.semantics.interpreter import World, evaluate
-from relift.semantics.language import Program
-from relift.semantics.sizes import nat
-from relift.semantics.terms import Input, Pattern, Term, UserFunction, subterms
-from relift.semantics.types import i32
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.terms import Input, Pattern, Term, UserFunction, subterms
+from relift.semantics.syntax.types import i32
 
 n = nat("n")
 xs = Input("xs", i32[n])

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.semantics import language as rl
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.interpreter import DTYPES, Exact, World, evaluate
-from relift.semantics.sizes import nat
-from relift.semantics.terms import Input, Term
-from relift.semantics.types import Scalar, Type, f32, f64, i32, i64
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.terms import Input, Term
+from relift.semantics.syntax.types import Scalar, Type, f32, f64, i32, i64
 
 NAN, INF = float("nan"), float("inf")
 SMALLEST = -(2**31)

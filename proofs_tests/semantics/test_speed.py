@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 
-from relift.rewrites.free import Algebra, Symbolic
-from relift.semantics import language as rl
+from relift.rewrites.checks.free import Algebra, Symbolic
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import World, evaluate
-from relift.semantics.terms import Pattern, subterms
-from relift.semantics.types import f32, nat
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.terms import Pattern, subterms
+from relift.semantics.syntax.types import f32, nat
 from relift.testing import programs
 
 n, m, k = nat("n"), nat("m"), nat("k")

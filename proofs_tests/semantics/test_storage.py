@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from relift.semantics import storage
-from relift.semantics.errors import ReliftError
-from relift.semantics.storage import (
+from relift import files as storage
+from relift.files import (
     LEFT_BEHIND,
     TEMPORARY,
     temporary_folder,
     write_bytes,
     write_folder,
 )
+from relift.semantics.errors import ReliftError
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])

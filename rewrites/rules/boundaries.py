@@ -17,7 +17,7 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, e, k, left, m, q, right, size
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     clamp,
     concat,
     drop,
@@ -29,7 +29,7 @@ from relift.semantics.language import (
     transpose,
     wrap,
 )
-from relift.semantics.signatures import Fun
+from relift.semantics.syntax.signatures import Fun
 
 _SOURCE = (
     "LIFT stencils, CGO'18, pad and slide; Halide, boundary conditions: interior and border loops"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, D, k, m, n, size
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     circular_buffer,
     generate,
     map,
@@ -25,8 +25,8 @@ from relift.semantics.language import (
     repeat,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.types import i32
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import i32
 
 
 @rule(source="LIFT, ICFP'15, fusion rules; LIFT mapFusion, mapFission; RISE mapFusion")

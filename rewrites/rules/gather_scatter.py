@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, k, m, n, r, t
 from relift.rewrites.rule import bijective, inverse, rule
-from relift.semantics.language import (
+from relift.semantics.indices.functions import reorder_stride, reverse, shift
+from relift.semantics.language.vocabulary import (
     concat,
     drop,
     gather,
@@ -27,8 +28,7 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.signatures import Fun, Index, Op
-from relift.semantics.written import reorder_stride, reverse, shift
+from relift.semantics.syntax.signatures import Fun, Index, Op
 
 
 @rule(source="LIFT gather under a map; RISE reorder, movement")

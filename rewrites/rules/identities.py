@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m, n, r
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     concat,
     generate,
     join,
@@ -20,8 +20,8 @@ from relift.semantics.language import (
     slide,
     transpose,
 )
-from relift.semantics.signatures import Fun
-from relift.semantics.types import tup
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.types import tup
 
 
 @rule(

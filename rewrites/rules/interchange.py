@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import MONOID, A, B, C, D, E, k, m, n, r, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     join,
     map,
     partial_reduce,
@@ -23,8 +23,8 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.types import tup
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import tup
 
 
 @rule(source="LIFT mapMapInterchange, macro rules mapMapInterchange, interchange")

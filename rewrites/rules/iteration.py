@@ -13,7 +13,7 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, k, m, n, q
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     iterate,
     iterate_sizes,
     map,
@@ -21,7 +21,7 @@ from relift.semantics.language import (
     reduce_seq,
     transpose,
 )
-from relift.semantics.signatures import Fun, Op
+from relift.semantics.syntax.signatures import Fun, Op
 
 
 @rule(source="LIFT iterateId")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, k, m, n, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.indices.functions import reorder_stride
+from relift.semantics.language.multidimensional import slide_nd
+from relift.semantics.language.vocabulary import (
     circular_buffer,
     gather,
     iterate_stream,
@@ -36,9 +38,7 @@ from relift.semantics.language import (
     to_private,
     transpose,
 )
-from relift.semantics.multidimensional import slide_nd
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.written import reorder_stride
+from relift.semantics.syntax.signatures import Fun, Op
 
 _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 

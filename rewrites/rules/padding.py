@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
 from relift.rewrites.rule import naturals, neutral, rule
-from relift.semantics.language import (
+from relift.semantics.indices.functions import reverse
+from relift.semantics.language.vocabulary import (
     as_scalar,
     as_vector,
     as_vector_aligned,
@@ -38,9 +39,8 @@ from relift.semantics.language import (
     wrap,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.types import vec
-from relift.semantics.written import reverse
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import vec
 
 left2, right2 = naturals("left2 right2")
 

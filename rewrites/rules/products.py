@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, C, D, k, m, n, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, map, repeat, slide, split, unzip, zip
-from relift.semantics.signatures import Fun
-from relift.semantics.types import tup
+from relift.semantics.language.vocabulary import join, map, repeat, slide, split, unzip, zip
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.types import tup
 
 
 @rule(source="LIFT mapFusionInZip")

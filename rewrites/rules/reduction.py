@@ -26,7 +26,8 @@ from relift.rewrites.notation import (
     q,
 )
 from relift.rewrites.rule import distributive, idempotent, neutral, rule
-from relift.semantics.language import (
+from relift.semantics.indices.functions import reorder_stride, reverse
+from relift.semantics.language.vocabulary import (
     concat,
     gather,
     iterate_sizes,
@@ -40,8 +41,7 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.written import reorder_stride, reverse
+from relift.semantics.syntax.signatures import Fun, Op
 
 
 @rule(where=MONOID, source="LIFT, ICFP'15, reduce rules; LIFT partialReduce, with its missing guards; "

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     concat,
     join,
     let,
@@ -27,7 +27,7 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
+from relift.semantics.syntax.signatures import Fun, Op
 
 
 @rule(source="Bird, theory of lists, accumulations; RISE scanSeq")

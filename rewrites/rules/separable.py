@@ -13,9 +13,9 @@ from typing import Any
 
 from relift.rewrites.notation import MONOID, A, B, k, m, n, q, size
 from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
-from relift.semantics.language import join, map, reduce, slide, transpose, zip
-from relift.semantics.multidimensional import map_nd, slide_nd
-from relift.semantics.signatures import Fun, Op
+from relift.semantics.language.multidimensional import map_nd, slide_nd
+from relift.semantics.language.vocabulary import join, map, reduce, slide, transpose, zip
+from relift.semantics.syntax.signatures import Fun, Op
 
 
 @rule(where=MONOID, source="RISE separateSumHV, in the stencil of its binomial filter")

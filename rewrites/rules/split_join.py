@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, map, repeat, slide, split
-from relift.semantics.signatures import Fun
+from relift.semantics.language.vocabulary import join, map, repeat, slide, split
+from relift.semantics.syntax.signatures import Fun
 
 
 @rule(

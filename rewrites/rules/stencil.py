@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, k, m, q, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, map, slide, split, take, transpose
-from relift.semantics.multidimensional import slide_nd
-from relift.semantics.signatures import Fun
+from relift.semantics.language.multidimensional import slide_nd
+from relift.semantics.language.vocabulary import join, map, slide, split, take, transpose
+from relift.semantics.syntax.signatures import Fun
 
 
 @rule(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, d, e, k, m, n, q, r, size, step, t
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     concat,
     drop,
     head,
@@ -29,7 +29,7 @@ from relift.semantics.language import (
     transpose,
     zip,
 )
-from relift.semantics.signatures import Fun
+from relift.semantics.syntax.signatures import Fun
 
 
 @rule(source="RISE takeAll")

@@ -16,10 +16,10 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, C, D, k, m, n, q, r, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import join, map, reduce_seq, slide, split, transpose, zip
-from relift.semantics.multidimensional import map_nd, slide_nd, tile, untile, zip_nd
-from relift.semantics.signatures import Fun
-from relift.semantics.types import tup
+from relift.semantics.language.multidimensional import map_nd, slide_nd, tile, untile, zip_nd
+from relift.semantics.language.vocabulary import join, map, reduce_seq, slide, split, transpose, zip
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.types import tup
 
 _TILES = "LIFT stencils, CGO'18, overlapped tiling"
 

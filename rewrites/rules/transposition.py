@@ -17,9 +17,18 @@ from __future__ import annotations
 
 from relift.rewrites.notation import A, B, k, m, n, size, step
 from relift.rewrites.rule import rule
-from relift.semantics.language import generate, join, map, repeat, slide, split, transpose, zip
-from relift.semantics.signatures import Fun
-from relift.semantics.types import i32
+from relift.semantics.language.vocabulary import (
+    generate,
+    join,
+    map,
+    repeat,
+    slide,
+    split,
+    transpose,
+    zip,
+)
+from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.types import i32
 
 
 @rule(

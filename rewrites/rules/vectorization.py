@@ -19,7 +19,7 @@ from typing import Any
 
 from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, C, D, e, k, m, n, q, r, w
 from relift.rewrites.rule import rule
-from relift.semantics.language import (
+from relift.semantics.language.vocabulary import (
     as_scalar,
     as_vector,
     as_vector_aligned,
@@ -41,8 +41,8 @@ from relift.semantics.language import (
     vectorize,
     zip,
 )
-from relift.semantics.signatures import Fun, Op
-from relift.semantics.types import tup, vec
+from relift.semantics.syntax.signatures import Fun, Op
+from relift.semantics.syntax.types import tup, vec
 
 
 @rule(source="LIFT, ICFP'15, vectorisation rules; LIFT vectorize; RISE lowering.vectorize")

@@ -83,7 +83,7 @@ from relift.semantics.patterns.opencl import (
     ToLocal,
     ToPrivate,
 )
-from relift.semantics.terms import Pattern
+from relift.semantics.syntax.terms import Pattern
 
 AnyPattern: TypeAlias = (
     Map | Zip | Unzip | Reduce | PartialReduce | Iterate | IterateSizes | Let | Generate

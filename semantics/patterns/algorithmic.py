@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
+from relift.semantics.indices.functions import Numbers
 from relift.semantics.patterns.letters import a, b, factor, k, length, m, n
-from relift.semantics.signatures import Fun, FunctionKind, Nat, NumbersKind, Op, Signature
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Lambda, Operator, Pattern, Term
-from relift.semantics.types import Tuple, boolean, i32
-from relift.semantics.written import Numbers
+from relift.semantics.syntax.signatures import Fun, FunctionKind, Nat, NumbersKind, Op, Signature
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Lambda, Operator, Pattern, Term
+from relift.semantics.syntax.types import Tuple, boolean, i32
 
 
 def each(f: Callable[[Any], Any], xs: list[Any]) -> list[Any]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
+from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.patterns.algorithmic import within
 from relift.semantics.patterns.letters import a, index, k, left, m, n, r, right, size, step
-from relift.semantics.signatures import IndexKind, Nat, Signature
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Pattern, Term
-from relift.semantics.written import IndexFunction
+from relift.semantics.syntax.signatures import IndexKind, Nat, Signature
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Pattern, Term
 
 _PAD = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right], positive=(n,))
 

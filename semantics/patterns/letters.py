@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relift.semantics.signatures import schema_size, schema_type
+from relift.semantics.syntax.signatures import schema_size, schema_type
 
 a, b = schema_type("a"), schema_type("b")
 n, m, k, r = schema_size("n"), schema_size("m"), schema_size("k"), schema_size("r")

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 from relift.semantics.patterns.algorithmic import FOLD, MAP, each, fold
 from relift.semantics.patterns.layout import windows
 from relift.semantics.patterns.letters import a, b, k, n, size, step, width
-from relift.semantics.signatures import Dimension, Fun, Nat, Signature, Width
-from relift.semantics.sizes import Size
-from relift.semantics.terms import Lambda, Pattern, Term
-from relift.semantics.types import Vector
+from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature, Width
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Lambda, Pattern, Term
+from relift.semantics.syntax.types import Vector
 
 _MAP_IN = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
 

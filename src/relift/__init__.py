@@ -21,12 +21,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from relift.compiler.devices import devices
+    from relift.compiler.devices.survey import devices
     from relift.compiler.program import compile_program as compile
-    from relift.egraph.checking import check
-    from relift.egraph.guided import reach
-    from relift.egraph.search import Optimized
-    from relift.egraph.sketches import sketch
+    from relift.device import DeviceDescription
+    from relift.egraph.checks.tiers import check
+    from relift.egraph.search.guided import reach
+    from relift.egraph.search.optimize import Optimized
+    from relift.egraph.sketches.language import sketch
     from relift.rewrites.rule import (
         RejectedRule,
         Rule,
@@ -41,9 +42,18 @@ if TYPE_CHECKING:
         rule,
         type_variables,
     )
-    from relift.semantics.device import DeviceDescription
     from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
-    from relift.semantics.language import (
+    from relift.semantics.indices.functions import reorder_stride, reverse, shift
+    from relift.semantics.language.multidimensional import (
+        map_nd,
+        pad_nd,
+        slide_nd,
+        tile,
+        transpose_axes,
+        untile,
+        zip_nd,
+    )
+    from relift.semantics.language.vocabulary import (
         Program,
         absolute,
         add,
@@ -133,30 +143,20 @@ if TYPE_CHECKING:
         wrap,
         zip,
     )
-    from relift.semantics.multidimensional import (
-        map_nd,
-        pad_nd,
-        slide_nd,
-        tile,
-        transpose_axes,
-        untile,
-        zip_nd,
-    )
-    from relift.semantics.printer import show
-    from relift.semantics.signatures import Fun, Index, Op
-    from relift.semantics.types import boolean, f32, f64, i32, i64, nat, tup, vec
-    from relift.semantics.written import reorder_stride, reverse, shift
+    from relift.semantics.notation.printer import show
+    from relift.semantics.syntax.signatures import Fun, Index, Op
+    from relift.semantics.syntax.types import boolean, f32, f64, i32, i64, nat, tup, vec
 
 __version__ = "0.1.0"
 
-_LANGUAGE = "relift.semantics.language"
+_LANGUAGE = "relift.semantics.language.vocabulary"
 _ELSEWHERE = {
-    "DeviceDescription": "relift.semantics.device",
-    "Fun": "relift.semantics.signatures",
+    "DeviceDescription": "relift.device",
+    "Fun": "relift.semantics.syntax.signatures",
     "IllTyped": "relift.semantics.errors",
-    "Index": "relift.semantics.signatures",
-    "Op": "relift.semantics.signatures",
-    "Optimized": "relift.egraph.search",
+    "Index": "relift.semantics.syntax.signatures",
+    "Op": "relift.semantics.syntax.signatures",
+    "Optimized": "relift.egraph.search.optimize",
     "RejectedRule": "relift.rewrites.rule",
     "ReliftError": "relift.semantics.errors",
     "Rule": "relift.rewrites.rule",
@@ -164,38 +164,38 @@ _ELSEWHERE = {
     "Unsupported": "relift.semantics.errors",
     "associative": "relift.rewrites.rule",
     "bijective": "relift.rewrites.rule",
-    "boolean": "relift.semantics.types",
-    "check": "relift.egraph.checking",
+    "boolean": "relift.semantics.syntax.types",
+    "check": "relift.egraph.checks.tiers",
     "commutative": "relift.rewrites.rule",
     "compile": "relift.compiler.program:compile_program",
-    "devices": "relift.compiler.devices",
+    "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.rule",
-    "f32": "relift.semantics.types",
-    "f64": "relift.semantics.types",
-    "i32": "relift.semantics.types",
-    "i64": "relift.semantics.types",
+    "f32": "relift.semantics.syntax.types",
+    "f64": "relift.semantics.syntax.types",
+    "i32": "relift.semantics.syntax.types",
+    "i64": "relift.semantics.syntax.types",
     "idempotent": "relift.rewrites.rule",
     "inverse": "relift.rewrites.rule",
-    "map_nd": "relift.semantics.multidimensional",
-    "nat": "relift.semantics.types",
+    "map_nd": "relift.semantics.language.multidimensional",
+    "nat": "relift.semantics.syntax.types",
     "naturals": "relift.rewrites.rule",
     "neutral": "relift.rewrites.rule",
-    "pad_nd": "relift.semantics.multidimensional",
-    "reach": "relift.egraph.guided",
-    "reorder_stride": "relift.semantics.written",
-    "reverse": "relift.semantics.written",
+    "pad_nd": "relift.semantics.language.multidimensional",
+    "reach": "relift.egraph.search.guided",
+    "reorder_stride": "relift.semantics.indices.functions",
+    "reverse": "relift.semantics.indices.functions",
     "rule": "relift.rewrites.rule",
-    "shift": "relift.semantics.written",
-    "show": "relift.semantics.printer",
-    "sketch": "relift.egraph.sketches",
-    "slide_nd": "relift.semantics.multidimensional",
-    "tile": "relift.semantics.multidimensional",
-    "transpose_axes": "relift.semantics.multidimensional",
-    "tup": "relift.semantics.types",
+    "shift": "relift.semantics.indices.functions",
+    "show": "relift.semantics.notation.printer",
+    "sketch": "relift.egraph.sketches.language",
+    "slide_nd": "relift.semantics.language.multidimensional",
+    "tile": "relift.semantics.language.multidimensional",
+    "transpose_axes": "relift.semantics.language.multidimensional",
+    "tup": "relift.semantics.syntax.types",
     "type_variables": "relift.rewrites.rule",
-    "untile": "relift.semantics.multidimensional",
-    "vec": "relift.semantics.types",
-    "zip_nd": "relift.semantics.multidimensional",
+    "untile": "relift.semantics.language.multidimensional",
+    "vec": "relift.semantics.syntax.types",
+    "zip_nd": "relift.semantics.language.multidimensional",
 }
 """Where the names are defined that are not in the module of the language; `module:name` where one is called
 otherwise there."""
@@ -214,11 +214,11 @@ def optimize(
     With `tune`, they are timed on the device that `target` names, and the fastest come first.
     """
     from relift.compiler.program import runs
-    from relift.egraph.search import optimize as search
+    from relift.egraph.search.optimize import optimize as search
 
     if tune:
-        from relift.compiler.timing import timer
-        from relift.compiler.verification import failure_on_symbols
+        from relift.compiler.agreement.verification import failure_on_symbols
+        from relift.compiler.running.timing import timer
 
         options["judge"] = failure_on_symbols
         options["measure"] = timer(target if isinstance(target, str) else target.kind)

@@ -23,16 +23,16 @@ from relift.semantics.errors import Refuted, ReliftError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from relift.compiler.artefact_checks import Saved
-    from relift.compiler.certificates import Certificate
-    from relift.compiler.kernel import Compiled
-    from relift.compiler.verification import Agreement
-    from relift.egraph.search import Optimized
-    from relift.rewrites.derivation import Derivation
-    from relift.rewrites.verdicts import TierName
-    from relift.semantics.device import DeviceDescription
-    from relift.semantics.language import Program
-    from relift.semantics.terms import Term
+    from relift.compiler.agreement.artefacts import Saved
+    from relift.compiler.agreement.verification import Agreement
+    from relift.compiler.certificates.claims import Certificate
+    from relift.compiler.running.compiled import Compiled
+    from relift.device import DeviceDescription
+    from relift.egraph.search.optimize import Optimized
+    from relift.rewrites.checks.verdicts import TierName
+    from relift.rewrites.derivation.steps import Derivation
+    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.syntax.terms import Term
 
 app = typer.Typer(
     name="relift",
@@ -157,11 +157,11 @@ def check(
     Exit status: 0 all are proved for all sizes; 1 one has failed; 3 none has failed, but one is tested only;
     2 bad input, such as a rule whose Python fails.
     """
-    from relift.egraph.checking import TIERS, check_all
-    from relift.rewrites.ledger import known_rules
+    from relift.egraph.checks.tiers import TIERS, check_all
+    from relift.rewrites.checks.verdicts import EXIT_STATUS, summary
+    from relift.rewrites.ledger.book import known_rules
     from relift.rewrites.library import RULES
     from relift.rewrites.loading import load_rules
-    from relift.rewrites.verdicts import EXIT_STATUS, summary
 
     known = load_rules(file) if file else known_rules()
     for name in rules or ():
@@ -220,9 +220,8 @@ def ledger(
     as_json: JsonOption = False,
 ) -> None:
     """Every rule and what is known of it; or all that is known of some."""
-    from relift.rewrites import ledger as book
-    from relift.rewrites import ledger_pages as pages
-    from relift.semantics.storage import write_text
+    from relift.files import write_text
+    from relift.rewrites.ledger import book, pages
 
     known = book.known_rules()
     if unknown := [name for name in rules or () if name not in known]:
@@ -251,8 +250,8 @@ def ledger(
 def _print_ledger() -> None:
     from rich.table import Table
 
-    from relift.rewrites.ledger import known_rules, summary
-    from relift.rewrites.ledger_pages import row
+    from relift.rewrites.ledger.book import known_rules, summary
+    from relift.rewrites.ledger.pages import row
 
     table = Table("rule", "family", "verdict", "search", "floating point", "under")
     for name in known_rules():
@@ -269,8 +268,8 @@ def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
 
 
 def _update_ledger(names: Sequence[str]) -> None:
-    from relift.egraph.checking import checked_entries
-    from relift.rewrites.ledger import record, require_prover, require_writable
+    from relift.egraph.checks.tiers import checked_entries
+    from relift.rewrites.ledger.book import record, require_prover, require_writable
 
     require_writable()
     require_prover()
@@ -280,8 +279,8 @@ def _update_ledger(names: Sequence[str]) -> None:
 
 def _audit_ledger(names: Sequence[str], as_json: bool) -> None:
     """Check rules again, print what the ledger says otherwise, and end with 1 if there is any."""
-    from relift.egraph.checking import audit
-    from relift.rewrites.ledger import require_prover
+    from relift.egraph.checks.tiers import audit
+    from relift.rewrites.ledger.book import require_prover
 
     require_prover()
     found: dict[str, list[str]] = {}
@@ -332,11 +331,11 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
-    from relift.compiler.artefact_checks import DERIVATION, TERM, origin_of
+    from relift.compiler.agreement.artefacts import DERIVATION, TERM, origin_of
     from relift.egraph.cost import time_text
-    from relift.rewrites.derivation_files import write_json
+    from relift.rewrites.derivation.files import write_json
     from relift.rewrites.loading import load_program
-    from relift.semantics.printer import show
+    from relift.semantics.notation.printer import show
 
     if times is not None and not tune and times_from is None:
         raise Refusal("--times keeps the times of --tune or --times-from; give one of them")
@@ -421,8 +420,8 @@ def optimize(
 def _write_candidates(
     bundle: Path, best: Optimized, program: Program, sizes: Mapping[str, int], target: str
 ) -> list[str]:
-    from relift.compiler.candidates import write_candidates
-    from relift.semantics.device import preset
+    from relift.compiler.bench.candidates import write_candidates
+    from relift.device import preset
 
     candidates = [found.term for found in best.candidates]
     return write_candidates(bundle, program, _own(sizes, program), candidates, preset(target).kind)
@@ -432,9 +431,9 @@ def _keep_times(
     file: Path, program: Program, sizes: Mapping[str, int], target: str, database: Path | None
 ) -> str:
     """Take a runner's times into the database of times; the device that they are of."""
-    from relift.compiler.candidates import read_times
-    from relift.egraph.tuning import Timing, Timings, default_path
-    from relift.semantics.device import preset
+    from relift.compiler.bench.candidates import read_times
+    from relift.device import preset
+    from relift.egraph.search.tuning import Timing, Timings, default_path
 
     device, found = read_times(file, program, _own(sizes, program), preset(target).kind)
     kept = Timings(database or default_path(), device)
@@ -468,9 +467,9 @@ def compile_(
     as_json: JsonOption = False,
 ) -> None:
     """Print the kernels of a low-level program; sizes that are not given become their arguments."""
-    from relift.compiler.certificates import certificates
-    from relift.compiler.evidence import reports_of, with_values
+    from relift.compiler.certificates.claims import certificates
     from relift.compiler.program import compile_program
+    from relift.compiler.validation.evidence import reports_of, with_values
     from relift.rewrites.loading import load_program
 
     compiled = compile_program(
@@ -504,7 +503,7 @@ def compile_(
 
 def _say_unknown(compiled: Compiled) -> None:
     """What is not known of a program's kernels, a line for each reason; raises `Refuted` for wrong ones."""
-    from relift.compiler.consultation import require_not_refuted, unknowns
+    from relift.compiler.certificates.consultation import require_not_refuted, unknowns
 
     require_not_refuted(compiled)
     for line in unknowns(compiled.certificates):
@@ -550,13 +549,18 @@ def run(
 
     A program that is low-level is its own kernel, compiled once for all sizes.
     """
-    from relift.compiler.artefact_checks import require_program
-    from relift.compiler.devices import find_device
-    from relift.compiler.naming import label
+    from relift.compiler.agreement.artefacts import require_program
+    from relift.compiler.agreement.verification import (
+        check_derivation,
+        check_run,
+        random_inputs,
+        read_inputs,
+    )
+    from relift.compiler.devices.naming import label
+    from relift.compiler.devices.survey import find_device
     from relift.compiler.program import is_low_level
-    from relift.compiler.verification import check_derivation, check_run, random_inputs, read_inputs
+    from relift.files import write_array
     from relift.rewrites.loading import load_program
-    from relift.semantics.storage import write_array
 
     loaded = load_program(program)
     sizes = _sizes(size)
@@ -652,17 +656,17 @@ def verify(
     Of a folder, the kernel that lies there is run at its own sizes.  A program that is low-level is certified
     for all sizes, and compared at those given, or at small ones.  What is unknown is a failure, too.
     """
-    from relift.compiler.artefact_checks import require_program, verify_saved
-    from relift.compiler.certificates import certificates
-    from relift.compiler.devices import devices as all_devices
-    from relift.compiler.devices import find_device
-    from relift.compiler.evidence import reports_of, with_values
-    from relift.compiler.naming import is_simulator, label
+    from relift.compiler.agreement.artefacts import require_program, verify_saved
+    from relift.compiler.agreement.verification import differential, differential_at
+    from relift.compiler.certificates.claims import certificates
+    from relift.compiler.devices.naming import is_simulator, label
+    from relift.compiler.devices.survey import devices as all_devices
+    from relift.compiler.devices.survey import find_device
     from relift.compiler.program import is_low_level
-    from relift.compiler.verification import differential, differential_at
+    from relift.compiler.validation.evidence import reports_of, with_values
     from relift.rewrites.loading import load_program
-    from relift.semantics.binding import tidy
-    from relift.semantics.printer import show
+    from relift.semantics.notation.printer import show
+    from relift.semantics.syntax.binding import tidy
 
     chosen = (
         [label(find_device(name)) for name in devices.split(",")]
@@ -739,10 +743,10 @@ def verify(
 
 def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
     """The certificates of a candidate, with what its text shows on symbols where that is not too much."""
-    from relift.compiler.certificates import certificates
-    from relift.compiler.evidence import reports_of, with_values
-    from relift.semantics.binding import tidy
-    from relift.semantics.language import Program
+    from relift.compiler.certificates.claims import certificates
+    from relift.compiler.validation.evidence import reports_of, with_values
+    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.syntax.binding import tidy
 
     source = derivation.program
     low = Program(source.name, source.parameters, tidy(derivation.result))
@@ -763,14 +767,14 @@ def explain(
 
     A step by a rule that is not PROVED in the ledger is an error unless it is allowed by name.
     """
-    from relift.rewrites.confirmation import confirm
-    from relift.rewrites.derivation import BrokenDerivation, require_standing, standing
-    from relift.rewrites.derivation_files import read_json
-    from relift.rewrites.explaining import as_html, as_text
-    from relift.rewrites.ledger import rule_hash
+    from relift.files import write_text
+    from relift.rewrites.checks.operator_uses import require_laws
+    from relift.rewrites.derivation.confirmation import confirm
+    from relift.rewrites.derivation.files import read_json
+    from relift.rewrites.derivation.pages import as_html, as_text
+    from relift.rewrites.derivation.steps import BrokenDerivation, require_standing, standing
+    from relift.rewrites.ledger.book import rule_hash
     from relift.rewrites.library import RULES
-    from relift.rewrites.operator_uses import require_laws
-    from relift.semantics.storage import write_text
 
     loaded = read_json(derivation, RULES)
     require_standing(loaded, RULES, allow or ())
@@ -848,13 +852,13 @@ def bench(
     each device of --target; one for the GPU is compared with the best hand-written OpenCL that was measured on an
     H200.
     """
-    from relift.compiler.analyses import ABLATION, EVERYTHING
-    from relift.compiler.benchmark_times import predicted_anew, times_of
-    from relift.compiler.benchmarks import load_benchmarks
-    from relift.compiler.bundle import read_results, write_bundle
-    from relift.compiler.devices import describe, find_device
-    from relift.compiler.naming import label
-    from relift.semantics.device import GPU, preset
+    from relift.compiler.bench.benchmarks import load_benchmarks
+    from relift.compiler.bench.bundle import read_results, write_bundle
+    from relift.compiler.bench.times import predicted_anew, times_of
+    from relift.compiler.devices.naming import label
+    from relift.compiler.devices.survey import describe, find_device
+    from relift.compiler.lowering.analyses import ABLATION, EVERYTHING
+    from relift.device import GPU, preset
 
     if results is not None:
         found = read_results(results)
@@ -895,7 +899,7 @@ def _calibrate(found: Mapping[str, Any], as_json: bool) -> None:
     """Measure devices, keep what was measured, and print it."""
     from dataclasses import asdict
 
-    from relift.compiler.calibration import calibrate, keep
+    from relift.compiler.devices.calibration import calibrate, keep
 
     rows: dict[str, Any] = {}
     for name, device in found.items():
@@ -931,9 +935,9 @@ def devices(as_json: JsonOption = False) -> None:
     """
     from dataclasses import asdict
 
-    from relift.compiler.calibration import kept
-    from relift.compiler.devices import DEFECTS, describe, find_device, survey
-    from relift.compiler.devices import devices as all_devices
+    from relift.compiler.devices.calibration import kept
+    from relift.compiler.devices.survey import DEFECTS, describe, find_device, survey
+    from relift.compiler.devices.survey import devices as all_devices
 
     with _progress("testing"):
         found = survey(again=True)
@@ -1026,12 +1030,12 @@ def _search(
     elsewhere: bool = False,
 ) -> Optimized:
     """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
+    from relift.compiler.agreement.verification import failure_on_symbols
     from relift.compiler.program import runs
-    from relift.compiler.timing import timer
-    from relift.compiler.verification import failure_on_symbols
-    from relift.egraph.search import optimize as search
-    from relift.egraph.sketches import load_sketch
-    from relift.semantics.device import preset
+    from relift.compiler.running.timing import timer
+    from relift.device import preset
+    from relift.egraph.search.optimize import optimize as search
+    from relift.egraph.sketches.language import load_sketch
 
     goal = None if sketch is None else load_sketch(sketch)
     tiles = () if goal is None else goal.names
@@ -1073,8 +1077,8 @@ def _search_or_refusal(
 
 def _description(target: str, *, tune: bool) -> DeviceDescription:
     """The device of this machine; where it has none and nothing is timed, what stands for its kind."""
-    from relift.compiler.devices import describe, find_device
-    from relift.semantics.device import preset
+    from relift.compiler.devices.survey import describe, find_device
+    from relift.device import preset
     from relift.semantics.errors import Unsupported
 
     if not target:
@@ -1111,7 +1115,7 @@ def _show_times(
     plot: Path | None,
 ) -> None:
     """Print a table of times, or JSON; exit status 1 when a result is wrong."""
-    from relift.compiler.benchmark_times import (
+    from relift.compiler.bench.times import (
         over_hand,
         predictions,
         rank_correlation,
@@ -1198,8 +1202,8 @@ def _print_times(device: str, rows: Sequence[dict[str, Any]]) -> None:
 def _print_ablation(device: str, rows: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from relift.compiler.analyses import ABLATION
-    from relift.compiler.benchmark_times import slowdowns
+    from relift.compiler.bench.times import slowdowns
+    from relift.compiler.lowering.analyses import ABLATION
 
     table = Table("times as long with", *ABLATION, title=device)
     found = slowdowns(rows)
@@ -1245,7 +1249,7 @@ def _compile(program: Program, float_policy: str) -> Compiled:
 
 def _say_what_rounds_otherwise(kernels: Iterable[Compiled], targets: Iterable[str]) -> None:
     """A line for each device on which exact kernels may round otherwise all the same."""
-    from relift.compiler.devices import rounds_otherwise
+    from relift.compiler.devices.survey import rounds_otherwise
     from relift.semantics.errors import Unsupported
 
     if not any(kernel.is_exact for kernel in kernels):
@@ -1268,10 +1272,10 @@ def _require_policy(saved: Saved, float_policy: str) -> None:
 
 def _read_saved(folder: Path, allow: Sequence[str] | None) -> Saved:
     """A folder whose files belong together, and whose rules and laws are to be believed."""
-    from relift.compiler.artefact_checks import read_saved
-    from relift.rewrites.derivation import require_standing
+    from relift.compiler.agreement.artefacts import read_saved
+    from relift.rewrites.checks.operator_uses import require_laws
+    from relift.rewrites.derivation.steps import require_standing
     from relift.rewrites.library import RULES
-    from relift.rewrites.operator_uses import require_laws
 
     saved = read_saved(folder)
     require_standing(saved.derivation, RULES, allow or ())

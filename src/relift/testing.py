@@ -14,8 +14,15 @@ programs; `models` and `size_assignments` are concrete models of a rule.
 
 from __future__ import annotations
 
-from relift.rewrites.random_programs import INPUTS, arguments, kernels, programs, terms, values
-from relift.rewrites.strategies import models, size_assignments
+from relift.rewrites.checks.random.programs import (
+    INPUTS,
+    arguments,
+    kernels,
+    programs,
+    terms,
+    values,
+)
+from relift.rewrites.checks.random.strategies import models, size_assignments
 
 __all__ = [
     "INPUTS", "arguments", "kernels", "models", "programs", "size_assignments", "terms", "values",

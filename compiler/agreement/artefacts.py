@@ -1,0 +1,220 @@
+"""Verifying a folder: *its* kernel, by *its* launch, at its own sizes, against what its derivation says.
+
+Nothing is believed of the folder but that its files belong together (`artefact`).  The derivation is replayed and
+confirmed; the text is run on symbols; the kernel runs on each device in a process of its own, and under
+Oclgrind.  What was compiled anew at smaller sizes, because the interpreter or the simulator does not reach the
+own ones, is called so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from relift.compiler.agreement.simulator import NotAvailable, race_check
+from relift.compiler.agreement.verification import (
+    Agreement,
+    agreed,
+    compared,
+    not_simulated,
+    rounding,
+    steps_agree,
+    whole_inputs,
+)
+from relift.compiler.certificates.claims import annotated
+from relift.compiler.program import compile_program
+from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
+from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
+from relift.compiler.running.isolated import Failed, run_apart
+from relift.compiler.validation.validate import validate
+from relift.rewrites.derivation.confirmation import confirm, work
+from relift.rewrites.derivation.files import parse_json, program_hash
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.library import RULES
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.binding import tidy
+
+TERM, DERIVATION = "term.txt", "derivation.json"
+
+REACH = 6_000_000
+"""Cells and calls (see `confirmation.work`) of a source that the interpreter runs at its own sizes."""
+
+SIMULATED = 60_000
+"""The same of a program that the simulator runs at its own sizes."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A folder of `optimize --out`, whose files belong together."""
+
+    folder: Path
+    kernel: Compiled
+    derivation: Derivation
+
+    @property
+    def low(self) -> Program:
+        """The low-level program that the kernel was compiled from."""
+        source = self.derivation.program
+        return Program(source.name, source.parameters, tidy(self.derivation.result))
+
+
+def origin_of(derivation: Derivation) -> Origin:
+    """The program that a derivation starts from, at its sizes."""
+    return Origin(derivation.program.name, program_hash(derivation.program))
+
+
+def read_saved(folder: Path) -> Saved:
+    """A folder of `optimize --out`; raises `ReliftError` where its files do not belong together."""
+    files, origin = read_artefact(folder, (SOURCE, LAUNCH, CERTIFICATE, TERM, DERIVATION))
+    derivation = parse_json(files[DERIVATION], folder / DERIVATION, RULES)
+    kernel = of_files(files)
+    if origin != origin_of(derivation):
+        raise BrokenArtefact(
+            f"{folder}: {DERIVATION} is of another program than the manifest names; write the folder anew with --out"
+        )
+    program, plan = derivation.program, kernel.plan
+    made = [(p.name, p.type) for p in plan.parameters], plan.result.type, plan.program
+    wanted = [(p.name, p.type) for p in program.parameters], program.body.type, program.name
+    if made != wanted or plan.sizes:
+        raise BrokenArtefact(
+            f"{folder}: {LAUNCH} is of a program with other parameters than {DERIVATION}; "
+            "write the folder anew with --out"
+        )
+    return Saved(folder, kernel, derivation)
+
+
+def require_program(saved: Saved, program: Program) -> None:
+    """Raise `BrokenArtefact` unless the folder is of this program at these sizes."""
+    if program_hash(program) == origin_of(saved.derivation).sha256:
+        return
+    own = saved.derivation.program
+    if own.parameters != program.parameters:
+        made, wanted = (
+            ", ".join(f"{p.name}: {p.type}" for p in of.parameters) for of in (own, program)
+        )
+        raise BrokenArtefact(
+            f"the kernel in {saved.folder} is for ({made}), the inputs are ({wanted})"
+        )
+    raise BrokenArtefact(
+        f"the kernel in {saved.folder} computes another program than {program.name}, named {own.name}; "
+        "relift explain on its derivation.json shows which"
+    )
+
+
+def verify_saved(
+    saved: Saved,
+    devices: Sequence[str],
+    report: Callable[[str], None],
+    program: Program | None = None,
+) -> Iterator[Agreement]:
+    """All comparisons of a folder; `program`, at its sizes, may bring a NumPy function for what the interpreter cannot reach."""
+    yield compiled_anew(saved)
+    report("the derivation")
+    yield steps_agree(saved.derivation)
+    small = _small(saved)
+    report("the text on symbols")
+    yield _on_symbols(saved, small)
+    runs = list(_on_devices(saved, devices, report, program))
+    yield from runs
+    if any(run.refuted for run in runs):  # what runs wild would take the simulator along
+        return
+    report("race checker")
+    yield _simulated(saved, small)
+
+
+def compiled_anew(saved: Saved) -> Agreement:
+    """Whether text and launch are what this Relift compiles the derivation's result to."""
+    against = "what its derivation compiles to"
+    try:
+        anew = compile_program(saved.low, contract=saved.derivation.policy != "exact")
+    except ReliftError as error:
+        return Agreement(against, False, error.message)
+    if annotated(saved.kernel.source, ()) != annotated(anew.source, ()):
+        return Agreement(
+            against, False, "kernel.cl is another text than this Relift compiles", known=False
+        )
+    if saved.kernel.plan != anew.plan:
+        return Agreement(against, False, "launch.json is another launch of the same text")
+    return Agreement(against, True, "the same text and launch")
+
+
+@dataclass(frozen=True)
+class _Small:
+    at: str
+    source: Program
+    kernel: Compiled
+
+
+def _small(saved: Saved) -> _Small | None:
+    """The derivation compiled anew at small sizes; None where there are none."""
+    try:
+        found = confirm(saved.derivation, RULES, reach=0)
+    except ReliftError:
+        return None
+    if found is None:
+        return None
+    at = ", ".join(f"{name}={value}" for name, value in found.sizes.items())
+    source = saved.derivation.origin.at(found.sizes)
+    low = Program(source.name, source.parameters, tidy(found.terms[-1]))
+    contract = saved.derivation.policy != "exact"
+    return _Small(at, source, compile_program(low, contract=contract))
+
+
+def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:
+    """The text at its own sizes, or compiled anew at small ones where it is too large for that."""
+    against = "the interpreter on free symbols"
+    own = validate(saved.kernel.source, saved.kernel.plan, saved.low)
+    if own.verdict != "unknown":
+        return Agreement(against, own.ok, own.text())
+    if small is not None:
+        again = validate(small.kernel.source, small.kernel.plan, small.source, reassociate=True)
+        if again.verdict != "unknown":
+            detail = f"the text compiled anew at {small.at}: {again.text()}"
+            return Agreement(against, again.ok, detail)
+    return Agreement(against, False, own.text(), known=False)
+
+
+def _on_devices(
+    saved: Saved, devices: Sequence[str], report: Callable[[str], None], program: Program | None
+) -> Iterator[Agreement]:
+    """This kernel at its own sizes on each device."""
+    source = saved.derivation.program
+    try:
+        arrays = whole_inputs(source, seed=0)
+    except ReliftError as error:
+        yield Agreement("the interpreter at its own sizes", False, error.message, known=False)
+        return
+    reached = work(source.body) <= REACH
+    reference = None if program is None else program.reference
+    expected = source(*arrays) if reached else reference(*arrays) if reference else None
+    judge = "the interpreter" if reached else "NumPy"
+    for device in devices:
+        report(device)
+        against = f"{judge} at its own sizes (kernel on {device})"
+        result = run_apart(saved.kernel, arrays, device)
+        if isinstance(result, Failed):
+            yield Agreement(against, False, result.reason, known=result.finished)
+        elif expected is None:
+            detail = "it ran, and the interpreter does not reach these sizes; give --program with a reference"
+            yield Agreement(against, False, detail, known=False)
+        elif reached:
+            yield agreed(against, source, result, expected)
+        else:
+            yield compared(against, result, expected, rounding(source))
+
+
+def _simulated(saved: Saved, small: _Small | None) -> Agreement:
+    """This kernel under Oclgrind, or one compiled anew at small sizes where it would take too long."""
+    against = "the race checker"
+    own = work(saved.derivation.program.body) <= SIMULATED
+    if not own and small is None:
+        return Agreement(against, False, "no small sizes were found for it", known=False)
+    kernel, source, at = saved.kernel, saved.derivation.program, "its own sizes"
+    if not own and small is not None:
+        kernel, source, at = small.kernel, small.source, f"{small.at}, compiled anew"
+    races = race_check(kernel, whole_inputs(source, seed=0))
+    if isinstance(races, NotAvailable):
+        return not_simulated(races)
+    return Agreement(against, not races, "; ".join(races) or f"no race, no stray access at {at}")

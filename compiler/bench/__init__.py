@@ -1,0 +1,1 @@
+"""Benchmarks against references, and bundles that are measured on another machine."""

@@ -1,0 +1,117 @@
+"""Benchmarks: low-level programs with the sizes, the inputs and the references that their times are read against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from relift.compiler.bench.by_hand import ByHand
+from relift.rewrites.loading import load_file
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.vocabulary import Program
+
+Sizes: TypeAlias = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a hand-written program takes for the same, on the device that the benchmark is for."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How an input is drawn: evenly from [low, high), whole numbers if `whole`; `high` may name a size."""
+
+    low: float = 0.0
+    high: float | str = 1.0
+    whole: bool = False
+
+    def at(self, sizes: Sizes) -> dict[str, Any]:
+        """The same at sizes, as a manifest has it."""
+        high = sizes[self.high] if isinstance(self.high, str) else self.high
+        return {"low": self.low, "high": high, "whole": self.whole}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A family of low-level programs, one for each choice of sizes.
+
+    `make` takes the sizes and, besides, tuning parameters; a choice of those is a variant, the first is the
+    default.  `gold` is the same in NumPy and float64, on the arguments of the program.  `flops` and `moved`
+    count the operations and the bytes that any program must do and move; they take all sizes.  `numpy` and
+    `by_hand` are the same in NumPy and single precision, and in OpenCL that a person wrote for a CPU: both are
+    timed in turn with the kernels.
+    """
+
+    name: str
+    target: Literal["cpu", "gpu"]
+    make: Callable[..., Program]
+    sizes: Sizes
+    small: Sequence[Sizes]
+    gold: Callable[..., Any]
+    flops: Callable[..., int]
+    moved: Callable[..., int]
+    variants: Sequence[Sizes] = ({},)
+    inputs: Mapping[str, Draw] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    tolerance: float = 1e-5
+    reference: Reference | None = None
+    numpy: Callable[..., Any] | None = None
+    by_hand: ByHand | None = None
+
+    def at(self, variant: Sizes) -> Program:
+        """The program at the sizes at which it is timed."""
+        return self.make(**{**self.sizes, **variant})
+
+    def described(self, variant: Sizes) -> dict[str, Any]:
+        """What a table of times says besides times."""
+        sizes = {**self.sizes, **variant}
+        return {
+            "name": self.name,
+            "target": self.target,
+            "sizes": dict(self.sizes),
+            "variant": dict(variant),
+            "flops": self.flops(**sizes),
+            "moved": self.moved(**sizes),
+            "reference": None if self.reference is None else self.reference.name,
+            "reference_seconds": None if self.reference is None else self.reference.seconds,
+        }
+
+
+def on_cpu(b: Benchmark, **sizes: int) -> Benchmark:
+    """The program of a GPU's benchmark on a CPU, at sizes that it can do: there, each loses its reference.
+
+    Its small sizes are tested already.
+    """
+    return replace(b, target="cpu", sizes=sizes, variants=({},), small=(), reference=None)
+
+
+def load_benchmarks(
+    folder: Path, names: Sequence[str], target: str, *, defaults: bool = False
+) -> list[Benchmark]:
+    """The benchmarks for a kind of device that the Python files of a folder list; all if no names are given.
+
+    With `defaults`, only their first variants.  A file lists them as `benchmarks`.  Raises `ReliftError` for a folder or a name that there is not.
+    """
+    if not folder.is_dir():
+        raise ReliftError(
+            f"there is no folder {folder}; benchmarks are the files of examples/low_level in Relift's "
+            "checkout, say --folder where it is",
+            place="",
+        )
+    modules = [load_file(file) for file in sorted(folder.glob("*.py"))]
+    listed = [b for module in modules for b in getattr(module, "benchmarks", ())]
+    found = [b for b in listed if b.target == target]
+    known = {b.name for b in found}
+    if missing := [name for name in names if name not in known]:
+        raise ReliftError(
+            f"there is no benchmark {missing[0]} for {target}; there are: {', '.join(sorted(known))}",
+            place="",
+        )
+    chosen = [b for b in found if not names or b.name in names]
+    return [replace(b, variants=b.variants[:1]) if defaults else b for b in chosen]

@@ -1,0 +1,282 @@
+"""Times of benchmarks on a device of this machine, in turn with NumPy, and what a table says of times.
+
+A row of times is a dictionary: what `Benchmark.described` says, which `analyses` the compiler did, and `ok`,
+`error`, `seconds` (the median), `fastest`, `runs`; `predicted` seconds of the cost model.  Where they ran in turn with it,
+`numpy_seconds` and `hand_seconds` are the best runs of NumPy with `numpy_threads`, and of OpenCL written by hand on the
+same `device`.  The runner of a bundle writes the same, without these.
+"""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.bench.benchmarks import Benchmark, Sizes
+from relift.compiler.bench.bundle import entry_of
+from relift.compiler.bench.bundle_runner import inputs_of, largest_error, picked_rows
+from relift.compiler.certificates.consultation import require_not_refuted
+from relift.compiler.devices.survey import find_device
+from relift.compiler.lowering.analyses import EVERYTHING, Analyses
+from relift.compiler.program import compile_program
+from relift.compiler.running.launch import Launch
+from relift.compiler.running.session import Session
+from relift.compiler.validation.validate import validate
+from relift.device import DeviceDescription
+from relift.rewrites.loading import load_file
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.vocabulary import Program
+
+ROUNDS, FEWEST = 15, 5
+"""Rounds in which a kernel and NumPy take turns, and how many at least when they take longer than SECONDS."""
+
+SECONDS = 10.0
+
+Times = dict[str, Any]
+
+ASLEEP = 0.1
+"""Seconds after which the threads of NumPy's library, which wait for more work on a core, leave it to others."""
+
+
+def times_of(
+    benchmarks: Iterable[Benchmark],
+    samples: Path,
+    devices: Mapping[str, Callable[[Program], float | None]],
+    report: Callable[[str], None] = lambda _: None,
+    settings: Mapping[str, Analyses] = EVERYTHING,
+) -> Iterator[Times]:
+    """A row of times for each variant of each benchmark, each of `settings` and each device.
+
+    Each device has a function that predicts the seconds of a program on it.  `report` is told which.
+    """
+    expected = load_file(samples)
+    for b in benchmarks:
+        report(f"{b.name} on symbols")
+        _require_right(b)
+        for variant in b.variants:
+            report(f"{b.name} {dict(variant) or ''}")
+            rows = time_in_turn(b, variant, [*devices], getattr(expected, b.name), settings)
+            predicted = {name: predict(b.at(variant)) for name, predict in devices.items()}
+            for row in rows:
+                yield {**row, "predicted": predicted[row["device"]]}
+
+
+def _require_right(b: Benchmark) -> None:
+    """Raise `ReliftError` for a benchmark whose kernels, at its smallest size, do not compute what they must."""
+    for sizes in b.small[:1]:
+        program = b.make(**sizes)
+        compiled = compile_program(program)
+        found = validate(compiled.source, compiled.plan, program)
+        if found.verdict == "refuted":
+            raise ReliftError(f"{b.name} at {dict(sizes)} is wrong: {found.detail}", place="")
+
+
+def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:
+    """The row of times of one variant; `expected` says what picked rows of the result must be."""
+    (row,) = time_in_turn(b, variant, [device], expected, EVERYTHING)
+    return row
+
+
+@dataclass
+class _Runner:
+    """What is timed: a function that runs it once, the seconds of its runs, and what is known of it before."""
+
+    run: Callable[[], float]
+    about: Times
+    seconds: list[float] = field(default_factory=list)
+
+
+def time_in_turn(
+    b: Benchmark,
+    variant: Sizes,
+    devices: Sequence[str],
+    expected: Callable[..., Any],
+    settings: Mapping[str, Analyses],
+) -> list[Times]:
+    """A row of times for each device and each of `settings`.
+
+    All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
+    library has as many threads as the first device has units.
+    """
+    program = b.at(variant)
+    kernels: list[_Runner] = []
+    by_hand: dict[str, _Runner] = {}
+    whole = compile_program(program)
+    rows, arguments = inputs_of(entry_of(b, variant, program, whole.plan))
+
+    def runner(source: str, plan: Launch, options: Sequence[str], about: Times) -> _Runner:
+        session = Session(source, plan, about["device"], tuple(options))
+        return _checked(session, rows, about, expected, arguments, b.tolerance)
+
+    for device in devices:
+        for setting, analyses in settings.items():
+            compiled = compile_program(program, analyses=analyses)
+            require_not_refuted(compiled)
+            entry = entry_of(b, variant, program, compiled.plan)
+            about = {**entry, "analyses": setting, "device": device}
+            kernels.append(runner(compiled.source, compiled.plan, b.options, about))
+        if (hand := b.by_hand) is not None:
+            about = {**entry_of(b, variant, program, whole.plan), "device": device}
+            options = (*b.options, *hand.options(b.sizes))
+            by_hand[device] = runner(hand.source, hand.plan(whole.plan, b.sizes), options, about)
+    numpy = list[float]()
+    everything = [*kernels, *by_hand.values()]
+    units = find_device(devices[0]).max_compute_units
+    pools: Any = importlib.import_module("threadpoolctl")  # it has no types
+    with pools.threadpool_limits(units):
+        threads = max((int(pool["num_threads"]) for pool in pools.threadpool_info()), default=1)
+        started = time.perf_counter()
+        while len(numpy) < FEWEST or (
+            len(numpy) < ROUNDS and time.perf_counter() - started < SECONDS
+        ):
+            for each in everything:
+                each.seconds.append(each.run())
+            numpy.append(_seconds_of_numpy(b, arguments))
+    return [
+        {
+            **kernel.about,
+            "seconds": statistics.median(kernel.seconds),
+            "fastest": min(kernel.seconds),
+            "runs": len(kernel.seconds),
+            "numpy_seconds": None if b.numpy is None else min(numpy),
+            "numpy_threads": None if b.numpy is None else threads,
+            **_of_hand(by_hand.get(kernel.about["device"])),
+        }
+        for kernel in kernels
+    ]
+
+
+def _checked(
+    session: Session,
+    rows: Mapping[str, Any],
+    about: Times,
+    expected: Callable[..., Any],
+    arguments: Sequence[Any],
+    tolerance: float,
+) -> _Runner:
+    """What runs a session, after its result was compared."""
+    outputs = [
+        row.reshape(output["shape"])
+        for row, output in zip(session.run(rows), about["outputs"], strict=True)
+    ]
+    picked = picked_rows(len(outputs[0]))
+    error = largest_error(outputs, expected(picked, *arguments), picked)
+    return _Runner(
+        lambda: session.timed(rows, 1)[0], {**about, "ok": error <= tolerance, "error": error}
+    )
+
+
+def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
+    """The shorter of two runs of NumPy, 0 where there is none: the first wakes the threads of its library."""
+    if b.numpy is None:
+        return 0.0
+    found = []
+    for _ in range(2):
+        before = time.perf_counter()
+        b.numpy(*arguments)
+        found.append(time.perf_counter() - before)
+    time.sleep(ASLEEP)
+    return min(found)
+
+
+def _of_hand(runner: _Runner | None) -> Times:
+    """What a row says of the same by hand; no seconds where the result is wrong."""
+    if runner is None:
+        return {"hand_ok": True, "hand_seconds": None}
+    ok = runner.about["ok"]
+    return {"hand_ok": ok, "hand_seconds": min(runner.seconds) if ok else None}
+
+
+def share_of_roofline(row: Times, device: DeviceDescription) -> float:
+    """The least time that the device needs for the operations and the bytes, over the time taken."""
+    compute = row["flops"] / (device.fma_gflops * 1e9)
+    memory = row["moved"] / (device.bandwidth_gbs * 1e9)
+    return float(max(compute, memory) / row["seconds"])
+
+
+def speedup(row: Times) -> float | None:
+    """How many times as fast as NumPy's best run, or else as the reference, a row is; None without either."""
+    if row.get("numpy_seconds") is not None:
+        return float(row["numpy_seconds"] / row["fastest"])
+    if row["reference_seconds"] is not None:
+        return float(row["reference_seconds"] / row["seconds"])
+    return None
+
+
+def over_hand(row: Times) -> float | None:
+    """How many times as fast as OpenCL written by hand a row is, by the fastest runs; None without such."""
+    if row.get("hand_seconds") is None:
+        return None
+    return float(row["hand_seconds"] / row["fastest"])
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's: 1 where one orders like the other, -1 where the other way round; None below three pairs.
+
+    >>> rank_correlation([(1.0, 10.0), (2.0, 40.0), (3.0, 90.0)])
+    1.0
+    """
+    if len(pairs) < 3:
+        return None
+    ranks = [_ranks(np.array(column)) for column in zip(*pairs, strict=True)]
+    if any(np.ptp(r) == 0 for r in ranks):
+        return None
+    return round(float(np.corrcoef(*ranks)[0, 1]), 10)
+
+
+def _ranks(values: Any) -> Any:
+    """The rank of each value; equal ones share the mean of theirs."""
+    less = (values[:, None] > values[None, :]).sum(axis=1)
+    equal = (values[:, None] == values[None, :]).sum(axis=1)
+    return less + (equal - 1) / 2
+
+
+def predictions(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Predicted and measured seconds of the rows that have both."""
+    return [
+        (r["predicted"], r["seconds"])
+        for r in rows
+        if r.get("predicted") is not None and r.get("seconds") is not None
+    ]
+
+
+def predicted_anew(
+    rows: Iterable[Times],
+    benchmarks: Iterable[Benchmark],
+    predict: Callable[[Program], float | None],
+) -> list[Times]:
+    """Rows of times as they were kept, with what the cost model of today says of their programs.
+
+    Rows of other programs than the benchmarks' variants keep what was said when they were timed.
+    """
+    known = {b.name: b for b in benchmarks}
+    return [
+        {**row, "predicted": predict(replace(b, sizes=row["sizes"]).at(row["variant"]))}
+        if (b := known.get(row["name"])) is not None and row["variant"] in b.variants
+        else row
+        for row in rows
+    ]
+
+
+def slowdowns(rows: Iterable[Times]) -> dict[str, dict[str, float]]:
+    """By benchmark and by analyses: how many times as long as with all of them the fastest run takes.
+
+    >>> rows = [("none", 3.0), ("all", 2.0)]
+    >>> slowdowns({"name": "dot", "analyses": a, "fastest": s} for a, s in rows)
+    {'dot': {'none': 1.5, 'all': 1.0}}
+    """
+    seconds: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if "fastest" in row:
+            seconds.setdefault(row["name"], {})[row["analyses"]] = row["fastest"]
+    return {
+        name: {analyses: s / known["all"] for analyses, s in known.items()}
+        for name, known in seconds.items()
+        if "all" in known
+    }

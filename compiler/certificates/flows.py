@@ -1,0 +1,253 @@
+"""Which accesses of local memory no barrier keeps apart: how pieces of a kernel follow one another.
+
+A barrier in a condition, or in a loop that may have no turn, keeps accesses apart only where it is reached.  So a
+piece of code has *ways* through it that meet no barrier, each with the conditions under which it is taken.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from relift.compiler.text.expressions import shown
+from relift.compiler.text.reader import Binary, CType, Element, Expression, Name, Prefix, within
+
+Kind: TypeAlias = Literal["read", "write"]
+
+MOST_WAYS = 16
+"""Ways through a piece of code that are told apart."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A row of `cells` elements; `constant` when the kernel cannot write it.
+
+    Arrays that a kernel declares have a `number`, which tells those of one name apart.
+    """
+
+    name: str
+    type: CType
+    cells: Expression
+    number: int = 0
+
+    @property
+    def constant(self) -> bool:
+        """Whether the kernel only reads it."""
+        return self.type.space == "global" and self.type.constant
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a loop: `counter` is `start + k*step`, below `end`; the next turn is at `counter + stride`.
+
+    The stride is the step, unless pointers were exchanged at the end of a turn, so that only one turn in
+    several is meant.  `uniform` when all work-items of a group take the same turns.
+    """
+
+    counter: str
+    start: Expression
+    end: Expression
+    step: Expression
+    stride: Expression
+    uniform: bool
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A condition that holds where an access is made."""
+
+    condition: Expression
+
+
+Place: TypeAlias = "tuple[Turn | Fact, ...]"
+"""The loops and conditions around an access, outermost first."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector.
+
+    Not `sure` when a condition around it is missing in `place`: it may be made less often.
+    """
+
+    kind: Kind
+    array: Array
+    offset: Expression
+    width: int
+    aligned: bool
+    place: Place
+    sure: bool = True
+
+    def __str__(self) -> str:
+        more = f" and {self.width - 1} more" if self.width > 1 else ""
+        return f"{self.kind} {shown(Element(Name(self.array.name), self.offset))}{more}"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way that meets no barrier, and the conditions under which it is taken; not `sure` when some are missing."""
+
+    conditions: tuple[Expression, ...] = ()
+    sure: bool = True
+
+    def then(self, other: Way) -> Way:
+        """This way, and another one after it."""
+        conditions = dict.fromkeys((*self.conditions, *other.conditions))
+        return Way(tuple(conditions), self.sure and other.sure)
+
+
+FREE = (Way(),)
+"""The ways through code without barriers."""
+
+DOUBTFUL = Way(sure=False)
+"""A way of which nothing is known: it may not even exist."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An access in the first turn of some loops, and in the last turn of others; `way` leads from or to it."""
+
+    access: Access
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+    way: Way = Way()
+
+    def along(self, way: Way) -> Point:
+        """The same, with more way."""
+        return replace(self, way=self.way.then(way))
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two accesses that two work-items may make with no barrier between them.
+
+    Both are in the same turn of the loops `same`; of the loop `follows`, the right one is a turn later, and of
+    the loop `later`, more than one.
+    """
+
+    left: Point
+    right: Point
+    same: frozenset[str] = frozenset()
+    follows: str | None = None
+    later: str | None = None
+
+    @property
+    def sure(self) -> bool:
+        """Whether it happens wherever its conditions hold."""
+        return all(p.way.sure and p.access.sure for p in (self.left, self.right))
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A piece of code between barriers.
+
+    `opening` is reached with no barrier since its start, `closing` has no barrier until its end.
+    """
+
+    opening: tuple[Point, ...] = ()
+    closing: tuple[Point, ...] = ()
+    meetings: tuple[Meeting, ...] = ()
+    ways: tuple[Way, ...] = FREE
+
+    def then(self, other: Flow) -> Flow:
+        """This piece, and another one after it."""
+        return Flow(
+            (*self.opening, *_along(self.ways, other.opening)),
+            (*_along(other.ways, self.closing), *other.closing),
+            (*self.meetings, *other.meetings, *_meet(self.closing, other.opening)),
+            _few(a.then(b) for a in self.ways for b in other.ways),
+        )
+
+
+def straight(found: Iterable[Access]) -> Flow:
+    """One statement, whose accesses two work-items make in any order."""
+    points = tuple(Point(access) for access in found if access.array.type.space == "local")
+    return Flow(points, points, tuple(_meet(points, points)))
+
+
+def under(condition: Expression | None, body: Flow) -> Flow:
+    """What runs where a condition holds; None for one of which nothing can be told."""
+    if body.ways == FREE:
+        return body
+    if condition is None:
+        return replace(body, ways=_few((DOUBTFUL, *body.ways)))
+    holds = Way((condition,))
+    return replace(
+        body, ways=_few((Way((Prefix("!", condition),)), *(holds.then(w) for w in body.ways)))
+    )
+
+
+def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> Flow:
+    """A loop with these bodies in turn, the last of which ends it; `surely` when it has a turn at all."""
+    around = [_without(turn.counter, body.ways) for body in bodies]
+    if any(not way.conditions for ways in around for way in ways) or not turn.uniform:
+        return _everything(bodies)
+    if len(bodies) > 1 and any(around):
+        return _everything(bodies)
+    (ways, *_) = around
+    counter = frozenset((turn.counter,))
+    meetings = [replace(m, same=m.same | counter) for body in bodies for m in body.meetings]
+    for body, following in zip(bodies, (*bodies[1:], bodies[0]), strict=True):
+        across = _meet(body.closing, following.opening)
+        meetings += [replace(m, follows=turn.counter) for m in across]
+    first, end = bodies[0], bodies[last]
+    beyond = _meet(end.closing, _along(ways, first.opening))
+    meetings += [replace(m, later=turn.counter) for m in beyond]
+    skipped = Way((Prefix("!", Binary("<", turn.start, turn.end)),))
+    return Flow(
+        (
+            *(replace(p, first=p.first | counter) for p in first.opening),
+            *_along(ways, first.opening),
+        ),
+        (*(replace(p, last=p.last | counter) for p in end.closing), *_along(ways, end.closing)),
+        tuple(meetings),
+        _few((*ways, *([] if surely else [skipped]))),
+    )
+
+
+def _everything(bodies: Sequence[Flow]) -> Flow:
+    """A loop in which any access of any turn may meet any other."""
+    sure = all(body.ways == FREE for body in bodies)
+    found = [p for b in bodies for p in (*b.opening, *b.closing, *_all(b.meetings))]
+    points = tuple(dict.fromkeys(p if sure else replace(p, way=DOUBTFUL) for p in found))
+    return Flow(points, points, tuple(_meet(points, points)), FREE if sure else (DOUBTFUL,))
+
+
+def _without(counter: str, ways: Iterable[Way]) -> tuple[Way, ...]:
+    """The ways through each of several turns, which have no condition on the counter in common."""
+
+    def kept(way: Way) -> Way:
+        stay = tuple(c for c in way.conditions if Name(counter) not in within(c))
+        return Way(stay, way.sure and stay == way.conditions)
+
+    return _few(map(kept, ways))
+
+
+def _few(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """The ways, without those that others include."""
+    found = tuple(dict.fromkeys(ways))
+    if FREE[0] in found:
+        return FREE
+    if DOUBTFUL in found or len(found) > MOST_WAYS:
+        return (DOUBTFUL,)
+    return found
+
+
+def _along(ways: Sequence[Way], points: Iterable[Point]) -> Iterator[Point]:
+    return (p.along(way) for p, way in itertools.product(points, ways))
+
+
+def _all(meetings: Iterable[Meeting]) -> Iterator[Point]:
+    for m in meetings:
+        yield m.left
+        yield m.right
+
+
+def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[Meeting]:
+    right = tuple(right)
+    for a in left:
+        for b in right:
+            if a.access.array == b.access.array and "write" in (a.access.kind, b.access.kind):
+                yield Meeting(a, b)

@@ -1,0 +1,1 @@
+"""From a low-level term to the statements of a kernel."""

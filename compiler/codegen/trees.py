@@ -1,0 +1,65 @@
+"""Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
+
+>>> pair = (CExpression("a", f32), CExpression("v", i32, 4))
+>>> lane = as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
+>>> lane.text, lane.scalar, lane.lane
+('v', i32, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from relift.compiler.codegen.expressions import CExpression, as_mask, spread
+from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves
+from relift.semantics.syntax.types import Scalar, Tuple, Type, Vector, boolean, i32
+
+Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
+"""One expression for each scalar; those of a vector have lanes."""
+
+
+def as_view(value: Tree, t: Type, lane: Index | None) -> View:
+    """Evaluated registers as a view; inside a vector operation, those with lanes show lane `lane`."""
+    match t, value:
+        case Tuple(types), tuple(parts):
+            pairs = zip(parts, types, strict=True)
+            return TupleView(tuple(as_view(part, of, lane) for part, of in pairs))
+        case Vector(element, width), _:
+            return VectorView(width, lambda i: as_view(value, element, i))
+        case Scalar(), CExpression():
+            text = register_text(value)
+            return Value(text, value.scalar, None if value.width is None else lane)
+        case _:
+            raise AssertionError(f"cannot happen: {value} is not of type {t}")
+
+
+def register_text(e: CExpression) -> str:
+    """e as it is kept: vectors of truth values as int."""
+    return as_mask(e, i32).text if e.scalar == boolean else e.text
+
+
+def mapped(value: Tree, f: Callable[[CExpression], CExpression]) -> Tree:
+    """f of each scalar of a value, in order."""
+    if isinstance(value, tuple):
+        return tuple(mapped(part, f) for part in value)
+    return f(value)
+
+
+def widened(value: Tree, width: int | None) -> Tree:
+    """A value with `width` lanes everywhere."""
+    return mapped(value, lambda e: spread(e, width))
+
+
+def flattened(value: Tree) -> list[CExpression]:
+    """The scalars of a value, in order."""
+    if isinstance(value, tuple):
+        return [e for part in value for e in flattened(part)]
+    return [value]
+
+
+def registers_of(v: View) -> list[Value]:
+    """The registers that a view shows, in order, each once."""
+    found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
+    return list({leaf.text: leaf for leaf in found}.values())

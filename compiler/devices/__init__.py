@@ -1,0 +1,1 @@
+"""OpenCL drivers and devices: found, tested, measured, named."""

@@ -1,0 +1,209 @@
+"""What a CPU device does, measured once: how fast it moves and multiplies, and which kernels its driver packs.
+
+`relift bench --calibrate` measures and keeps it; `relift.compiler.devices.survey.describe` uses what is kept.  What was
+measured of one version of a driver says nothing of another: it is kept under the device's name, its driver's
+version and its units.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relift.device import Packing
+from relift.files import user_cache, write_text
+from relift.semantics.errors import ReliftError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+FORMAT = 1
+ROUNDS = 9
+"""Each time is the least of so many."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured of a device: GB/s of a sum of two arrays, GFLOP/s of multiply-adds, seconds of a launch.
+
+    `packs` says which kernels run about as fast with scalars as with vectors.
+    """
+
+    bandwidth_gbs: float
+    fma_gflops: float
+    launch_seconds: float
+    packs: Packing
+
+
+def kept(device: cl.Device) -> Calibration | None:
+    """What was measured of a device; None when nothing was, or it cannot be read.
+
+    A file that holds something else is as good as none: it is measured again.
+    """
+    try:
+        data = json.loads(file_of(device).read_text(encoding="utf-8"))
+        if data.pop("format") != FORMAT or data["packs"] not in ("nothing", "loop-free", "loops"):
+            return None
+        found = Calibration(**data)
+        numbers = (found.bandwidth_gbs, found.fma_gflops, found.launch_seconds)
+        return found if all(isinstance(n, float) and 0 < n < 1e9 for n in numbers) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def keep(device: cl.Device, found: Calibration) -> Path:
+    """Write what was measured, whole or not at all; the file."""
+    file = file_of(device)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, json.dumps({"format": FORMAT, **asdict(found)}, indent=1) + "\n")
+    except OSError as error:
+        raise ReliftError(f"{file} cannot be written ({error.strerror})", place="") from None
+    return file
+
+
+def file_of(device: cl.Device) -> Path:
+    """Where what was measured of a device is kept."""
+    words = (
+        device.platform.name,
+        device.name,
+        device.driver_version,
+        str(device.max_compute_units),
+    )
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words)).strip("-")
+    return user_cache() / "devices" / f"{name}.json"
+
+
+def calibrate(device: cl.Device) -> Calibration:
+    """Measure a device; takes a few seconds."""
+    bench = _Bench(device)
+    seconds = {name: bench.best(kernel) for name, kernel in _kernels(device).items()}
+    units, width = device.max_compute_units, max(1, device.native_vector_width_float)
+    flops = 2.0 * units * 16 * 8 * width * _STEPS
+    slow = {kind: seconds[f"{kind} scalars"] / seconds[f"{kind} vectors"] for kind in _CHAINS}
+    is_packed = {kind: ratio < width / 2 for kind, ratio in slow.items()}
+    packs: Packing = "nothing"
+    if is_packed["straight"]:
+        packs = "loops" if is_packed["loop"] else "loop-free"
+    return Calibration(
+        bandwidth_gbs=12.0 * _CELLS / seconds["add"] * 1e-9,
+        fma_gflops=flops / seconds["fma"] * 1e-9,
+        launch_seconds=seconds["empty"],
+        packs=packs,
+    )
+
+
+_CELLS = 1 << 24
+_STEPS = 1 << 16
+_CHAINED = 1 << 18
+_CHAINS = ("straight", "loop")
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A kernel and its work-items; `cells` is how many numbers its arrays have.
+
+    Of one that `is_launch` the time until it is finished counts, not that of its work-items.
+    """
+
+    source: str
+    items: int
+    group: int
+    cells: int = _CHAINED
+    is_launch: bool = False
+
+
+def _kernels(device: cl.Device) -> dict[str, _Kernel]:
+    units, width = device.max_compute_units, max(1, device.native_vector_width_float)
+    v = f"float{width}" if width > 1 else "float"
+    at = "get_global_id(0)"
+    sums = "\n".join(f"{v} s{i} = ({v})(x[{i}]);" for i in range(8))
+    steps = "\n".join(f"s{i} = fma(s{i}, a, b);" for i in range(8))
+    total = " + ".join(f"s{i}" for i in range(8))
+    polynomial = " ".join("v = v * a + b;" for _ in range(64))
+
+    def chain(t: str, body: str) -> str:
+        return (
+            f"kernel void run(global {t}* x, global {t}* y, global {t}* out) "
+            f"{{ const int i = {at}; {t} v = x[i]; const {t} a = y[i], b = y[i]; {body} out[i] = v; }}"
+        )
+
+    bodies = {"straight": polynomial, "loop": f"for (int k = 0; k < 4; ++k) {{ {polynomial} }}"}
+    hint = f"__attribute__((vec_type_hint({v}))) "
+    found = {
+        "empty": _Kernel(
+            "kernel void run(global float* x, global float* y, global float* out) { }",
+            units, 1, is_launch=True,
+        ),
+        "add": _Kernel(
+            f"{hint}kernel void run(global float* x, global float* y, global float* out) {{"
+            f" const int i = {at}; vstore16(vload16(i, x) + vload16(i, y), i, out); }}",
+            _CELLS // 16, 64, _CELLS,
+        ),
+        "fma": _Kernel(
+            f"{hint}kernel void run(global float* x, global float* y, global float* out) {{ {sums}"
+            f" const {v} a = ({v})(y[0]), b = ({v})(y[1]);"
+            f" for (int k = 0; k < {_STEPS}; ++k) {{ {steps} }}"
+            f" *(global {v}*)(out + {width} * {at}) = {total}; }}",
+            units * 16, 1,
+        ),
+    }  # fmt: skip
+    for kind, body in bodies.items():
+        found[f"{kind} scalars"] = _Kernel(chain("float", body), _CHAINED, 64)
+        found[f"{kind} vectors"] = _Kernel(
+            hint + chain(v, body), _CHAINED // width, max(1, 64 // width)
+        )
+    return found
+
+
+class _Bench:
+    """Runs kernels of three arrays on one device."""
+
+    def __init__(self, device: cl.Device) -> None:
+        import pyopencl as cl
+
+        self.context = cl.Context([device])
+        self.queue = cl.CommandQueue(
+            self.context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+
+    def best(self, kernel: _Kernel) -> float:
+        """The seconds of its fastest run, by the device's clock; those of a launch by ours."""
+        import pyopencl as cl
+
+        memories = [_aligned(kernel.cells) for _ in range(3)]
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+        buffers = [cl.Buffer(self.context, flags, hostbuf=m) for m in memories]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the driver's compiler has to say
+            program = cl.Program(self.context, kernel.source).build(options=["-w"])
+        built = cl.Kernel(program, "run")
+        built.set_args(*buffers)
+        times: list[float] = []
+        for _ in range(ROUNDS + 1):
+            before = time.perf_counter()
+            event = cl.enqueue_nd_range_kernel(self.queue, built, (kernel.items,), (kernel.group,))
+            self.queue.finish()
+            wall = time.perf_counter() - before
+            run = (event.profile.end - event.profile.start) * 1e-9
+            times.append(wall if kernel.is_launch else run)
+        return max(min(times[1:]), 1e-7)
+
+
+def _aligned(cells: int) -> Any:
+    """Small numbers, at an address that suits the largest vectors."""
+    memory = np.empty(cells * 4 + 128, np.uint8)
+    start = -memory.ctypes.data % 128
+    found = memory[start : start + cells * 4].view(np.float32)
+    found[...] = 0.5
+    return found
+
+
+__all__ = ["Calibration", "calibrate", "file_of", "keep", "kept"]

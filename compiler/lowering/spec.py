@@ -1,0 +1,393 @@
+"""What a low-level term may contain: checked before any code is generated.
+
+A kernel computes one array, tuple or scalar.  Its work-items are `map_glb(d)`, or `map_lcl(d)` inside
+`map_wrg(d)`, outermost and each dimension once.  What computes an array stands where the array has a
+place: in the result, or under `to_local` (in a work-group, outside `map_lcl`) or `to_private`; everywhere
+else only layouts stand.  Whatever is refused is named, with the mend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import numpy as np
+
+from relift.compiler.codegen.expressions import WIDTHS
+from relift.compiler.lowering.threads import describe, fixed, number
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices.expressions import surely_within, variable
+from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.views import LAYOUT, Space, invertible_data, is_layout, name_of
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import (
+    BinarySearch,
+    CircularBuffer,
+    Concat,
+    FilterSeq,
+    Gather,
+    Generate,
+    InsertionSortSeq,
+    Iterate,
+    IterateStream,
+    Let,
+    LinearSearch,
+    Map,
+    MapGlb,
+    MapLane,
+    MapLcl,
+    MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
+    MapStream,
+    MapVec,
+    MapWarp,
+    MapWrg,
+    PadEmpty,
+    PartialReduce,
+    Reduce,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    ReduceWhile,
+    ScanSeq,
+    Scatter,
+    ScatterIndices,
+    ToGlobal,
+    ToLocal,
+    ToPrivate,
+    Zip,
+)
+from relift.semantics.syntax.sizes import Power, Size
+from relift.semantics.syntax.terms import (
+    Lambda,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    children,
+    subterms,
+)
+from relift.semantics.syntax.types import (
+    Array,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    holds_array,
+    type_sizes,
+    types_within,
+)
+
+UNROLL_LIMIT = 256
+"""Elements of a loop that is written out."""
+
+INDEX_LIMIT = 1 << 24
+"""Elements of an array whose index function is checked one by one."""
+
+NOT_COMPILED: dict[type[Pattern], str] = {
+    PartialReduce: "write map_seq(lambda c: reduce_seq(op, init, c), split(m, xs))",
+    ReduceWhile: "fold everything with reduce_seq, and select in the function",
+    FilterSeq: "its result has a length that is known when the program runs only",
+    InsertionSortSeq: "the interpreter runs it",
+    LinearSearch: "fold with reduce_seq, and select in the function",
+    BinarySearch: "the interpreter runs it",
+    ScatterIndices: "cells are addressed by index functions only; see scatter",
+    CircularBuffer: "use map_seq_slide, or slide of an array in private memory",
+    MapWarp: "OpenCL has no warps; use map_lcl",
+    MapLane: "OpenCL has no warps; use map_lcl",
+    MapStream: "use map_seq",
+    IterateStream: "use map_seq",
+}
+"""The patterns that no kernel contains, each with what to do instead."""
+
+Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
+Map_: TypeAlias = OneOf["map_glb", "map_wrg", "map_lcl"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a term stands in its kernel.
+
+    `used` are all parallel maps of the kernel, `around` those that enclose the term, `target` the memory
+    that its result goes to; `sequential` inside a loop of one work-item, `lanes` inside a vector operation.
+    """
+
+    used: frozenset[tuple[str, int]]
+    around: frozenset[tuple[str, int]] = frozenset()
+    target: Space = "global"
+    sequential: bool = False
+    lanes: bool = False
+
+    def has(self, name: Map_) -> bool:
+        """Whether a map of this name encloses the term."""
+        return any(name == other for other, _ in self.around)
+
+
+def check_sizes(program: Program) -> None:
+    """Raise `Unsupported` when a size of the program is neither a number nor a sum of products."""
+    types = [*(p.type for p in program.parameters), *(u.type for u, _ in subterms(program.body))]
+    for t in types:
+        for size in type_sizes(t):
+            if any(isinstance(atom, Power) for atom in size.atoms()):
+                fixed(size, f"{program.name}: a power in the type {t}")
+
+
+def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
+    """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
+    for u, _ in subterms(t):
+        _check_type(u.type, name_of(u))
+        if isinstance(u, Pattern):
+            _check_pattern(u)
+    names = {name for name, _ in used}
+    if "map_glb" in names and len(names) > 1:
+        raise Unsupported(
+            f"one kernel has {describe(used)}; work-items are either global (map_glb) or in groups "
+            "(map_wrg, map_lcl); put to_global between the two to make two kernels"
+        )
+    _write(t, Place(used))
+
+
+def _check_type(t: Type, name: str) -> None:
+    match t:
+        case Vector(element, width):
+            if fixed(width, f"{name}: the vector {t}") not in WIDTHS:
+                raise Unsupported(f"{name}: vectors of {width} lanes; OpenCL has 2, 3, 4, 8 and 16")
+            if any(isinstance(inner, Vector) for inner in types_within(element)):
+                raise Unsupported(f"{name}: {t} is a vector of vectors")
+        case TypeVariable():
+            raise IllTyped(f"{name} has the type {t}, which stands for any type")
+        case _:
+            pass
+    match t:
+        case Array(element, _):
+            _check_type(element, name)
+        case Tuple(parts):
+            for part in parts:
+                _check_type(part, name)
+        case _:
+            pass
+
+
+def _write(t: Term, place: Place) -> None:
+    """Check a term whose result has a place."""
+    if is_layout(t) and not isinstance(t, PadEmpty):
+        _check_owner(t, place)
+        _read(t, place)
+        return
+    match t:
+        case PadEmpty() if place.target == "global":
+            raise Unsupported(
+                "pad_empty leaves cells of a global buffer open; write pad(left, right, 0, xs), which fixes them"
+            )
+        case MapSeq(f, xs) | MapSeqUnroll(f, xs) | MapSeqSlide(_, _, f, xs):
+            _read(xs, place)
+            _write(f.body, replace(place, sequential=True))
+        case ScanSeq(f, init, xs):
+            _check_owner(t, place)
+            _check_registers(t, init.type)
+            _read(init, place)
+            _read(xs, place)
+            _read(f.body, replace(place, sequential=True))
+        case Let(f, x):
+            _read(x, place)
+            _write(f.body, place)
+        case Concat(xs, ys):
+            _write(xs, place)
+            _write(ys, place)
+        case MapGlb() | MapWrg() | MapLcl():
+            _read(t.xs, place)
+            _write(t.f.body, _under(t, place))
+        case ToGlobal():
+            _read(t, place)
+        case Zip(xs, ys):
+            _write(xs, place)
+            _write(ys, place)
+        case MakeTuple(parts):
+            for part in parts:
+                _write(part, place)
+        case ToLocal() | ToPrivate():
+            _check_owner(t, place)
+            _read(t, place)
+        case _ if (data := invertible_data(t)) is not None:
+            _write(data, place)
+        case Map():
+            raise _plain_map(t)
+        case Pattern() if isinstance(t, LAYOUT) and isinstance(t.type, Array):
+            raise Unsupported(
+                f"{t.name} of something that computes: nothing can be written through {t.name}; "
+                "compute the array below it with to_global, to_local or to_private"
+            )
+        case _:
+            _check_owner(t, place)
+            _read(t, place)
+
+
+def _check_owner(t: Term, place: Place) -> None:
+    """Each cell of shared memory is written by one work-item."""
+    shared = {"global": ("map_glb", "map_wrg", "map_lcl"), "local": ("map_lcl",), "private": ()}
+    missing = frozenset(
+        (name, d) for name, d in place.used - place.around if name in shared[place.target]
+    )
+    if missing:
+        raise Unsupported(
+            f"{name_of(t)} is written to {place.target} memory by every work-item of "
+            f"{describe(missing)} alike; put it under {describe(missing)}"
+        )
+
+
+def _under(t: Parallel, place: Place) -> Place:
+    """The place inside a parallel map; raises `Unsupported` where it may not stand."""
+    here = f"{t.name}({number(t.dim)})"
+    key = t.name, number(t.dim)
+    if place.sequential and not (isinstance(t, MapLcl) and not place.has("map_lcl")):
+        raise Unsupported(f"{here} inside a sequential loop; work-items enclose what each one does")
+    if key in place.around:
+        raise Unsupported(f"{here} inside {here}; each dimension is used once, take another")
+    match t:
+        case MapGlb():
+            pass
+        case MapWrg():
+            if place.has("map_lcl"):
+                raise Unsupported(f"{here} inside map_lcl; work-groups enclose their work-items")
+        case MapLcl():
+            if ("map_wrg", number(t.dim)) not in place.around:
+                raise Unsupported(
+                    f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
+                )
+    return replace(place, around=place.around | {key}, sequential=False)
+
+
+def _read(t: Term, place: Place) -> None:
+    """Check a term whose result is read where it stands."""
+    match t:
+        case Metavariable(name):
+            raise IllTyped(f"{name} is a metavariable; a program has none")
+        case Reduce():
+            raise Unsupported(
+                "reduce has no order yet; lower it to reduce_seq, or let relift optimize find how"
+            )
+        case Map() if not is_layout(t.f.body):
+            raise _plain_map(t)
+        case MapSeq() | MapSeqUnroll() | MapSeqSlide() | ScanSeq() | MapGlb() | MapWrg() | MapLcl():
+            raise Unsupported(
+                f"{t.name} computes an array where none can be stored; put it under to_global, "
+                "to_local or to_private"
+            )
+        case MapVec(f, v):
+            _read(v, place)
+            if holds_array(t.type) and not is_layout(f.body):
+                raise Unsupported(f"map_vec computes {t.type}; a lane computes scalars or tuples")
+            _read(f.body, replace(place, lanes=True, sequential=True))
+        case Scatter():
+            raise Unsupported(
+                "scatter is written through, never read; put it under to_global, to_local or "
+                "to_private, or gather with the inverse"
+            )
+        case Iterate(_, f, x):
+            _read(x, place)
+            if isinstance(t.type, Array):
+                _write_state(f.body, x, place)
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
+        case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+            _read(init, place)
+            _read(xs, place)
+            if isinstance(t.type, Array):
+                _write(f.body, replace(place, target="private", sequential=True))
+            else:
+                _check_registers(t, t.type)
+                _read(f.body, replace(place, sequential=True))
+        case ToGlobal():
+            raise Unsupported(
+                "to_global inside a kernel; it stands outside all parallel maps and loops, "
+                "between two kernels"
+            )
+        case ToLocal(xs):
+            _check_local(place)
+            _write(xs, replace(place, target="local"))
+        case ToPrivate(xs) if isinstance(xs.type, Array):
+            if place.lanes:
+                raise Unsupported("to_private of an array inside map_vec; each lane would need one")
+            _write(xs, replace(place, target="private"))
+        case _:
+            for _, child in children(t):
+                _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _write_state(body: Term, first: Term, place: Place) -> None:
+    """Check the step of an iteration on an array: it goes where the first value is."""
+    if isinstance(first, ToLocal):
+        _write(
+            body.xs if isinstance(body, ToLocal) else body,
+            replace(place, target="local", sequential=True),
+        )
+    else:
+        _write(body, replace(place, target="private", sequential=True))
+
+
+def _check_registers(t: Pattern, state: Type) -> None:
+    if holds_array(state):
+        raise Unsupported(
+            f"{t.name} with an accumulator of type {state}; accumulators are scalars, "
+            "vectors and tuples of them"
+        )
+
+
+def _check_pattern(t: Pattern) -> None:
+    """Refuse what is not compiled, and index functions that leave their array."""
+    if type(t) in NOT_COMPILED:
+        raise Unsupported(f"{t.name} is not compiled yet; {NOT_COMPILED[type(t)]}")
+    match t:
+        case MapSeqUnroll() | ReduceSeqUnroll():
+            if fixed(t.solved["n"], f"{t.name} of {t.xs.type}") > UNROLL_LIMIT:
+                raise Unsupported(
+                    f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
+                )
+        case Generate(_, f) if not is_layout(f.body):
+            raise Unsupported(
+                "generate computes, and says not where; write map_seq(f, generate(n, lambda i: i)), or "
+                "another map that is not map"
+            )
+        case Gather() | Scatter() if t.solved["n"] == 0:
+            pass  # the index function is applied to nothing
+        case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
+            pass
+        case Gather(idx) | Scatter(idx):
+            length = fixed(t.solved["n"], f"{t.name} with the index function {idx} of {t.xs.type}")
+            if length > INDEX_LIMIT:
+                raise Unsupported(
+                    f"{t.name} of {length} elements; index functions are checked up to {INDEX_LIMIT}"
+                )
+            found = np.asarray(idx.at(np.arange(length), {})) + np.zeros(length, np.int64)
+            if length and (found.min() < 0 or found.max() >= length):
+                raise IllTyped(f"{t.name}: {idx} leaves an array of {length} elements")
+            if isinstance(t, Scatter) and len(np.unique(found)) < length:
+                raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
+        case _:
+            pass
+
+
+def _stays_within(idx: IndexFunction, n: Size) -> bool:
+    """Whether ranges show for all sizes that an index function stays in an array of n elements."""
+    return surely_within(idx.of(variable("?each", n)), n)
+
+
+def _check_local(place: Place) -> None:
+    if not place.has("map_wrg"):
+        raise Unsupported("to_local outside map_wrg; local memory belongs to a work-group")
+    if place.has("map_lcl"):
+        raise Unsupported(
+            "to_local inside map_lcl; the work-items of a group fill local memory together, "
+            "outside the map_lcl that reads it"
+        )
+    if place.lanes:
+        raise Unsupported("to_local inside map_vec; fill local memory before")
+
+
+def _plain_map(t: Map) -> Unsupported:
+    return Unsupported(
+        f"map(lambda {t.f.parameters[0].name}: ...) computes, and says not where; lower it to "
+        "map_seq, map_glb(d), map_wrg(d), map_lcl(d) or map_vec"
+    )

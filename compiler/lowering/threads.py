@@ -1,0 +1,202 @@
+"""How many work-items a kernel needs: read off the lengths of its parallel maps.
+
+`map_glb(d)` has one work-item per element, `map_wrg(d)` one work-group, `map_lcl(d)` one work-item of the
+group, up to a limit beyond which each takes several elements in turn.  Where a length is a symbol, a group
+has a fixed number of work-items, and the launch has exactly as many as there are elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Term, subterms
+
+GROUP_LIMIT = 256
+"""The largest work-group: every device that we know can run it."""
+
+FEWEST_GROUPS = 16
+"""Below this many groups, smaller groups: each compute unit should get one."""
+
+OPEN_GROUP = 64
+"""The work-items of a group of `map_glb` where a length is a symbol."""
+
+MOST_OF = {"local": 1 << 16, "global_": 1 << 48}
+"""The most work-items that can be asked for, in a group and in all; no device has larger groups."""
+
+Counts: TypeAlias = int | Sequence[int] | None
+"""Work-items by dimension as a user gives them; None where they are inferred."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """`local` and `groups` by dimension; `used` names the maps and dimensions that the kernel has.
+
+    The number of groups is None where it is known at the launch only.  In the dimensions of `turns` it is not
+    known to be enough for all maps.
+    """
+
+    local: tuple[int, ...]
+    groups: tuple[int | None, ...]
+    used: frozenset[tuple[str, int]]
+    asked: tuple[Size, ...] = field(default=(), repr=False)
+    turns: frozenset[int] = field(default=frozenset(), repr=False)
+
+    @property
+    def total(self) -> tuple[Size, ...]:
+        """The global size: whole groups, or the length of a `map_glb`: what is left over is a launch of its own."""
+        return tuple(
+            self.asked[d]
+            if groups is None or (self.asked and not self.has_groups)
+            else Size.of(local * groups)
+            for d, (local, groups) in enumerate(zip(self.local, self.groups, strict=True))
+        )
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the kernel is written for work-groups of one fixed size."""
+        return any(name != "map_glb" for name, _ in self.used)
+
+    @property
+    def group_size(self) -> int:
+        """The number of work-items in a group."""
+        return math.prod(self.local)
+
+    def count(self, t: MapGlb | MapWrg | MapLcl) -> Size | None:
+        """How many work-items or groups share the elements of a parallel map; None if the launch says it."""
+        d = number(t.dim)
+        if isinstance(t, MapLcl):
+            return Size.of(self.local[d])
+        if d in self.turns:
+            return None
+        return self.total[d] if isinstance(t, MapGlb) else self.total[d] // self.local[d]
+
+
+def number(n: Size) -> int:
+    """A size that was checked to be a number."""
+    assert n.constant is not None, f"cannot happen: size {n} is symbolic"
+    return n.constant
+
+
+def fixed(n: Size, what: str) -> int:
+    """A size that a kernel needs as a number; raises `Unsupported` when it is a symbol.
+
+    >>> fixed(nat("m"), "to_local of f32[m]")
+    Traceback (most recent call last):
+        ...
+    relift.semantics.errors.Unsupported: to_local of f32[m] needs a number where it has the size m; compile with sizes={"m": ...}
+    """
+    if n.constant is None:
+        mend = ", ".join(f'"{name}": ...' for name in sorted(n.names()))
+        raise Unsupported(
+            f"{what} needs a number where it has the size {n}; compile with sizes={{{mend}}}"
+        )
+    return n.constant
+
+
+def threads_of(
+    t: Term, local: Counts = None, global_: Counts = None, *, in_turns: bool = False
+) -> Threads:
+    """The work-items of the kernel that computes t; of those given, what its parallel maps can use.
+
+    With `in_turns`, they take turns wherever their number is a symbol.  Raises `IllTyped` for numbers that are no
+    counts, or no whole groups.
+
+    >>> xs = Input("xs", f32[1000, 12])
+    >>> threads_of(parse("map_glb(0)(lambda row: row, xs)", xs=xs))
+    Threads(local=(50,), groups=(20,), used=frozenset({('map_glb', 0)}))
+    """
+    lengths: dict[tuple[str, int], Size] = {}
+    shared_out: defaultdict[int, set[Size]] = defaultdict(set)
+    for u, _ in subterms(t):
+        if isinstance(u, MapGlb | MapWrg | MapLcl):
+            key = u.name, fixed(u.dim, f"the dimension of {u.name}")
+            lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
+            if not isinstance(u, MapLcl):
+                shared_out[key[1]].add(u.solved["n"])
+    dimensions = range(1 + max((d for _, d in lengths), default=0))
+    used = frozenset(lengths)
+
+    def along(name: str) -> list[Size]:
+        return [lengths.get((name, d), Size.of(1)) for d in dimensions]
+
+    in_groups = not any(name == "map_glb" for name, _ in used)
+    longest = along("map_wrg" if in_groups else "map_glb")
+    if in_groups:
+        items = _limited(along("map_lcl"), GROUP_LIMIT)
+    else:
+        known = [n.constant for n in longest if n.constant is not None]
+        split = len(known) == len(longest)
+        items = _split_global(known) if split else _limited(longest, OPEN_GROUP)
+    own = counts_of(local, "local")
+    shared = {d for name, d in used if name != "map_wrg"}
+    items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
+    asked = [n * m if in_groups else n for n, m in zip(longest, items, strict=True)]
+    for d, n in enumerate(counts_of(global_, "global_")):
+        if d in {of for _, of in used}:
+            if n % items[d]:
+                raise IllTyped(
+                    f"global_ has {n} work-items in dimension {d}, no whole number of groups of {items[d]}; "
+                    f"take a multiple of {items[d]}, or give local"
+                )
+            asked[d] = Size.of(n)
+    groups = (
+        None if n.constant is None else -(-n.constant // m)
+        for n, m in zip(asked, items, strict=True)
+    )
+    turns = (
+        d
+        for d, n in enumerate(asked)
+        if n.constant is None
+        and (in_turns or any(_longer(longest[d], m) != longest[d] for m in shared_out[d]))
+    )
+    return Threads(tuple(items), tuple(groups), used, tuple(asked), frozenset(turns))
+
+
+def counts_of(given: Counts, name: str) -> tuple[int, ...]:
+    """The work-items by dimension; raises `IllTyped` when they are no one to three positive numbers."""
+    counts = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
+    if len(counts) > 3 or not all(type(n) is int and n > 0 for n in counts):
+        raise IllTyped(f"{name} is one to three positive whole numbers, not {given!r}")
+    if (most := math.prod(counts)) > (limit := MOST_OF[name]):
+        raise IllTyped(f"{name} asks for {most} work-items; {limit} is the most of any device")
+    return counts
+
+
+def _limited(lengths: Sequence[Size], room: int) -> list[int]:
+    """Work-items of a group: as many as there are elements, while there is room; all of it for a symbol."""
+    local = []
+    for n in lengths:
+        local.append(max(1, room if n.constant is None else min(n.constant, room)))
+        room //= local[-1]
+    return local
+
+
+def _longer(a: Size, b: Size) -> Size:
+    """The greater of two lengths where that is known: work-items are too many or take turns, both are right."""
+    return a if (a - b).surely_at_least(0) else b
+
+
+def _split_global(lengths: list[int]) -> list[int]:
+    """Group sizes that divide the lengths, or nearly: a length without divisors is rounded up."""
+    total = math.prod(lengths)
+    room = max(1, min(GROUP_LIMIT, total // FEWEST_GROUPS))
+    local = []
+    for n in lengths:
+        size = max((d for d in range(1, min(n, room) + 1) if n % d == 0), default=1)
+        if size * 4 < min(n, room):
+            size = min(n, room)
+        local.append(size)
+        room //= size
+    return local
+
+
+def describe(used: Mapping[tuple[str, int], object] | frozenset[tuple[str, int]]) -> str:
+    """Parallel maps as they are written: `map_wrg(0), map_lcl(0)`."""
+    return ", ".join(f"{name}({d})" for name, d in sorted(used))

@@ -1,0 +1,1 @@
+"""Compiled programs: built, launched, run, timed, kept in folders."""

@@ -1,0 +1,114 @@
+"""NumPy values as rows of scalars, one for each component, and back.
+
+The conventions are those of the interpreter: an array of tuples is a tuple of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.interpreter import DTYPES
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector
+
+Row = npt.NDArray[Any]
+
+
+def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, tuple[int, ...]]]:
+    """The scalar type and the shape of each component of t, in order.
+
+    >>> list(components(tup(f32, i32[2])[3]))
+    [(f32, (3,)), (i32, (3, 2))]
+    """
+    match t:
+        case Array(element, n) | Vector(element, n):
+            yield from components(element, (*shape, _number(n)))
+        case Tuple(parts):
+            for part in parts:
+                yield from components(part, shape)
+        case Scalar():
+            yield t, shape
+        case _:
+            raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def _number(n: Size) -> int:
+    assert n.constant is not None, f"cannot happen: size {n} is symbolic"
+    return n.constant
+
+
+def flatten(value: Any, t: Type, name: str) -> list[Row]:
+    """The components of a NumPy value as rows; raises `IllTyped` when it is not of type t.
+
+    >>> flatten((np.float32([1, 2]), np.int32([3, 4])), tup(f32, i32)[2], "ps")
+    [array([1., 2.], dtype=float32), array([3, 4], dtype=int32)]
+    """
+    found = list(_flatten(value, t, name))
+    return [
+        _row(part, scalar, shape, name)
+        for part, (scalar, shape) in zip(found, components(t), strict=True)
+    ]
+
+
+def _flatten(value: Any, t: Type, name: str) -> Iterator[Any]:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            yield from _flatten(value, element, name)
+        case Tuple(parts):
+            if not isinstance(value, tuple) or len(value) != len(parts):
+                raise IllTyped(
+                    f"{name}: a tuple of {len(parts)} arrays is needed, one per component"
+                )
+            for part, of in zip(value, parts, strict=True):
+                yield from _flatten(part, of, name)
+        case _:
+            yield value
+
+
+def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Row:
+    if isinstance(value, np.ma.MaskedArray):
+        raise IllTyped(
+            f"{name}: a masked array has cells without a value; fill them with .filled()"
+        )
+    if not isinstance(value, np.ndarray | np.generic | int | float | bool):
+        raise IllTyped(f"{name}: a NumPy array is needed, not {type(value).__name__}")
+    dtype = DTYPES[scalar.name]
+    array = np.asarray(value)
+    if array.shape != shape:
+        raise IllTyped(f"{name}: shape {shape} is needed, the argument has shape {array.shape}")
+    if isinstance(value, int | float) and not isinstance(value, np.generic):
+        array = array.astype(dtype)  # a Python number has no precision of its own
+        if array != value and not math.isnan(value):
+            raise IllTyped(f"{name}: {value!r} is not a value of type {scalar}")
+    if array.dtype != dtype:
+        raise IllTyped(
+            f"{name}: {scalar} is needed, the argument has dtype {array.dtype}; "
+            f"convert it with .astype(np.{dtype.name})"
+        )
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def unflatten(rows: Sequence[Row], t: Type) -> Any:
+    """The inverse of `flatten`.
+
+    >>> unflatten([np.float32([1, 2]), np.int32([3, 4])], tup(f32, i32)[2])
+    (array([1., 2.], dtype=float32), array([3, 4], dtype=int32))
+    """
+    parts = [row.reshape(shape)[()] for row, (_, shape) in zip(rows, components(t), strict=True)]
+    return _nested(iter(parts), t)
+
+
+def _nested(parts: Iterator[Any], t: Type) -> Any:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return _nested(parts, element)
+        case Tuple(inner):
+            return tuple(_nested(parts, part) for part in inner)
+        case _:
+            return next(parts)

@@ -1,0 +1,173 @@
+"""A compiled program: source and launch, run on NumPy arrays, saved in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relift.compiler.codegen.exact_loops import EXACT
+from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
+from relift.compiler.running.buffers import Row, flatten, unflatten
+from relift.compiler.running.launch import Launch, launch_from_json
+from relift.semantics.errors import IllTyped
+from relift.semantics.interpreter import DTYPES
+
+if TYPE_CHECKING:
+    from relift.compiler.certificates.claims import Certificate
+    from relift.compiler.running.session import Session
+
+SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The OpenCL source of all kernels of a program, and how to launch them.
+
+    Before the first run its certificates are asked, and it is not run where one is refuted (see `consultation`).
+    `unchecked` runs it all the same: for those who plant faults to see whether other means find them.
+    """
+
+    source: str
+    plan: Launch
+    unchecked: bool = False
+    _sessions: dict[str, Session] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every product and every sum is rounded, in the order of the term."""
+        return EXACT in self.source
+
+    @property
+    def launch(self) -> dict[str, Any]:
+        """Buffers, kernels and sizes, as JSON can hold them."""
+        return self.plan.as_json()
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What is known of bounds, races and barriers of each kernel; made when it is first asked for, and kept."""
+        from relift.compiler.certificates.consultation import consulted
+
+        return consulted(self)
+
+    def __call__(
+        self, *arrays: Any, device: str | None = None, sizes: Mapping[str, int] | None = None
+    ) -> Any:
+        """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's.
+
+        Open sizes are found from the shapes of the arguments; `sizes` gives those that no shape shows.
+        """
+        rows = self.rows(arrays, sizes or {})
+        plan = self.plan.at({name: int(rows[name][0]) for name in self.plan.sizes})
+        return unflatten(self.session(device).run(rows), plan.result.type)
+
+    def timed(
+        self,
+        arrays: tuple[Any, ...],
+        device: str | None = None,
+        repeats: int = 10,
+        *,
+        sizes: Mapping[str, int] | None = None,
+    ) -> list[float]:
+        """Seconds on the device of each of `repeats` runs, all kernels together, buffers in place.
+
+        `sizes` gives those that no shape shows, as in a call.
+        """
+        return self.session(device).timed(self.rows(arrays, sizes), repeats)
+
+    def rows(
+        self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None
+    ) -> dict[str, Row]:
+        """The arguments and open sizes by buffer; raises `IllTyped` when they are not what the program takes."""
+        parameters = self.plan.parameters
+        if len(arrays) != len(parameters):
+            wanted = ", ".join(f"{p.name}: {p.type}" for p in parameters)
+            raise IllTyped(
+                f"{self.plan.program} takes {len(parameters)} arguments ({wanted}), "
+                f"{len(arrays)} are given"
+            )
+        found = self.plan.solved(arrays, sizes or {})
+        here = self.plan.at(found)
+        rows: dict[str, Row] = {
+            b.name: np.array([found[b.name]], DTYPES[b.scalar.name])
+            for b in self.plan.buffers
+            if b.role == "size"
+        }
+        for p, value in zip(here.parameters, arrays, strict=True):
+            rows.update(zip(p.buffers, flatten(value, p.type, p.name), strict=True))
+        return rows
+
+    def session(self, device: str | None = None) -> Session:
+        """The program built for a device; kept, so that the next call builds nothing.
+
+        Raises `Refuted` where a certificate is refuted, unless it is to run `unchecked`.
+        """
+        from relift.compiler.certificates.consultation import require_not_refuted
+        from relift.compiler.running.session import Session
+
+        key = device or ""
+        if key not in self._sessions:
+            if not self.unchecked:
+                require_not_refuted(self)
+            self._sessions[key] = Session(self.source, self.plan, device)
+        return self._sessions[key]
+
+    def save(
+        self,
+        folder: str | Path,
+        others: Mapping[str, str] | None = None,
+        origin: Origin | None = None,
+    ) -> Path:
+        """Write kernel.cl, launch.json, certificate.json and `others`, bound together by a manifest.
+
+        A reader never sees half a folder.  Above each kernel, a comment sums up its certificate; `origin` is the
+        program that the kernels compute.
+        """
+        from relift.compiler.certificates.claims import annotated, certificate_json, certificates
+
+        where, found = Path(folder), certificates(self)
+        files = files_of(self) | {
+            SOURCE: annotated(self.source, found),
+            CERTIFICATE: certificate_json(found),
+        }
+        write_artefact(where, {**files, **(others or {})}, origin)
+        return where
+
+
+def files_of(compiled: Compiled) -> dict[str, str]:
+    """What running a program needs, as the texts of two files."""
+    return {SOURCE: compiled.source, LAUNCH: json.dumps(compiled.launch, indent=2) + "\n"}
+
+
+def of_files(files: Mapping[str, str]) -> Compiled:
+    """The inverse of `files_of`; raises `IllTyped` for what is no launch."""
+    try:
+        data = json.loads(files[LAUNCH])
+    except (ValueError, RecursionError) as error:
+        raise IllTyped(f"{LAUNCH} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise IllTyped(f"{LAUNCH} is no launch")
+    return Compiled(files[SOURCE], _with_spans(files[SOURCE], launch_from_json(data)))
+
+
+def load(folder: str | Path) -> Compiled:
+    """What `Compiled.save` wrote; raises `ReliftError` when the folder holds no such thing, or not as it was written."""
+    files, _ = read_artefact(Path(folder), (SOURCE, LAUNCH, CERTIFICATE))
+    return of_files(files)
+
+
+def _with_spans(source: str, plan: Launch) -> Launch:
+    """The launch with the spans that the text has: those of launch.json are not believed."""
+    from relift.compiler.certificates.overflow import with_spans
+    from relift.compiler.text.lexing import NotUnderstood
+
+    try:
+        return with_spans(plan, source)
+    except NotUnderstood:
+        return plan  # its certificate is unknown, and says so

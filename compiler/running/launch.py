@@ -1,0 +1,255 @@
+"""What a compiled program needs besides its source: buffers, kernels, sizes; as data that JSON can hold.
+
+Types are written as Relift prints them, and read back.  Sizes that are still open are arguments of the kernels;
+`Launch.at` is the launch at the sizes of a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from relift.compiler.bench.bundle_runner import pieces
+from relift.compiler.lowering.threads import number
+from relift.semantics.errors import IllTyped
+from relift.semantics.language.vocabulary import Program, substituted
+from relift.semantics.notation.parser import parse_size, parse_type
+from relift.semantics.syntax.signatures import Undetermined
+from relift.semantics.syntax.sizes import Name, Size
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import SCALARS, Scalar, Type, substitute_type
+
+VERSION = 3
+"""The version of the format; a reader refuses others."""
+
+INT_LIMIT = 2**31
+"""Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
+
+MOST_ITEMS = 1 << 24
+"""Work-items of a dimension where they take turns, and no number of them was asked for."""
+
+Role: TypeAlias = Literal["input", "scalar", "size", "temporary", "output"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One argument of the kernels: a row of scalars, or one scalar by value (roles `scalar` and `size`)."""
+
+    name: str
+    scalar: Scalar
+    cells: Size
+    role: Role
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of the program, and the buffers that hold its components in order."""
+
+    name: str
+    type: Type
+    buffers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Work-items that are launched together: the number of the first, how many, and how many in a group."""
+
+    offset: tuple[int, ...]
+    range: tuple[int, ...]
+    local: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
+
+    There are exactly `total` work-items in each dimension.  Only in those of `turns`, they take turns, and any
+    whole number of groups will do.  `spans` are the largest numbers that the kernel computes with `int`, where
+    sizes are open (see the module `spans`).
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    total: tuple[Size, ...]
+    local: tuple[int, ...]
+    local_bytes: int
+    turns: tuple[int, ...] = ()
+    spans: tuple[Size, ...] = ()
+
+    @property
+    def range(self) -> tuple[int, ...]:
+        """The global size of a launch at concrete sizes."""
+        return tuple(map(number, self.total))
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """A launch at concrete sizes: whole groups, and the work-items that are left, in smaller groups.
+
+        A kernel without groups asks nobody whether a work-item has an element, so none has not.  On a CPU,
+        the driver makes vectors of work-items only where there is no such question.
+
+        >>> [(p.offset, p.range, p.local) for p in Kernel("f", (), (Size.of(150),), (64,), 0).pieces]
+        [((0,), (128,), (64,)), ((128,), (22,), (22,))]
+        """
+        return tuple(Piece(*p) for p in pieces(self.range, self.local))
+
+    def at(self, values: Mapping[str, int], program: str) -> Kernel:
+        """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""
+        total = [n.evaluate(values) for n in self.total]
+        step = 0
+        for d, (asked, m) in enumerate(zip(self.total, self.local, strict=True)):
+            if d in self.turns:
+                # one group at least: what it counts may be nothing, where another map has elements
+                total[d] = max(1, min(-(-total[d] // m), MOST_ITEMS // m)) * m
+            exact = asked.constant is None and d not in self.turns
+            step = max(step, m if exact else total[d])
+        here = replace(self, total=tuple(map(Size.of, total)), turns=(), spans=())
+        for span in self.spans:
+            n = span.evaluate(values)
+            if n + step >= INT_LIMIT:
+                raise IllTyped(
+                    f"{program}: {span} is {n}; with {step} work-items in a turn, {self.name} computes "
+                    f"with numbers below 2**31 = {INT_LIMIT} only; compile with wide=True"
+                )
+        return here
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that is needed to run the kernels of a program, in order."""
+
+    program: str
+    parameters: tuple[Parameter, ...]
+    result: Parameter
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The open sizes, and the least value of each."""
+
+    def solved(self, arguments: tuple[Any, ...], given: Mapping[str, int]) -> dict[str, int]:
+        """The open sizes, as far as given, else from the shapes of the arguments; raises `IllTyped`."""
+        if not self.sizes and not given:
+            return {}
+        types = Program(
+            self.program,
+            tuple(Input(p.name, p.type) for p in self.parameters),
+            Input(self.result.name, self.result.type),
+        ).at(given, partly=True)
+        try:
+            found = {**given, **types.solve_sizes(arguments)}
+        except IllTyped as error:
+            shapes = ", ".join(
+                f"{p.name}: {p.type} has shape {_shape(argument)}"
+                for p, argument in zip(self.parameters, arguments, strict=False)
+            )
+            mend = '; call with sizes={"name": ...}' if isinstance(error, Undetermined) else ""
+            raise IllTyped(f"{error.message} ({shapes}){mend}", error.place) from None
+        missing = [name for name in self.sizes if name not in found]
+        if missing:
+            raise IllTyped(
+                f"{self.program}: no argument says what size {missing[0]} is; "
+                f'call with sizes={{"{missing[0]}": ...}}'
+            )
+        return found
+
+    def at(self, values: Mapping[str, int]) -> Launch:
+        """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""
+        if not self.sizes:
+            return self
+        known = {name: Size.of(value) for name, value in values.items()}
+        return Launch(
+            self.program,
+            tuple(replace(p, type=substituted(p.type, known)) for p in self.parameters),
+            replace(self.result, type=substituted(self.result.type, known)),
+            tuple(replace(b, cells=Size.of(b.cells.evaluate(values))) for b in self.buffers),
+            tuple(k.at(values, self.program) for k in self.kernels),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The launch as dictionaries, lists, strings and numbers."""
+        return {
+            "version": VERSION,
+            "program": self.program,
+            "sizes": dict(self.sizes),
+            "parameters": [_parameter_json(p) for p in self.parameters],
+            "result": _parameter_json(self.result),
+            "buffers": [
+                {
+                    "name": b.name,
+                    "scalar": str(b.scalar),
+                    "cells": _size_json(b.cells),
+                    "role": b.role,
+                }
+                for b in self.buffers
+            ],
+            "kernels": [
+                {
+                    "name": k.name,
+                    "arguments": list(k.arguments),
+                    "global": list(map(_size_json, k.total)),
+                    "local": list(k.local),
+                    "local_bytes": k.local_bytes,
+                    "turns": list(k.turns),
+                    "spans": [_size_json(n) for n in k.spans],
+                }
+                for k in self.kernels
+            ],
+        }
+
+
+def launch_from_json(data: Mapping[str, Any]) -> Launch:
+    """The inverse of `as_json`; raises `IllTyped` when the data is of another version or broken."""
+    if data.get("version") != VERSION:
+        raise IllTyped(f"launch.json has version {data.get('version')!r}, {VERSION} is known")
+    try:
+        sizes = {name: Size.atom(Name(name, least)) for name, least in data["sizes"].items()}
+        return Launch(
+            data["program"],
+            tuple(_parameter_from(p, sizes) for p in data["parameters"]),
+            _parameter_from(data["result"], sizes),
+            tuple(
+                Buffer(b["name"], SCALARS[b["scalar"]], _size_from(b["cells"], sizes), b["role"])
+                for b in data["buffers"]
+            ),
+            tuple(
+                Kernel(
+                    k["name"],
+                    tuple(k["arguments"]),
+                    tuple(_size_from(n, sizes) for n in k["global"]),
+                    tuple(k["local"]),
+                    k["local_bytes"],
+                    tuple(k["turns"]),
+                    tuple(_size_from(n, sizes) for n in k["spans"]),
+                )
+                for k in data["kernels"]
+            ),
+            data["sizes"],
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise IllTyped(f"launch.json is broken: {error!r}") from None
+
+
+def _shape(argument: Any) -> str:
+    if isinstance(argument, tuple):
+        return f"({', '.join(map(_shape, argument))})"
+    return str(np.shape(argument))
+
+
+def _parameter_json(p: Parameter) -> dict[str, Any]:
+    return {"name": p.name, "type": str(p.type), "buffers": list(p.buffers)}
+
+
+def _parameter_from(data: Mapping[str, Any], sizes: Mapping[str, Size]) -> Parameter:
+    t = substitute_type(parse_type(data["type"]), {}, sizes)
+    return Parameter(data["name"], t, tuple(data["buffers"]))
+
+
+def _size_json(n: Size) -> int | str:
+    return str(n) if n.constant is None else n.constant
+
+
+def _size_from(data: int | str, sizes: Mapping[str, Size]) -> Size:
+    return parse_size(str(data)).substitute(sizes)

@@ -1,0 +1,70 @@
+"""The types that C gives to expressions of scalars and vectors: promotion, usual conversions, what OpenCL adds."""
+
+from __future__ import annotations
+
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.reader import CType
+
+RANGES = {
+    "char": (-(2**7), 2**7 - 1),
+    "uchar": (0, 2**8 - 1),
+    "short": (-(2**15), 2**15 - 1),
+    "ushort": (0, 2**16 - 1),
+    "int": (-(2**31), 2**31 - 1),
+    "uint": (0, 2**32 - 1),
+    "long": (-(2**63), 2**63 - 1),
+    "ulong": (0, 2**64 - 1),
+}
+"""The whole numbers of each type."""
+
+FLOATS = {"float": "f32", "double": "f64"}
+UNSIGNED = frozenset(["uchar", "ushort", "uint", "ulong", "size_t"])
+_RANKS = ("int", "uint", "long", "ulong", "float", "double")
+SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
+"""Bytes of a scalar; of one without sign, those of the same with one."""
+
+INT, LONG, ULONG = CType("int"), CType("long"), CType("ulong")
+
+
+def plain(t: CType) -> CType:
+    """The type of a value: no address space, no const; `size_t` is `ulong`."""
+    scalar = "ulong" if t.scalar == "size_t" else t.scalar
+    if scalar not in RANGES and scalar not in FLOATS:
+        raise NotUnderstood(f"the type {scalar}")
+    return CType(scalar, t.width)
+
+
+def size_of(t: CType) -> int:
+    """Bytes of a scalar of this type."""
+    return SIZES[t.scalar.removeprefix("u")]
+
+
+def promoted(t: CType) -> CType:
+    """What arithmetic makes of one operand: small whole numbers become `int`; lanes stay."""
+    if t.width > 1 or t.scalar in _RANKS:
+        return t
+    return INT
+
+
+def common(left: CType, right: CType) -> CType:
+    """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
+
+    >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
+    ('uint', 'long')
+    """
+    if left.width == right.width == 1:
+        a, b = promoted(left).scalar, promoted(right).scalar
+        return CType(max(a, b, key=_RANKS.index))
+    wide, other = (left, right) if left.width > 1 else (right, left)
+    if other.width > 1 and other != wide:
+        raise NotUnderstood(f"{wide.scalar}{wide.width} with {other.scalar}{other.width}")
+    if other.scalar in FLOATS and wide.scalar not in FLOATS:
+        raise NotUnderstood(f"{wide.scalar}{wide.width} with {other.scalar}")
+    return wide
+
+
+def compared(t: CType) -> CType:
+    """The type of a comparison of operands of this type: `int`, or lanes of as many bytes."""
+    if t.width == 1:
+        return INT
+    return CType({1: "char", 2: "short", 4: "int", 8: "long"}[size_of(t)], t.width)

@@ -1,0 +1,1 @@
+"""The text of kernels run on symbols, against the interpreter."""

@@ -1,0 +1,203 @@
+"""All kernels of a program, in order, on symbols: each group's work-items in lockstep from barrier to barrier.
+
+What runs is the text, at the sizes of its launch.  A race, an access out of bounds or out of alignment, a barrier
+that part of a group meets, an `int` that overflows, a division by zero or a loop that does not advance is a
+`Fault`; what depends on data that is only a name is `Undecided`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relift.compiler.codegen.expressions import memory_type
+from relift.compiler.running.launch import Buffer, Kernel, Launch, Piece
+from relift.compiler.text.c_types import plain
+from relift.compiler.text.reader import CType, Function, KernelText, Source
+from relift.compiler.validation.machine import Arithmetic, Fault, Item, Memory, Shared
+from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
+from relift.compiler.validation.translation import Opaque, Translated, Translator
+
+TURNS = 8
+"""Turns of loops and work-items that may be run for each symbol that may be made."""
+
+
+@dataclass
+class Run:
+    """One run of a launch: its memory, and how many work-items have run."""
+
+    algebra: Algebra
+    source: Source
+    launch: Launch
+    opaque: Mapping[str, Opaque] = field(default_factory=dict)
+    memory: dict[str, Memory] = field(default_factory=dict)
+    items: int = 0
+
+    def __post_init__(self) -> None:
+        self.arithmetic = Arithmetic(self.algebra, TURNS * self.algebra.limit)
+        self.functions: dict[str, Function] = {f.name: f for f in self.source.functions}
+
+    def all_kernels(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """The cells of each buffer after the last kernel; raises `Fault`, `Undecided` and `NotUnderstood`."""
+        texts = {k.name: k for k in self.source.kernels}
+        for b in self.launch.buffers:
+            if b.name in inputs:
+                self.memory[b.name] = Memory(b.name, list(inputs[b.name]), constant=True)
+            else:
+                cells = b.cells.constant
+                assert cells is not None, "cannot happen: an open size"
+                if cells > self.algebra.limit:
+                    raise TooLarge(f"{b.name} has {cells} cells, {self.algebra.limit} are allowed")
+                once = b.role == "output"
+                self.memory[b.name] = Shared(b.name, [OPEN] * cells, local=False, once=once)
+        for k in self.launch.kernels:
+            if k.name not in texts:
+                raise Fault("launch", f"the source has no kernel {k.name}")
+            self.kernel(k, texts[k.name])
+        return {name: m.cells for name, m in self.memory.items()}
+
+    def kernel(self, k: Kernel, text: KernelText) -> None:
+        """One kernel, all its pieces."""
+        arguments, known = self.arguments(k, text)
+        for m in self.memory.values():
+            if isinstance(m, Shared):
+                m.forget()
+        pieces = k.pieces
+        self.items += math.prod(k.range)
+        if self.items > TURNS * self.algebra.limit:
+            raise TooLarge(f"{self.items} work-items")
+        translated: dict[tuple[tuple[int, ...], ...], Translated] = {}
+        for piece in pieces:
+            if text.group is not None and text.group != _three(piece.local, 1):
+                raise Fault(
+                    "launch",
+                    f"{k.name} requires groups of {text.group}, it is launched in groups of {piece.local}",
+                )
+            key = (piece.offset, piece.range, piece.local)
+            if key not in translated:
+                limits = _limits(piece)
+                made = Translator(self.arithmetic, self.functions, self.opaque, limits, known)
+                translated[key] = made.kernel(text)
+            self.piece(piece, translated[key], arguments)
+
+    def arguments(self, k: Kernel, text: KernelText) -> tuple[list[Any], dict[str, int]]:
+        """What a kernel is given, and the whole numbers among it; raises `Fault` where it does not fit."""
+        buffers = {b.name: b for b in self.launch.buffers}
+        if len(k.arguments) != len(text.parameters):
+            raise Fault(
+                "launch",
+                f"{k.name} has {len(text.parameters)} parameters, {len(k.arguments)} are given",
+            )
+        if len(set(k.arguments)) < len(k.arguments):
+            raise Fault("launch", f"{k.name} is given one buffer twice")
+        found: list[Any] = []
+        known: dict[str, int] = {}
+        for name, p in zip(k.arguments, text.parameters, strict=True):
+            if name not in buffers:
+                raise Fault("launch", f"{k.name} is given {name}, which is no buffer")
+            _check_type(k.name, buffers[name], p.type, p.name)
+            m = self.memory[name]
+            if not p.type.pointer:
+                value = m.cells[0]
+                if isinstance(value, Symbol):
+                    found.append(self.arithmetic.held(value) if value.type == "bool" else value)
+                else:
+                    found.append(int(value))
+                    known[p.name] = int(value)
+            elif p.type.constant:
+                found.append(Memory(p.name, m.cells, constant=True))
+            else:
+                found.append(m)
+        return found, known
+
+    def piece(self, piece: Piece, kernel: Translated, arguments: Sequence[Any]) -> None:
+        """All work-groups of a piece of a launch."""
+        local, size = _three(piece.local, 1), _three(piece.range, 1)
+        counts = tuple(n // m for n, m in zip(size, local, strict=True))
+        offset = _three(piece.offset, 0)
+        for group in itertools.product(*(range(n) for n in reversed(counts))):
+            self.group(group[::-1], offset, counts, size, local, kernel, arguments)
+
+    def group(
+        self,
+        group: tuple[int, ...],
+        offset: tuple[int, ...],
+        counts: tuple[int, ...],
+        size: tuple[int, ...],
+        local: tuple[int, ...],
+        kernel: Translated,
+        arguments: Sequence[Any],
+    ) -> None:
+        """One work-group, from barrier to barrier."""
+        identity = object()
+        tiles = [
+            Shared(a.name, [_open(a.type)] * a.cells, local=True, aligned=a.aligned)
+            for a in kernel.local
+        ]
+        items: list[Item] = []
+        for place in itertools.product(*(range(n) for n in reversed(local))):
+            it = Item()
+            it.lid, it.grp, it.ng, it.gs, it.ls = place[::-1], group, counts, size, local
+            it.gid = tuple(
+                o + g * m + p for o, g, m, p in zip(offset, group, local, it.lid, strict=True)
+            )
+            it.group, it.local_epoch, it.global_epoch = identity, 0, 0
+            items.append(it)
+        runs = [kernel.run(it, *arguments, *tiles) for it in items]
+        self._together(items, runs)
+
+    def _together(self, items: list[Item], runs: list[Iterator[tuple[int, bool, bool]]]) -> None:
+        while True:
+            stops = [next(run, None) for run in runs]
+            first = stops[0]
+            for it, stop in zip(items, stops, strict=True):
+                if stop != first:
+                    raise Fault(
+                        "divergence",
+                        f"{items[0]} {_stopped(first)}, {it} of the same group {_stopped(stop)}",
+                    )
+            if first is None:
+                return
+            for it in items:
+                it.local_epoch += first[1]
+                it.global_epoch += first[2]
+
+
+def _stopped(stop: tuple[int, bool, bool] | None) -> str:
+    return "ends" if stop is None else f"waits at barrier {stop[0]} of the kernel"
+
+
+def _open(t: CType) -> Any:
+    return OPEN if t.width == 1 else (OPEN,) * t.width
+
+
+def _three(of: Iterable[int], rest: int) -> tuple[int, ...]:
+    return (*of, rest, rest, rest)[:3]
+
+
+def _limits(piece: Piece) -> dict[tuple[str, int], int]:
+    """The largest value of each number of a work-item."""
+    found: dict[tuple[str, int], int] = {}
+    size, local = _three(piece.range, 1), _three(piece.local, 1)
+    for d, (n, m, offset) in enumerate(zip(size, local, _three(piece.offset, 0), strict=True)):
+        found |= {
+            ("gid", d): offset + n - 1, ("lid", d): m - 1, ("grp", d): n // m - 1, ("ng", d): n // m,
+            ("gs", d): n, ("ls", d): m,
+        }  # fmt: skip
+    return found
+
+
+def _check_type(kernel: str, b: Buffer, t: CType, name: str) -> None:
+    """Raise `Fault` where a parameter of a kernel is not of the type of its buffer."""
+    by_value = b.role in ("scalar", "size")
+    wanted = plain(
+        CType("int" if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar))
+    )
+    space = "private" if by_value else "global"
+    if (plain(t), t.pointer, t.space) != (wanted, not by_value, space):
+        raise Fault(
+            "launch", f"{kernel} takes {t.scalar} {name}, it is given {b.name} of type {b.scalar}"
+        )

@@ -1,0 +1,526 @@
+"""Validation: the text of a program's kernels, run on symbols, gives cell by cell what the interpreter gives.
+
+What runs is the source and its launch as they are, for all work-items at some sizes; nothing of the compiler is
+believed.  Floating-point inputs are names (`symbols`), so an agreement holds for all data, to the last bit of
+whatever computes each operation alike; of whole inputs, those that are indices are drawn, and the report says so.
+Not covered are the device, its compiler and its functions, and whether it contracts `a*b + c`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from relift.compiler.running.launch import Launch
+from relift.compiler.text.lexing import NotUnderstood, tokens_of
+from relift.compiler.text.reader import Function, Source, read_source
+from relift.compiler.validation.lockstep import Run
+from relift.compiler.validation.machine import Fault, FaultKind, Undecided
+from relift.compiler.validation.symbols import (
+    LIMIT,
+    OPEN,
+    Algebra,
+    DependsOnData,
+    Reassociation,
+    Symbol,
+    TooLarge,
+    inputs_within,
+)
+from relift.compiler.validation.translation import Opaque
+from relift.semantics.errors import ReliftError, Undefined
+from relift.semantics.interpreter import DTYPES, Numeric, World, evaluate
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
+from relift.semantics.syntax.terms import Call, UserFunction, subterms
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector
+
+Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
+OPERATIONS = 4
+"""Operations of the interpreter for each symbol that may be made: most make one, but what is computed again makes none."""
+
+SEED = 0
+"""Draws the whole inputs that must be numbers."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one comparison.
+
+    `verdict` is `shown` when every cell of the result is written and equals the interpreter's, for all data at
+    these `sizes`; `refuted` by a fault of a kernel or a cell that differs, which `detail` has; else `unknown`,
+    and `detail` says what is left.  `notes` say what it rests on.  `too_large` is what was not run to its end.
+    """
+
+    verdict: Verdict
+    sizes: str
+    detail: str
+    fault: FaultKind | None = None
+    symbols: int = 0
+    reassociated: bool = False
+    notes: tuple[str, ...] = ()
+    too_large: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the text was shown to be right at these sizes."""
+        return self.verdict == "shown"
+
+    def text(self) -> str:
+        """One line for a person."""
+        how = "up to reassociation" if self.reassociated else "to the last bit"
+        said = {
+            "shown": f"values shown at {self.sizes}, all data: equal {how}",
+            "refuted": f"values refuted at {self.sizes}: {self.detail}",
+            "unknown": f"values unknown at {self.sizes}: {self.detail}",
+        }[self.verdict]
+        return "; ".join([said, *self.notes])
+
+
+def validate(
+    source: str | Source,
+    launch: Launch,
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    limit: int = LIMIT,
+    reassociate: bool = False,
+) -> Report:
+    """Compare the text of all kernels of a program with the interpreter, at some sizes.
+
+    `program` may be the source or the low-level program; `reassociate` takes sums and products as equal whose
+    order differs.  `sizes` are those that the program leaves open.  Raises nothing for bad text: it is unknown.
+
+    >>> from relift.compiler.program import compile_program
+    >>> @program
+    ... def double(x: f32[4]):
+    ...     return map_glb(0)(lambda v: v + v, x)
+    >>> k = compile_program(double)
+    >>> validate(k.source, k.plan, double).text()
+    'values shown at its sizes, all data: equal to the last bit'
+    >>> validate(k.source.replace("v + v", "v * v"), k.plan, double).detail
+    'out[0] is x[0] * x[0] instead of x[0] + x[0]; 4 of 4 cells differ'
+    """
+    sizes = dict(sizes or {})
+    at = ", ".join(f"{name} = {value}" for name, value in sizes.items()) or "its sizes"
+    try:
+        here = program.at({name: n for name, n in sizes.items() if name in program.sizes})
+        plan = launch.at({name: sizes[name] for name in launch.sizes})
+        text = read_source(source) if isinstance(source, str) else source
+    except NotUnderstood as error:
+        return Report("unknown", at, f"the text has {error}, which is not understood")
+    except (ReliftError, KeyError) as error:
+        return Report("unknown", at, f"the launch does not fit the program: {error}")
+    drawn = frozenset(_indices(here))
+    while True:
+        one = _Comparison(text, launch, plan, here, sizes, drawn, limit)
+        try:
+            return replace(one.report(reassociate=reassociate), sizes=at)
+        except DependsOnData as error:
+            more = {name.split(".")[0] for name in inputs_within(error.symbol)} & one.whole - drawn
+            if not more:
+                return replace(one.unknown(str(error)), sizes=at)
+            drawn |= more
+
+
+def _indices(program: Program) -> dict[str, int]:
+    """The inputs that are indices, with the length that they index."""
+    from relift.rewrites.checks.random.exact_inputs import index_bounds
+
+    return index_bounds(program.body)
+
+
+class Symbols(Numeric):
+    """The interpreter's domain: floats are symbols; whole numbers and truth values are NumPy's where they are known.
+
+    What has no word in C (`minimum` of floats, say) is written out as the table of scalars defines it.
+    """
+
+    def __init__(self, algebra: Algebra) -> None:
+        self.algebra = algebra
+        self.left = OPERATIONS * algebra.limit
+
+    def unspecified(self) -> Any:
+        """A cell that is left open."""
+        return OPEN
+
+    def literal(self, value: float, t: Type) -> Any:
+        """A constant of a type."""
+        assert isinstance(t, Scalar), "cannot happen: a literal is a scalar"
+        known = super().literal(value, t)
+        return self.algebra.real(known, t.name) if t.is_float else known
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A scalar function on values of which some are symbols."""
+        known = SCALAR_FUNCTIONS[name].meaning
+        free = self._free(name)
+
+        def function(*values: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise TooLarge("more operations of the interpreter than the limit allows")
+            if not any(v.__class__ is Symbol for v in values):
+                return self._float(known(*values))
+            if OPEN in values:
+                return OPEN
+            return free(*map(self.lifted, values))
+
+        return self._select if name == "select" else function
+
+    def twin(self, function: UserFunction) -> Callable[..., Any]:
+        """An opaque function is known by its text only."""
+        return opaque(self.algebra, function, self.lifted)
+
+    def _select(self, c: Any, x: Any, y: Any) -> Any:
+        if c.__class__ is not Symbol:
+            return x if c else y
+        if OPEN in (c, x, y):
+            return OPEN
+        return self.algebra.select(c, self.lifted(x), self.lifted(y))
+
+    def _float(self, value: Any) -> Any:
+        if isinstance(value, np.floating):
+            return self.algebra.real(value, "f32" if value.dtype == np.float32 else "f64")
+        return value
+
+    def lifted(self, value: Any) -> Symbol:
+        """A value as a symbol."""
+        if isinstance(value, Symbol):
+            return value
+        kinds = {dtype: name for name, dtype in DTYPES.items()}
+        kind = kinds[np.asarray(value).dtype]
+        return self.algebra.whole(int(value), "bool" if kind == "boolean" else kind)
+
+    def _free(self, name: str) -> Callable[..., Symbol]:
+        a = self.algebra
+        table: dict[str, Callable[..., Symbol]] = {
+            "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg,
+            "lt": a.lt, "le": a.le, "gt": lambda x, y: a.lt(y, x), "ge": lambda x, y: a.le(y, x),
+            "equal": a.equal, "not_equal": a.not_equal, "invert": a.invert,
+            "bitwise_and": lambda x, y: a.bits("and", x, y), "minimum": self._minimum,
+            "bitwise_or": lambda x, y: a.bits("or", x, y), "maximum": self._maximum,
+            "bitwise_xor": lambda x, y: a.bits("xor", x, y), "rsqrt": self._rsqrt,
+        }  # fmt: skip
+        if name in CONVERSIONS:
+            return lambda x: self._converted(x, name)
+        return table.get(name) or (lambda *xs: a.made(name, xs[-1].type, *xs))
+
+    def _minimum(self, x: Symbol, y: Symbol) -> Symbol:
+        return self._extreme("minimum", self.algebra.lt(x, y), x, y)
+
+    def _maximum(self, x: Symbol, y: Symbol) -> Symbol:
+        return self._extreme("maximum", self.algebra.lt(y, x), x, y)
+
+    def _extreme(self, name: str, before: Symbol, x: Symbol, y: Symbol) -> Symbol:
+        a = self.algebra
+        if not x.type.startswith("f"):
+            return a.made(name, x.type, x, y)
+        return a.select(a.bits("or", before, a.not_equal(x, x)), x, y)
+
+    def _rsqrt(self, x: Symbol) -> Symbol:
+        return self.algebra.div(
+            self.algebra.real(1.0, x.type), self.algebra.made("sqrt", x.type, x)
+        )
+
+    def _converted(self, x: Symbol, to: str) -> Symbol:
+        a = self.algebra
+        if not x.type.startswith("f") or to.startswith("f"):
+            return a.convert(x, to)
+        zero = a.whole(0, to)
+        return a.select(a.not_equal(x, x), zero, a.saturated(x, to))
+
+
+def opaque(
+    algebra: Algebra, function: UserFunction, lifted: Callable[[Any], Symbol]
+) -> Callable[..., Symbol]:
+    """A user function in C as an operation of its own, known by its name and its text."""
+    types = [*function.types, function.result]
+    signature = " ".join(map(str, types))
+    name = f"{function.name}({signature}) {{{function.c}}}"
+    kind = "bool" if str(function.result) == "boolean" else str(function.result)
+    return lambda *values: algebra.made(name, kind, *map(lifted, values))
+
+
+@dataclass
+class _Comparison:
+    """The two sides, on one algebra; `drawn` are the inputs that are numbers."""
+
+    source: Source
+    launch: Launch
+    plan: Launch
+    program: Program
+    sizes: Mapping[str, int]
+    drawn: frozenset[str]
+    limit: int
+
+    def __post_init__(self) -> None:
+        self.algebra = Algebra(self.limit)
+        self.domain = Symbols(self.algebra)
+        self.notes: list[str] = []
+        self.whole = frozenset(
+            p.name
+            for p in self.program.parameters
+            if any(not s.is_float for s in scalars_of(p.type))
+        )
+
+    def report(self, *, reassociate: bool) -> Report:
+        """What the two sides say; raises `DependsOnData`."""
+        try:
+            if wrong := self._signature():
+                return Report("refuted", "", wrong, "launch")
+            inputs, values = self._inputs()
+            run = Run(self.algebra, self.source, self.plan, self._opaque())
+            expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
+            found = run.all_kernels(inputs)
+            return self._compared(expected, found, reassociate=reassociate)
+        except Fault as fault:
+            return replace(self.unknown(fault.detail), verdict="refuted", fault=fault.kind)
+        except TooLarge as error:
+            return replace(self.unknown(str(error)), too_large=True)
+        except (Undecided, Undefined) as error:
+            return self.unknown(str(error))
+        except NotUnderstood as error:
+            return self.unknown(f"the text has {error}, which is not understood")
+
+    def unknown(self, detail: str) -> Report:
+        """Nothing is known, and why."""
+        return Report(
+            "unknown", "", detail, symbols=len(self.algebra.table), notes=tuple(self.notes)
+        )
+
+    def _signature(self) -> str | None:
+        """Why the launch is none of this program."""
+        takes = [str(p.type) for p in self.program.parameters]
+        given = [str(p.type) for p in self.plan.parameters]
+        if takes != given or str(self.program.body.type) != str(self.plan.result.type):
+            return (
+                f"the program takes ({', '.join(takes)}) and gives {self.program.body.type}, "
+                f"the launch takes ({', '.join(given)}) and gives {self.plan.result.type}"
+            )
+        return None
+
+    # ---- inputs
+
+    def _inputs(self) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+        """The cells of each input buffer, and the same as the interpreter takes them."""
+        buffers: dict[str, list[Any]] = {}
+        values: dict[str, Any] = {}
+        drawn = self._drawn()
+        for p, q in zip(self.program.parameters, self.plan.parameters, strict=True):
+            rows: list[list[Any]] = []
+            for k, (scalar, cells) in enumerate(rows_of_type(p.type)):
+                if cells > self.limit:
+                    raise TooLarge(f"{p.name} has {cells} cells, {self.limit} symbols are allowed")
+                kind = "bool" if str(scalar) == "boolean" else str(scalar)
+                name = p.name if len(q.buffers) == 1 else f"{p.name}.{k}"
+                if p.name in self.drawn and not scalar.is_float:
+                    rows.append([*drawn[p.name][k]])
+                else:
+                    rows.append([self.algebra.cell(name, i, kind) for i in range(cells)])
+            buffers |= dict(zip(q.buffers, ([_plain(v) for v in row] for row in rows), strict=True))
+            values[p.name] = nested(p.type, [iter(row) for row in rows])
+        for name in self.launch.sizes:
+            buffers[name] = [self.sizes[name]]
+        if self.drawn:
+            self.notes.append(
+                f"for the whole numbers that were drawn for {', '.join(sorted(self.drawn))}"
+            )
+        return buffers, values
+
+    def _drawn(self) -> dict[str, list[list[Any]]]:
+        """Whole inputs as numbers, by component: those that are indices within what they index."""
+        generator = np.random.default_rng(SEED)
+        below = _indices(self.program)
+        found: dict[str, list[list[Any]]] = {}
+        for p in self.program.parameters:
+            if p.name in self.drawn:
+                low, high = (0, max(below[p.name], 1)) if p.name in below else (-8, 8)
+                found[p.name] = [
+                    [DTYPES[str(scalar)].type(v) for v in generator.integers(low, high, cells)]
+                    for scalar, cells in rows_of_type(p.type)
+                ]
+        return found
+
+    # ---- functions
+
+    def _opaque(self) -> dict[str, Opaque]:
+        """The functions of the source that are the program's opaque ones: those with the same text."""
+        wanted = {
+            u.function: tokens_of(u.function.c)
+            for u, _ in subterms(self.program.body)
+            if isinstance(u, Call) and u.function.c is not None
+        }
+        found: dict[str, Opaque] = {}
+        for f in self.source.functions:
+            for function, tokens in wanted.items():
+                if list(f.tokens) == tokens and _fits(f, function):
+                    made = opaque(self.algebra, function, self.domain.lifted)
+                    found[f.name] = self._of_c(made, function)
+                    self.notes.append(
+                        f"{function.name} is known by its name: its C text was not read"
+                    )
+        for f in self.source.functions:
+            if f.name not in found and (name := _division(f.name)) is not None:
+                found[f.name] = self._division(f, *name)
+        return found
+
+    def _of_c(self, made: Callable[..., Symbol], function: UserFunction) -> Opaque:
+        """The function as C calls it: truth values are numbers there."""
+        kinds = ["bool" if str(t) == "boolean" else str(t) for t in function.types]
+        a = self.algebra
+
+        def called(it: Any, *values: Any) -> Any:
+            lifted = [
+                a.truth(a.lift(v, "i32")) if kind == "bool" else a.lift(v, kind)
+                for v, kind in zip(values, kinds, strict=True)
+            ]
+            result = made(*lifted)
+            return a.convert(result, "i32") if result.type == "bool" else result
+
+        return called
+
+    def _division(self, f: Function, name: str, kind: str) -> Opaque:
+        from relift.compiler.codegen.division import checked_division
+
+        called, note = checked_division(self.source, f, name, kind, self.algebra)
+        if note:
+            self.notes.append(note)
+        return called
+
+    # ---- outputs
+
+    def _compared(
+        self, expected: Any, found: Mapping[str, list[Any]], *, reassociate: bool
+    ) -> Report:
+        rows: list[list[Any]] = [[] for _ in self.plan.result.buffers]
+        flattened(self.program.body.type, expected, rows)
+        normal = Reassociation(self.algebra)
+        differing: list[str] = []
+        unwritten: list[str] = []
+        cells = 0
+        for name, row in zip(self.plan.result.buffers, rows, strict=True):
+            got = found[name]
+            cells += len(got)
+            if len(got) != len(row):
+                return Report(
+                    "refuted", "", f"{name} has {len(got)} cells instead of {len(row)}", "launch"
+                )
+            for i, (wanted, value) in enumerate(zip(row, got, strict=True)):
+                if wanted is OPEN:
+                    continue
+                if value is OPEN:
+                    unwritten.append(f"{name}[{i}]")
+                    continue
+                if not self._same(wanted, value, normal if reassociate else None):
+                    differing.append(f"{name}[{i}] is {value} instead of {_plain(wanted)}")
+        counted = len(self.algebra.table)
+        notes = tuple(dict.fromkeys(self.notes))
+        if unwritten:
+            more = f"{len(unwritten)} of {cells} cells of the result are"
+            detail = f"{unwritten[0]} is not written, or computed from what is not; {more}"
+            return Report("refuted", "", detail, "covered", counted, notes=notes)
+        if differing:
+            detail = f"{differing[0]}; {len(differing)} of {cells} cells differ"
+            return Report("refuted", "", detail, "values", counted, notes=notes)
+        return Report("shown", "", "", None, counted, reassociate, notes)
+
+    def _same(self, wanted: Any, value: Any, normal: Reassociation | None) -> bool:
+        if wanted is value:
+            return True
+        wanted = self.domain.lifted(wanted)
+        if not isinstance(value, Symbol):
+            value = (
+                self.algebra.whole(int(value), wanted.type)
+                if not wanted.type.startswith("f")
+                else value
+            )
+        if not isinstance(value, Symbol):
+            return False
+        if wanted.type == "bool":
+            value = self.algebra.truth(value)
+        if wanted is value:
+            return True
+        return normal is not None and wanted.type == value.type and normal(wanted) is normal(value)
+
+
+def _plain(value: Any) -> Any:
+    """A whole number as the kernel has it."""
+    return value if isinstance(value, Symbol) else operator.index(int(value))
+
+
+def _fits(f: Function, function: UserFunction) -> bool:
+    """Whether a function of the source has the types of a function of the program."""
+    from relift.compiler.codegen.expressions import c_type
+    from relift.compiler.codegen.functions import scalar_of
+
+    wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
+    given = [p.type for p in f.parameters] + [f.result]
+    return wanted == [t.scalar for t in given] and all(t.width == 1 for t in given)
+
+
+def _division(name: str) -> tuple[str, str] | None:
+    """The function of the table and the type that a helper function is called after, if it divides."""
+    for function in ("floor_divide", "modulo"):
+        for kind in ("i32", "i64"):
+            if name.startswith(f"{function}_{kind}"):
+                return function, kind
+    return None
+
+
+# ---- values by type
+
+
+def scalars_of(t: Type) -> Iterator[Scalar]:
+    """The scalars of a value of type t, one for each component."""
+    return (scalar for scalar, _ in rows_of_type(t))
+
+
+def rows_of_type(t: Type, cells: int = 1) -> Iterator[tuple[Scalar, int]]:
+    """The scalar and the number of cells of each component."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            assert n.constant is not None, "cannot happen: an open size"
+            yield from rows_of_type(element, cells * n.constant)
+        case Tuple(parts):
+            for part in parts:
+                yield from rows_of_type(part, cells)
+        case Scalar():
+            yield t, cells
+        case _:
+            raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
+    """A value of type t, whose components come in rows."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            assert n.constant is not None, "cannot happen: an open size"
+            return [nested(element, rows) for _ in range(n.constant)]
+        case Tuple(parts):
+            found, at = [], 0
+            for part in parts:
+                width = len(list(scalars_of(part)))
+                found.append(nested(part, rows[at : at + width]))
+                at += width
+            return tuple(found)
+        case _:
+            return next(rows[0])
+
+
+def flattened(t: Type, value: Any, rows: Sequence[list[Any]]) -> None:
+    """The inverse of `nested`: the cells of a value, added to rows."""
+    match t:
+        case Array(element, _) | Vector(element, _):
+            for v in value:
+                flattened(element, v, rows)
+        case Tuple(parts):
+            at = 0
+            for part, v in zip(parts, value, strict=True):
+                width = len(list(scalars_of(part)))
+                flattened(part, v, rows[at : at + width])
+                at += width
+        case _:
+            rows[0].append(value)

@@ -1,0 +1,1 @@
+"""Tier 5 of rule checking, and all tiers together."""

@@ -1,0 +1,157 @@
+"""All tiers of rule checking together: those of `rewrites`, and tier 5, which needs the e-graph."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from relift.egraph.checks.search_tier import Bench, check_search, too_large
+from relift.rewrites.checks.isolation import nesting_deeply
+from relift.rewrites.checks.kinship import kin
+from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.checks.rocq.tier import prove, prover_version
+from relift.rewrites.checks.smt.tier import check_index
+from relift.rewrites.checks.tiers import CheckReport, Tier, TierResult, check_rule
+from relift.rewrites.checks.verdicts import Status, TierName
+from relift.rewrites.ledger.book import Entry, differences, entry, known_rules, load
+from relift.rewrites.ledger.refuted import REFUTED
+from relift.rewrites.library import RULES
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.semantics.errors import ReliftError
+
+TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "4b", "5")
+"""1 types, 2 random, 3 free symbols, 4a index functions, 4b kernel proof, 5 search."""
+
+
+def check(
+    rule: Rule | RejectedRule,
+    *,
+    tiers: Sequence[TierName] = TIERS,
+    bound: int = 3,
+    guards: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> CheckReport:
+    """What the tiers say of a rule; tier 3 tries every size up to `bound`.
+
+    >>> from relift.rewrites.library import RULES
+    >>> check(RULES["join_split"], tiers=("1", "3")).ok
+    True
+    """
+    return next(check_all([rule], tiers=tiers, bound=bound, guards=guards, progress=progress))
+
+
+def check_all(
+    rules: Iterable[Rule | RejectedRule],
+    *,
+    tiers: Sequence[TierName] = TIERS,
+    bound: int = 3,
+    guards: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[CheckReport]:
+    """What the tiers say of each rule, one after the other; `guards`: and what is missing, or idle.
+
+    Tier 4b proves all rules at once, before the others begin; tier 5 shares one e-graph process.
+    """
+    rules = list(rules)
+    with ExitStack() as stack:
+        stack.enter_context(nesting_deeply())
+        extra: dict[TierName, Tier] = {"4a": check_index}
+        if "4b" in tiers:
+            extra["4b"] = _kernel_tier([r for r in rules if isinstance(r, Rule)], progress)
+        if "5" in tiers:
+            bench = stack.enter_context(Bench())
+            extra["5"] = lambda rule: search_tier(
+                rule, None if rule.calls_user_functions else bench
+            )
+        for rule in rules:
+            if (broken := _broken_law(rule)) is not None:
+                yield broken
+                continue
+            report = check_rule(
+                rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress
+            )
+            yield replace(report, known=_known(rule)) if guards else report
+
+
+def checked_entries(
+    names: Collection[str] = (), progress: Callable[[str], None] | None = None
+) -> Iterator[Entry]:
+    """What the ledger should say of rules, of all if none are named.
+
+    Every tier judges the rules of the library, all but the costly ones what is refuted.
+    """
+    rules = {name: r for name, r in known_rules().items() if not names or name in names}
+    coqc = shutil.which("coqc")
+    version = "" if coqc is None else prover_version(coqc)
+    library = [r for name, r in rules.items() if name in RULES]
+    refuted = [r for name, r in rules.items() if name in REFUTED]
+    for chosen, tiers in ((library, TIERS), (refuted, TIERS[:4])):
+        for report in check_all(chosen, tiers=tiers, guards=False, progress=progress):
+            yield entry(report, rules[report.rule], version)
+
+
+def audit(
+    names: Collection[str] = (), progress: Callable[[str], None] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Each rule checked again, and what the ledger says otherwise."""
+    for found in checked_entries(names, progress):
+        yield found.rule, differences(load().get(found.rule), found)
+
+
+def _known(rule: Rule | RejectedRule) -> tuple[str, ...]:
+    """What the library, or its list of refuted rules, says already; a rule of its own is not compared."""
+    if isinstance(rule, RejectedRule) or known_rules().get(rule.name) is rule:
+        return ()
+    refuted = {name: r for name, r in REFUTED.items() if isinstance(r, Rule)}
+    try:
+        follows = list(kin(rule, RULES))[:MOST_KNOWN]
+        same = [told for told in kin(rule, refuted) if told.startswith("the same")]
+    except RecursionError:  # nested too deeply to be compared
+        return ()
+    return (*follows, *(f"{told}, which is refuted" for told in same))
+
+
+MOST_KNOWN = 3
+"""More rules of the library that a rule follows from are not named."""
+
+
+def _broken_law(rule: Rule | RejectedRule) -> CheckReport | None:
+    """The report on a rule with an operator that does not obey what is declared of it; nothing holds then."""
+    if isinstance(rule, RejectedRule):
+        return None
+    try:
+        require_laws(rule.left, rule.right)
+    except ReliftError as error:
+        result = TierResult("1", "types", "rejected", error.message)
+        return CheckReport(rule.name, rule.equation(), rule.place, (result,))
+    return None
+
+
+def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) -> Tier:
+    """Tier 4b, with the proofs of these rules made; others (an inferred guard) are proved one by one.
+
+    A rule that upsets the generator of statements upsets its own proof only.
+    """
+    try:
+        proofs = prove(rules, progress=progress)
+    except Exception:  # noqa: BLE001  each rule is tried alone, where it is told
+        proofs = {}
+    known = {id(rule): proofs[rule.name] for rule in rules if rule.name in proofs}
+    return lambda rule: known.get(id(rule)) or prove([rule])[rule.name]
+
+
+def search_tier(rule: Rule, bench: Bench | None) -> TierResult:
+    """Tier 5: the rule in the e-graph fires, agrees, and respects its derived premises.
+
+    Without a bench it has one of its own, which ends with the process that it is in.
+    """
+    if too_large(rule):
+        return TierResult("5", "search", "skipped", "its arrays are too large to be computed")
+    verdict = check_search(rule, bench)
+    parts = [str(v) for v in (verdict.forward, verdict.backward) if v.searchable]
+    if not parts:
+        return TierResult("5", "search", "skipped", f"not searchable: {verdict.forward.reason}")
+    status: Status = "ok" if verdict.passed else "refuted" if verdict.refuted else "skipped"
+    return TierResult("5", "search", status, "; ".join(parts))

@@ -1,0 +1,1 @@
+"""Saturation in a child process that a budget can end, and several searches at once."""

@@ -1,0 +1,1 @@
+"""From a program to low-level ones: stages, plans, proposals, optimisation, tuning."""

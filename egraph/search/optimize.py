@@ -1,0 +1,291 @@
+"""Search: from a high-level program to low-level ones, each with the derivation that leads to it.
+
+propose    e-graphs, sketches and tactics give low-level programs, in order of estimated cost (see `proposals`)
+measure    the best are timed on the device, and the times kept (see `tuning`)
+explain    the log of an e-graph becomes a linear derivation, which is replayed before it is returned
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from relift.device import DeviceDescription, preset
+from relift.egraph.cost import Cost
+from relift.egraph.encode.terms import require_searchable
+from relift.egraph.process.saturation import Budget, named
+from relift.egraph.search.planning import NORMAL_FORM, PURPOSES, tile_choices
+from relift.egraph.search.plans import Plan
+from relift.egraph.search.proposals import STAGES, Proposal, Proposals
+from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
+from relift.egraph.sketches.language import Sketch
+from relift.egraph.sketches.language import sketch as parse_sketch
+from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy
+from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
+from relift.semantics.language.arguments import an_instance, one_of, sizes_by_name, whole_number
+from relift.semantics.language.arguments import seconds as seconds_of
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.binding import tidy
+from relift.semantics.syntax.terms import Metavariable, Var, subterms
+
+SEARCHED = (
+    frozenset(name for stage in STAGES for name in stage.rules)
+    | frozenset(name for purpose in PURPOSES.values() for name in purpose)
+    | frozenset(NORMAL_FORM)
+)
+"""The rules that the stages of the search name; with those of the steps, all have to be PROVED."""
+
+
+BUDGET = 120.0
+"""Seconds after which a search ends in any case; the stages of every example are done before, also on a busy machine."""
+
+
+class NoProgram(ReliftError):
+    """The search found no program that OpenCL can run."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One low-level program, what it is estimated to cost, and how it follows from the source.
+
+    `measured` is its time on the device in seconds, where the search was asked to measure.
+    """
+
+    term: Program
+    cost: Cost
+    derivation: Derivation
+    measured: float | None = None
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The result of a search; `candidates` are in order of cost, the first is the best.
+
+    `stopped` says why the search ended, in words; `complete` whether no budget cut it short.  `firings` and
+    `profile` hold the matches and the seconds of every rule that was tried.
+    """
+
+    source: Program
+    candidates: tuple[Found, ...]
+    stopped: str
+    complete: bool
+    nodes: int
+    seconds: float
+    firings: Mapping[str, int]
+    profile: Mapping[str, float]
+
+    @property
+    def written(self) -> Mapping[str, int]:
+        """At most how many nodes each rule added: what its matches wrote, before the e-graph shared it."""
+        found: dict[str, int] = {}
+        for name, matches in self.firings.items():
+            rule, direction = named(name)
+            _, after = RULES[rule].side(direction)
+            nodes = sum(1 for t, _ in subterms(after) if not isinstance(t, Metavariable | Var))
+            found[name] = matches * nodes
+        return found
+
+    @property
+    def term(self) -> Program:
+        """The best low-level program."""
+        return self.candidates[0].term
+
+    @property
+    def cost(self) -> Cost:
+        """What the best program is estimated to cost."""
+        return self.candidates[0].cost
+
+    @property
+    def derivation(self) -> Derivation:
+        """How the best program follows from the source."""
+        return self.candidates[0].derivation
+
+
+@bounded_depth("the program")
+def optimize(
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    target: str | DeviceDescription = "cpu",
+    *,
+    sketch: Sketch | str | None = None,
+    budget: float = BUDGET,
+    nodes: int = 50_000,
+    memory_mb: int = 2_000,
+    top: int = 1,
+    varied: bool = False,
+    float: FloatPolicy = "reassociate",
+    accepts: Callable[[Program], bool] = lambda _: True,
+    measure: Measure | None = None,
+    judge: Callable[[Derivation], str | None] = lambda _: None,
+    timed_on: str | None = None,
+    tuning: Path | None = None,
+    progress: Callable[[str, int, float], None] | None = None,
+) -> Optimized:
+    """The best low-level programs that the rules reach, at the given sizes, for a device.
+
+    Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
+    `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
+    open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
+    `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
+    took, the candidates that are estimated best are measured for up to a sixth of `budget` more, and the
+    fastest come first, none slower than the one that would come first without; `tuning` is the file in which
+    these times are kept and looked up.  What `judge` finds to be
+    wrong with a candidate is kept instead of a time: it does not run.  With `timed_on`, the
+    name of a device, nothing is measured: the times that the file has of that device decide.
+
+    What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
+    found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
+    runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
+    no term satisfies the sketch.
+    """
+    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
+    one_of(float, get_args(FloatPolicy), "float")
+    top = whole_number(top, "top", least=1)
+    if not isinstance(target, str | DeviceDescription):
+        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
+    device = preset(target) if isinstance(target, str) else target
+    limits = Budget(
+        seconds=seconds_of(budget, "budget"),
+        nodes=whole_number(nodes, "nodes", least=1),
+        memory_mb=whole_number(memory_mb, "memory_mb", least=1),
+    )
+    task = Proposals(program, sizes_by_name(sizes), device, limits, float, progress)
+    if sketch is None:
+        program.at(task.sizes)  # no size is missing, and none is of no use
+    require_searchable(task.source.body)
+    require_proved(SEARCHED, RULES)
+    require_laws(task.source.body)
+    kept = tuning or default_path()
+    times: Timings | None = None
+    derivations: dict[str, Derivation] = {}
+    if timed_on is not None:
+        times = Timings(kept, timed_on)
+    elif measure is not None:
+        times = Tuner(kept, device.name, _of_right_ones(measure, judge, derivations))
+    if times is not None:
+        times.check()  # a damaged database is found before the search, not after
+    if sketch is None:
+        grown, proposals = task.all()
+    else:
+        wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
+        choices = tuple(tile_choices(wanted, task.sizes, device))
+        if not choices:
+            given = ", ".join(f"{name} = {n}" for name, n in task.sizes.items())
+            raise NoProgram(
+                f"no tiles divide the sizes {given} as the sketch {wanted} needs; give tiles that do, or pad"
+            )
+        grown, proposals = task.sketched(Plan(wanted, choices))
+    if varied or times is not None:
+        proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
+    results: list[Found] = []
+    most = top if times is None else max(top, MEASURED)
+    seen: set[str] = set()
+    for proposal in proposals:
+        if len(results) == most:
+            break
+        text = show(tidy(proposal.low.body))
+        if text in seen:
+            continue  # found in two ways
+        seen.add(text)
+        if accepts(proposal.low):
+            results.append(_found(proposal))
+    if not results:
+        raise NoProgram(
+            f"no program that OpenCL can run was found for {program.name} ({grown.stopped}); "
+            "give the search a larger budget, or store an intermediate array with to_global"
+        )
+    if times is not None:
+        derivations |= {str(found.term): found.derivation for found in results}
+        results = _measured(results, times, budget / 6, progress)[:top]
+    return Optimized(
+        task.source,
+        tuple(results),
+        grown.stopped,
+        grown.complete,
+        grown.nodes,
+        time.monotonic() - task.started,
+        grown.firings,
+        grown.profile,
+    )
+
+
+def as_written(
+    program: Program, sizes: Mapping[str, int], target: str | DeviceDescription
+) -> Found:
+    """The program with its maps fused and lowered, and nothing else done: what a search has to beat.
+
+    Raises `NoProgram` when it has no such form.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> found = as_written(load_program("examples/saxpy.py"), {"n": 1024}, "cpu")
+    >>> [step.rule for step in found.derivation.steps]
+    ['map_to_glb']
+    """
+    device = preset(target) if isinstance(target, str) else target
+    program.at(sizes)
+    for proposal in Proposals(program, sizes, device).as_written():
+        return _found(proposal)
+    raise NoProgram(f"{program.name} computes an array that no kernel can store; use to_global")
+
+
+MEASURED = 64
+"""How many of the candidates that are estimated best are measured, when the budget lasts."""
+
+
+def _found(proposal: Proposal) -> Found:
+    derivation = proposal.derive()
+    require_proved((step.rule for step in derivation.steps), RULES)
+    return Found(replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation)
+
+
+def _of_right_ones(
+    measure: Measure,
+    judge: Callable[[Derivation], str | None],
+    derivations: Mapping[str, Derivation],
+) -> Measure:
+    """A measure that runs no candidate in which something is found to be wrong."""
+
+    def seconds(program: Program) -> float:
+        wrong = judge(derivations[str(program)])
+        if wrong is not None:
+            raise NoProgram(wrong)
+        return measure(program)
+
+    return seconds
+
+
+def _measured(
+    results: Sequence[Found],
+    times: Timings,
+    budget: float,
+    progress: Callable[[str, int, float], None] | None,
+) -> list[Found]:
+    """The results with their times, fastest first; those that did not run are left out.
+
+    What has no time, since the budget does not reach it or nobody measured it, keeps its place after those.
+    """
+    started = time.monotonic()
+
+    def heard(text: str) -> None:
+        if progress is not None:
+            progress(f"measuring {text}", 0, time.monotonic() - started)
+
+    timings = times.best([found.term for found in results], budget, heard)
+    timed = [
+        replace(found, measured=timing.seconds)
+        for found, timing in zip(results, timings, strict=True)
+        if timing is not None and timing.seconds is not None
+    ]
+    rest = [found for found, timing in zip(results, timings, strict=True) if timing is None]
+    if not timed and not rest:
+        reasons = sorted({timing.failure for timing in timings if timing is not None})
+        raise NoProgram(f"no candidate ran on {times.device}: {'; '.join(reasons)}")
+    return sorted(timed, key=lambda found: found.measured or 0.0) + rest

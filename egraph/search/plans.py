@@ -1,0 +1,126 @@
+"""Plans that need no sketch, proposed from the shape of a program.
+
+Blocks in registers.  A reduction inside two maps reads a row and a column for every element of its result.
+When one work-item computes a block of the result, it reads each row and column of the block once, and the
+block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
+device's registers hold, see `relift.rewrites.tactics.register_blocks`.
+
+Teams on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
+their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `group_tactics`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from relift.device import DeviceDescription
+from relift.egraph.sketches.language import Sketch
+from relift.rewrites.tactics.combinators import Tactic, topdown
+from relift.rewrites.tactics.cooperative import team_all, team_each
+from relift.rewrites.tactics.group_tiles import stencil_in_groups
+from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import Reduce, Slide
+from relift.semantics.syntax.terms import subterms
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sketch, and the values of its tiles that are worth trying; sizes of the program included."""
+
+    sketch: Sketch
+    choices: tuple[Mapping[str, int], ...]
+
+
+def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute all pairs of elements of two arrays block by block; none for other programs.
+
+    A GPU has `group_tiles` instead: its work-items share what they read.  The second operand is copied in the
+    order in which the blocks read it, or read where it is.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU
+    >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
+    >>> blocks_of(*pairs_of(product.body).lengths, CPU)[0]
+    Block(rows=4, vectors=4, lanes=16, packed=True)
+    >>> len(list(register_blocks(product, CPU)))
+    16
+    """
+    pairs = pairs_of(program.body) if device.kind == "cpu" else None
+    if pairs is not None:
+        for block in blocks_of(*pairs.lengths, device)[:_BLOCKS]:
+            yield blocks_of_pairs(block)
+            yield blocks_of_pairs(replace(block, packed=False))
+
+
+_BLOCKS = 8
+"""How many blocks are tried, those first that take the fewest instructions for a product."""
+
+
+def blocks_of(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
+    """The blocks that divide a result and that the registers of a CPU hold, the best first."""
+    lanes = [w for w in (16, 8, 4, 2) if w <= device.vector_width and columns % w == 0]
+    blocks = (
+        Block(r, v, w)
+        for w, r, v in itertools.product(lanes[:1], range(1, device.vector_registers), range(1, 9))
+        if rows % r == 0 and columns % (v * w) == 0
+    )
+    fitting = (b for b in blocks if b.registers <= device.vector_registers)
+    return sorted(fitting, key=lambda b: (_instructions(b), b.rows))
+
+
+def _instructions(block: Block) -> float:
+    """What a block takes for each result and step of its folds: multiply and add, and half a load.
+
+    At least as many have to be on their way as are started while one of them is done.
+    """
+    results = block.rows * block.vectors
+    loads = block.rows + block.vectors
+    return (max(results, _LATENCY) + loads / 2) / (results * block.lanes)
+
+
+_LATENCY = 8
+"""Multiply-adds that start while one is done: two a cycle for four cycles, as the CPUs of this decade do."""
+
+
+_TEAMS = (32, 64, 128, 256)
+_GROUPS = (512, 1024, 2048)
+_WIDTH = 4
+"""Lanes of the vectors that a member of a team reads: 16 bytes, the widest access of a GPU."""
+
+
+_TILES = (64, 32, 16)
+"""Windows of a stencil's tile in each direction."""
+
+
+def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give overlapping tiles of a stencil of two dimensions to the groups of a GPU.
+
+    They raise `NoMatch` where the tiles do not divide the image.
+    """
+    if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
+        for windows in _TILES:
+            yield stencil_in_groups(windows)
+
+
+def teams(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give every reduction of a program with fixed sizes to teams of work-items.
+
+    They raise `NoMatch` where a team does not share the elements evenly.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU, GPU
+    >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})
+    >>> len(list(teams(product, GPU))), len(list(teams(product, CPU)))
+    (4, 0)
+    """
+    if device.kind != "gpu":
+        return
+    for team in _TEAMS:
+        if isinstance(program.body, Reduce):
+            for groups in _GROUPS:
+                yield team_all(groups, team, _WIDTH)
+        else:
+            yield topdown(team_each(team, _WIDTH))

@@ -1,0 +1,1 @@
+"""Goals of a search: programs that are written only in part."""

@@ -1,0 +1,298 @@
+"""The folder of a kernel: bound by one manifest, refused when it is not as it was written, verified as it lies there."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import relift as rl
+from proofs_tests.tampering import changes, resealed, separated
+from relift.compiler.agreement import artefacts as artefact_checks
+from relift.compiler.agreement.artefacts import (
+    DERIVATION,
+    compiled_anew,
+    origin_of,
+    read_saved,
+    require_program,
+    verify_saved,
+)
+from relift.compiler.agreement.verification import Agreement, whole_inputs
+from relift.compiler.devices.naming import label
+from relift.compiler.devices.survey import find_device
+from relift.compiler.program import compile_program
+from relift.compiler.running.artefact import MANIFEST
+from relift.compiler.running.isolated import Failed, run_apart
+from relift.rewrites.derivation.files import write_json
+from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import apply_rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
+
+n = rl.nat("n")
+FILES = ("kernel.cl", "launch.json", "certificate.json", "derivation.json", "term.txt")
+
+
+@rl.program
+def doubled(x: rl.f32[n]):
+    """Twice each element."""
+    return rl.map(lambda v: v + v, x)
+
+
+@rl.program
+def squared(x: rl.f32[n]):
+    """The square of each element: of the same parameters."""
+    return rl.map(lambda v: v * v, x)
+
+
+def save(program: Program, folder: Path, size: int = 8) -> Path:
+    """A folder like those of `optimize --out`, found without a search."""
+    source = program.at({"n": size})
+    result, filling = apply_rule(RULES["map_to_glb"], source.body, choices={"d": 0})
+    step = Step("map_to_glb", "forward", (), filling, {"d": 0})
+    derivation = Derivation(program, {"n": size}, (step,), result)
+    compiled = compile_program(Program(source.name, source.parameters, result))
+    others = {"term.txt": show(result) + "\n", DERIVATION: write_json(derivation)}
+    return compiled.save(folder, others, origin_of(derivation))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder of each of two programs."""
+    place = tmp_path_factory.mktemp("made")
+    return {p.name: save(p, place / p.name) for p in (doubled, squared)}
+
+
+@pytest.fixture
+def folder(made: dict[str, Path], tmp_path: Path) -> Path:
+    """A folder that a test may spoil."""
+    return Path(shutil.copytree(made["doubled"], tmp_path / "folder"))
+
+
+def verified(folder: Path) -> list[Agreement]:
+    """All that `relift verify` compares."""
+    return list(verify_saved(read_saved(folder), [label(find_device("cpu"))], lambda _: None))
+
+
+def test_a_folder_is_verified_as_it_lies_there(folder: Path) -> None:
+    """Its text, launch, steps, its kernel on symbols, on a device, and under the simulator."""
+    found = verified(folder)
+
+    assert [a.text() for a in found if not a.ok] == []
+    assert any("at its own sizes (kernel on" in a.against for a in found)
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*FILES, MANIFEST])
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("how", ["edited", "missing", "of another", "a folder", "no text"])
+def test_a_folder_that_is_not_as_it_was_written_is_refused(
+    folder: Path, made: dict[str, Path], name: str, how: str
+) -> None:
+    """An edited, missing or foreign file is named."""
+    file = folder / name
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    match how:
+        case "edited":
+            file.write_text(text + " ", encoding="utf-8")
+        case "of another":
+            shutil.copy(made["squared"] / name, file)
+            if file.read_text(encoding="utf-8") == text:  # no difference, nothing to refuse
+                file.write_text("{}", encoding="utf-8")
+        case "a folder":
+            file.mkdir()
+        case "no text":
+            file.write_bytes(b"\xff\xfe")
+        case _:
+            pass
+
+    with pytest.raises(ReliftError, match=name.replace(".", r"\.")):
+        read_saved(folder)
+
+
+def test_a_folder_without_a_manifest_was_not_written_to_the_end(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+    with pytest.raises(ReliftError, match=r"has no manifest\.json: it holds no compiled program"):
+        read_saved(folder)
+
+
+def test_every_change_of_a_manifest_is_refused(folder: Path) -> None:
+    """Each leaf, and each mapping as a whole."""
+    data = json.loads((folder / MANIFEST).read_text())
+    believed = [
+        change
+        for change in changes(data)
+        if not refused(
+            folder, lambda c=change: (folder / MANIFEST).write_text(json.dumps(c.of(data)))
+        )
+    ]
+
+    assert believed == []
+
+
+def refused(folder: Path, spoil: Callable[[], object]) -> bool:
+    """Whether a folder is refused once it is spoilt."""
+    spoil()
+    try:
+        read_saved(folder)
+    except ReliftError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", ["launch.json", "derivation.json"])
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # a changed text may call a number
+def test_who_forges_the_manifest_as_well_is_not_believed(folder: Path, name: str) -> None:
+    """A changed launch or derivation under a fitting manifest is refused, or is not what it compiles to."""
+    whole = read_saved(folder)
+    data = json.loads((folder / name).read_text())
+    tried = list(changes(data))
+    for change in random.Random(0).sample(tried, min(250, len(tried))):
+        (folder / name).write_text(json.dumps(change.of(data)))
+        resealed(folder)
+        try:
+            saved = read_saved(folder)
+            same = compiled_anew(saved).ok
+        except ReliftError:
+            continue
+        if same:
+            assert saved.kernel.plan == whole.kernel.plan, change
+            assert separated(saved.derivation) is None, change
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("+", "-"),
+        ("x[", "x[0 * "),
+        ("out[", "out[0 * "),
+        ("get_global_id(0)", "get_global_id(0) / 2"),
+        ("int", "uint"),
+    ],
+)
+def test_a_wrong_kernel_under_a_fitting_manifest_differs(folder: Path, old: str, new: str) -> None:
+    """It is run, not what the derivation compiles to."""
+    kernel = folder / "kernel.cl"
+    head, brace, body = kernel.read_text().partition("{\n")
+    if old not in body:
+        pytest.skip(f"the kernel has no {old}")
+    kernel.write_text(head + brace + body.replace(old, new, 1))
+    resealed(folder)
+    found = verified(folder)
+
+    assert not all(a.ok for a in found)
+    assert any(a.refuted for a in found) or old == "int"
+
+
+def test_a_kernel_that_crashes_its_driver_takes_nothing_along(folder: Path) -> None:
+    """It runs in a process of its own; the crash is the answer."""
+    kernel = folder / "kernel.cl"
+    head, brace, _ = kernel.read_text().partition("{\n")
+    kernel.write_text(
+        f"{head}{brace}  for (long q = 0; q < 100000000L; ++q) out[q * 64] = 1.0f;\n}}\n"
+    )
+    resealed(folder)
+    saved = read_saved(folder)
+    result = run_apart(saved.kernel, whole_inputs(saved.derivation.program, 0), "cpu")
+
+    assert isinstance(result, Failed)
+    assert "crashed: SIG" in result.reason
+
+
+def test_a_kernel_that_does_not_end_is_given_up(folder: Path) -> None:
+    """Nothing is known of it then."""
+    saved = read_saved(folder)
+    result = run_apart(saved.kernel, whole_inputs(saved.derivation.program, 0), "cpu", seconds=0.05)
+
+    assert result == Failed("it did not end within 0 s", finished=False)
+
+
+def test_a_source_beyond_reach_is_unknown_or_judged_by_numpy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a reference nothing was compared at the own sizes; with one it was."""
+    monkeypatch.setattr(artefact_checks, "REACH", 0)
+    saved, cpu = read_saved(folder), [label(find_device("cpu"))]
+
+    def own(program: Program | None) -> Agreement:
+        found = verify_saved(saved, cpu, lambda _: None, program)
+        return next(a for a in found if "at its own sizes" in a.against)
+
+    assert not own(None).ok
+    assert not own(None).known
+    assert "NOT compared" in own(None).text()
+    judged = replace(saved.derivation.program, reference=lambda x: x + x)
+    assert own(judged).ok
+    assert "NumPy" in own(judged).against
+
+
+def test_a_folder_is_of_one_program_only(made: dict[str, Path]) -> None:
+    """Another of the same parameters is refused, another size too; the same with other names is taken."""
+    saved = read_saved(made["doubled"])
+
+    @rl.program
+    def again(x: rl.f32[n]):
+        return rl.map(lambda other: other + other, x)
+
+    require_program(saved, again.at({"n": 8}))
+    with pytest.raises(ReliftError, match="computes another program than squared, named doubled"):
+        require_program(saved, squared.at({"n": 8}))
+    with pytest.raises(
+        ReliftError, match=r"is for \(x: f32\[8\]\), the inputs are \(x: f32\[16\]\)"
+    ):
+        require_program(saved, doubled.at({"n": 16}))
+
+
+# ---- writing
+
+
+def test_a_failure_leaves_the_old_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new folder is renamed into its place once it is whole."""
+    before = read_saved(folder)
+    real = Path.write_bytes
+
+    def failing(path: Path, data: bytes) -> int:
+        if path.name == "term.txt":
+            raise OSError(28, "No space left on device")
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", failing)
+    with pytest.raises(ReliftError, match="No space left on device"):
+        save(squared, folder)
+    monkeypatch.undo()
+
+    assert read_saved(folder) == before
+    assert [p.name for p in folder.parent.iterdir()] == [folder.name]
+
+
+def test_files_of_others_stay_and_a_failure_among_them_leaves_no_whole_folder(folder: Path) -> None:
+    """Such a folder cannot be replaced whole: without its manifest it is refused."""
+    (folder / "notes.txt").write_text("mine")
+    save(squared, folder)
+    assert read_saved(folder).derivation.origin.name == "squared"
+    assert (folder / "notes.txt").read_text() == "mine"
+
+    (folder / "term.txt").unlink()
+    (folder / "term.txt").mkdir()
+    with pytest.raises(ReliftError, match=r"cannot write .*term\.txt: Is a directory"):
+        save(doubled, folder)
+    with pytest.raises(ReliftError, match=r"has no manifest\.json"):
+        read_saved(folder)
+
+
+def test_a_folder_that_is_replaced_keeps_nothing_of_the_old_one(folder: Path) -> None:
+    """A kernel without a derivation beside an old derivation would be a mixed folder."""
+    compile_program(read_saved(folder).low).save(folder)
+
+    assert sorted(p.name for p in folder.iterdir()) == sorted(
+        ["kernel.cl", "launch.json", "certificate.json", MANIFEST]
+    )
+    with pytest.raises(ReliftError, match=r"names no (term|derivation)\."):
+        read_saved(folder)

@@ -1,0 +1,138 @@
+"""C and its Python twin: agreement is found, and so is every difference, with the arguments that show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relift.compiler.agreement.user_functions import MOST_EDGES, check_twin, corners
+from relift.rewrites.loading import load_file
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import userfun
+from relift.semantics.syntax.terms import UserFunction
+from relift.semantics.syntax.types import boolean, f32, f64, i32, i64
+
+
+def opaque(c: str, twin: Any, *types: Any) -> UserFunction:
+    """A function in C, and its twin, of x, y, ...; the last type is the result's."""
+    *parameters, result = types
+    names = "xyz"[: len(parameters)]
+    return UserFunction("f", tuple(names), tuple(parameters), result, c, None, twin)
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+FUNCTIONS = {
+    f"{file.stem}.{f.name}": f
+    for file in sorted(EXAMPLES.rglob("*.py"))
+    if "userfun" in file.read_text()
+    for f in vars(load_file(file)).values()
+    if isinstance(f, UserFunction)
+}
+
+
+def logistic() -> UserFunction:
+    """A traced function."""
+
+    def traced(x: Any) -> Any:
+        return 1.0 / (1.0 + rl.exp(-x))
+
+    traced.__annotations__ = {"x": f32, "return": f32}
+    made: UserFunction = userfun(traced)
+    return made
+
+
+def test_twins_agree() -> None:
+    """Opaque and traced functions, of one argument and of several."""
+    assert check_twin(logistic(), ulps=16) is None
+    assert check_twin(opaque("return x * y + 1;", lambda x, y: x * y + 1, f64, f64, f64)) is None
+    assert check_twin(opaque("return x < y ? x : z;", _first, i32, i32, i32, i32)) is None
+
+
+def floor(x: Any, y: Any) -> Any:
+    """Python's division where C's rounds towards zero."""
+    return x // y if y > 0 else x - x
+
+
+@pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_user_functions_of_the_examples_are_their_twins(f: UserFunction) -> None:
+    """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""
+    assert check_twin(f, ulps=4) is None
+
+
+def test_every_edge_of_many_arguments_is_tried() -> None:
+    """Of four floats not every combination is, but each edge of each argument."""
+    c = "return isinf(w) && w < 0 ? 1.0f : 0.0f;"
+    f = UserFunction(
+        "f", tuple("xyzw"), (f32,) * 4, f32, c, None, lambda x, y, z, w: x.dtype.type(0)
+    )
+    for count in (4, 6, 20):
+        columns = corners([f32] * count)
+        assert len(columns[0]) <= MOST_EDGES
+        assert {len(np.unique(column.view(np.int32))) for column in columns} == {21}
+    assert "-inf) is 1.0 in C and 0.0 in Python" in str(check_twin(f))
+
+
+def _first(x: Any, y: Any, z: Any) -> Any:
+    return x if x < y else z
+
+
+@pytest.mark.parametrize(
+    ("c", "twin", "types", "shown"),
+    [
+        (
+            "return isnan(y) || x < y ? x : y;",  # fmin, but for the sign of zero, which C leaves open
+            lambda x, y: min(y, x),
+            (f32, f32, f32),
+            "f(0.0, nan) is 0.0 in C and nan",
+        ),
+        ("return x + 2;", lambda x: x + 1, (i32, i32), "f(0) is 2 in C and 1 in Python"),
+        ("return x;", np.nan_to_num, (f32, f32), "f(inf) is inf in C"),
+        (
+            "return x;",
+            lambda x: abs(x) if x == 0 else x,
+            (f64, f64),
+            "f(-0.0) is -0.0 in C and 0.0",
+        ),
+        ("return x > 7 ? 8 : x;", lambda x: x, (i64, i64), "f(9) is 8 in C and 9 in Python"),
+        (
+            "return y > 0 ? x / y : 0;",
+            floor,
+            (i32, i32, i32),
+            "f(-1, 2) is 0 in C and -1 in Python",
+        ),
+        (
+            "return x && y;",
+            lambda x, y: x,
+            (boolean, boolean, boolean),
+            "f(True, False) is False in C",
+        ),
+    ],
+)
+def test_the_simplest_difference_is_shown(c: str, twin: Any, types: Any, shown: str) -> None:
+    """At edges and elsewhere, in every type: no argument is larger than it need be."""
+    assert str(check_twin(opaque(c, twin, *types))).startswith(shown)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 1), (-7, 50), (100, 3)])
+def test_neighbouring_twins(a: int, b: int) -> None:
+    """A family of functions agrees with itself, and not with its neighbour."""
+    c = f"return ({a}) + x * {b};"
+    assert check_twin(opaque(c, lambda x: a + x * b, i32, i32), edges=False) is None
+    assert check_twin(opaque(c, lambda x: a + x * b + 1, i32, i32), edges=False) is not None
+
+
+def test_every_combination_of_edges_is_tried() -> None:
+    """A difference at one corner of three arguments, which Hypothesis would hardly draw, is found."""
+    corner = "return x == 7 && y == INT_MAX && z == INT_MIN;"
+    found = check_twin(opaque(corner, lambda x, y, z: x - x, i32, i32, i32, i32))
+    assert str(found) == "f(7, 2147483647, -2147483648) is 1 in C and 0 in Python"
+
+
+def test_without_edges_numbers_are_finite_and_at_most_a_million() -> None:
+    """Functions that differ only beyond are not told apart."""
+    c = "return fabs(x) <= 1000000.0f ? 0.0f : 1.0f;"  # 1 where x is NaN, too
+    assert check_twin(opaque(c, lambda x: x * 0, f32, f32), edges=False, ulps=1) is None
+    assert check_twin(opaque(c, lambda x: x * 0, f32, f32), ulps=1) is not None

@@ -1,0 +1,87 @@
+"""Coverage: all cells are written, and what is read was written, only where counting shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from relift.compiler.certificates.claims import Claim, certify
+from relift.compiler.certificates.work_items import Grid
+from relift.compiler.text.reader import Whole, read_kernels
+
+ITEM, PLACE = "glb_0", "lcl_0"
+
+
+def claims(body: str) -> dict[tuple[str, str], Claim]:
+    """The claims about what is written of a kernel of 8 work-items in 2 groups, by kind and subject."""
+    head = "kernel void k(global const float* restrict x, global float* restrict out)"
+    ids = "const int glb_0 = get_global_id(0); const int lcl_0 = get_local_id(0);"
+    [kernel] = read_kernels(f"{head} {{ {ids} {body} }}")
+    cells, grid = {"x": Whole(8), "out": Whole(8)}, Grid((Whole(2),), (Whole(4),))
+    found = certify(kernel, cells, grid, full={"x"})
+    return {(c.kind, c.subject): c for c in found.claims if c.kind in ("initialised", "covered")}
+
+
+COVERED = {
+    "each its own cell": (f"out[{ITEM}] = 1.0f;", True),
+    "each its own, backwards": (f"out[7 - {ITEM}] = 1.0f;", True),
+    "half of the cells": (f"if ({ITEM} < 4) {{ out[{ITEM}] = 1.0f; }}", False),
+    "half of them, each twice": (
+        f"if ({ITEM} < 4) {{ out[2*{ITEM}] = 1.0f; }} if ({ITEM} < 4) {{ out[2*{ITEM}] = 2.0f; }}",
+        False,
+    ),
+    "even and odd": (
+        f"if ({ITEM} < 4) {{ out[2*{ITEM}] = 1.0f; }} if ({ITEM} < 4) {{ out[2*{ITEM} + 1] = 2.0f; }}",
+        True,
+    ),
+    "by the turns of the first": (
+        f"if ({ITEM} < 1) {{ for (int i = 0; i < 8; ++i) {{ out[i] = 1.0f; }} }}", True
+    ),
+    "one cell in all turns": (
+        f"if ({ITEM} < 1) {{ for (int i = 0; i < 8; ++i) {{ out[i - i] = 1.0f; }} }}", False
+    ),
+    "where data says so": (f"if (x[0] < 1.0f) {{ out[{ITEM}] = 1.0f; }}", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_every_cell_is_covered_only_where_it_is_written(name: str) -> None:
+    body, holds = COVERED[name]
+    assert (claims(body)["covered", "out"].verdict == "proved") is holds
+
+
+WAIT = "barrier(CLK_LOCAL_MEM_FENCE);"
+INITIALISED = {
+    "a tile that all fill": (
+        f"local float t[4]; t[{PLACE}] = 1.0f; {WAIT} out[{ITEM}] = t[3 - {PLACE}];", True
+    ),
+    "a tile that half of them fill": (
+        f"local float t[4]; if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; }} {WAIT} out[{ITEM}] = t[3 - {PLACE}];",
+        False,
+    ),
+    "an array of its own": (
+        f"float t[2]; for (int i = 0; i < 2; ++i) {{ t[i] = 1.0f; }} out[{ITEM}] = t[1];", True
+    ),
+    "an array that is filled by half": (
+        f"float t[2]; for (int i = 0; i < 1; ++i) {{ t[i] = 1.0f; }} out[{ITEM}] = t[1];", False
+    ),
+    "a cell that a later turn writes": (
+        ("float t[2]; float s = 0.0f; for (int i = 0; i < 2; ++i) { t[i] = 1.0f; s = s + t[1 - i]; } "
+        "out[glb_0] = s;"),
+        False,
+    ),
+    "every second cell": (
+        "float t[3]; for (int i = 0; i < 3; i += 2) { t[i] = 1.0f; } out[glb_0] = t[1];", False
+    ),
+    "rows of rows": (
+        ("float t[4]; for (int i = 0; i < 2; ++i) { for (int j = 0; j < 2; ++j) { t[2*i + j] = 1.0f; } } "
+        "out[glb_0] = t[1];"),
+        True,
+    ),
+    "nothing at all": (f"float t[2]; out[{ITEM}] = t[1];", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INITIALISED)
+def test_what_is_read_is_initialised_only_where_it_was_written(name: str) -> None:
+    body, holds = INITIALISED[name]
+    assert (claims(body)["initialised", "t"].verdict == "proved") is holds

@@ -1,0 +1,387 @@
+"""A device is what passes its self-test: drivers that are missing, crash, hang or refuse cost one line.
+
+The faulty drivers are `driver.c`, compiled here, between the loader and a driver that works.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import relift
+from proofs_tests.compiler.programs import typed
+from relift.compiler.codegen.exact_loops import in_order
+from relift.compiler.devices import self_test, verdicts
+from relift.compiler.devices.drivers import INSTALL, ONLY, Driver
+from relift.compiler.devices.naming import label
+from relift.compiler.devices.survey import DEFECTS, devices, find_device, survey
+from relift.compiler.devices.verdicts import verdict
+from relift.compiler.running import building
+from relift.compiler.running.building import build
+
+SHIM = Path(__file__).with_name("driver.c")
+DOUBLED = """
+import relift as rl
+
+
+@rl.program
+def doubled(x: rl.f32[4]):
+    return rl.map_glb(0)(lambda v: v + v, x)
+"""
+n = rl.nat("n")
+
+
+@typed(x=rl.f32[4 + n])
+def sums(x: Any) -> Any:
+    """The sum of all numbers, from each of the first four on."""
+    return rl.map_glb(0)(lambda v: rl.reduce_seq(rl.add, v, x), rl.take(4, x))
+
+
+GOOD = "kernel void k(global int* x) { x[get_global_id(0)] += 1; }"
+
+
+def working_library() -> str:
+    """The library of a CPU driver that works."""
+    cpu = find_device("cpu")
+    return next(f.driver.library for f in survey() if f.device == cpu)
+
+
+@pytest.fixture(scope="module")
+def working() -> str:
+    """The name of a CPU device that works."""
+    return label(find_device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The command that runs a program whose kernel is built at once, and quickly."""
+    program = tmp_path_factory.mktemp("program") / "doubled.py"
+    program.write_text(DOUBLED)
+    return "run", str(program), "--random", "0"
+
+
+@pytest.fixture(scope="module")
+def compiled_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The faulty driver, around the one that works."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler to make a faulty driver with: apt-get install gcc")
+    made = tmp_path_factory.mktemp("driver") / "libfaulty.so"
+    around = f'-DDRIVER="{working_library()}"'
+    command = [compiler, "-shared", "-fPIC", around, "-o", str(made), str(SHIM), "-ldl"]
+    subprocess.run(command, check=True)
+    return made
+
+
+@pytest.fixture
+def shim(compiled_shim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The faulty driver as the only one, and an empty cache."""
+    copy = Path(shutil.copy(compiled_shim, tmp_path))
+    monkeypatch.setenv(ONLY, str(copy))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return copy
+
+
+# ---- self-tests
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("abort at load", "it crashed while loading it (SIGABRT)"),
+        ("hang at load", "it did not finish loading it in 3 s"),
+        ("crash", "it crashed while building and running kernels (SIGSEGV)"),
+        ("refuse", "OUT_OF_HOST_MEMORY"),
+    ],
+)
+def test_a_faulty_driver_is_broken_for_a_reason(
+    fault: str, reason: str, shim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that crashes or hangs when loaded is not loaded by others; one that does so later has a device."""
+    monkeypatch.setenv("FAULT", fault)
+    found = verdict(Driver(str(shim), "a test"), seconds=3)
+    assert found.unloadable == ("at load" in fault)
+    failures = [found.failure, *(d.failure for d in found.devices)]
+    assert [reason in (f or "") for f in failures if f is not None] == [True]
+
+
+def test_what_is_no_driver_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vendors file that points nowhere, and one that names something else."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    nowhere = verdict(Driver(str(tmp_path / "libnone.so"), "a test"))
+    assert nowhere.failure == "there is no such file"
+    text = tmp_path / "libtext.so"
+    text.write_text("no library")
+    assert "libtext.so: " in str(verdict(Driver(str(text), "a test")).failure)
+    library = next(f for f in self_test.mapped() if "libc" in Path(f).name)
+    assert verdict(Driver(library, "a test")).failure == "it is no OpenCL driver"
+
+
+def test_a_verdict_is_kept_until_the_driver_changes(
+    shim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second look at a driver runs no child; a changed file does."""
+    runs: list[str] = []
+    real = verdicts.run_self_test
+
+    def counted(library: str, seconds: float) -> verdicts.Verdict:
+        runs.append(library)
+        return real(library, seconds)
+
+    monkeypatch.setattr(verdicts, "run_self_test", counted)
+    monkeypatch.setenv("FAULT", "refuse")
+    driver = Driver(str(shim), "a test")
+    first = verdict(driver)
+    assert verdict(driver) == first
+    assert len(runs) == 1
+    assert verdict(driver, again=True) == first
+    assert len(runs) == 2
+    os.utime(shim, ns=(1, 1))
+    assert verdict(driver).devices == first.devices
+    assert len(runs) == 3
+
+
+def test_processes_at_a_time_test_a_driver_once(shim: Path) -> None:
+    """All but one of them wait, and find the same verdict."""
+    code = (
+        "import sys; from relift.compiler import verdicts; from relift.compiler.devices.drivers import Driver\n"
+        "real = verdicts.run_self_test\n"
+        "verdicts.run_self_test = lambda *a: print('ran') or real(*a)\n"
+        "print(verdicts.verdict(Driver(sys.argv[1], 'a test')).failure is not None)"
+    )
+    environment = {**verdicts.child_environment(), "FAULT": "abort at load"}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(shim)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    said = [process.communicate(timeout=120)[0].split() for process in started]
+    assert sorted(said) == [["True"], ["True"], ["ran", "True"]]
+
+
+def test_every_device_here_passed() -> None:
+    """What `devices` returns has a verdict, whose defects have a sentence each."""
+    for found in survey():
+        if found.works:
+            assert found.tested is not None
+            assert found.tested.failure is None
+            assert set(found.defects) <= set(DEFECTS)
+    assert {label(d) for d in devices()} == {f.name for f in survey() if f.works}
+
+
+# ---- the command line
+
+
+@pytest.mark.parametrize(
+    "target", [None, "cpu", "faulty"], ids=["devices", "run", "run with its name"]
+)
+def test_no_working_device_is_one_line(
+    target: str | None, run: tuple[str, ...], shim: Path
+) -> None:
+    """It names the broken one, the reason and what to install; status 2."""
+    words = ("devices",) if target is None else (*run, "--target", target)
+    ran = relift(*words, FAULT="abort at load")
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "there is no OpenCL device that works" in ran.stderr
+    assert ran.stderr.endswith(f"{INSTALL}\n")
+
+
+def test_a_broken_device_is_listed_beside_those_that_work(
+    run: tuple[str, ...], tmp_path: Path
+) -> None:
+    """And refused when it is asked for, while the others are used."""
+    both = {ONLY: os.pathsep.join([str(tmp_path / "libgone.so"), working_library()])}
+    listed = relift("devices", **both)
+    assert listed.returncode == 0
+    assert "libgone.so is broken\n  there is no such file" in listed.stdout
+    assert "(the default)" in listed.stdout
+    assert relift(*run, **both).returncode == 0
+    refused = relift(*run, "--target", "libgone", **both)
+    assert refused.returncode == 2
+    assert "no OpenCL device that is called 'libgone' works; " in refused.stderr
+    assert INSTALL in refused.stderr
+
+
+def test_a_device_may_disappear_between_two_calls(
+    working: str, run: tuple[str, ...], shim: Path
+) -> None:
+    """The second call says so, in one line."""
+    assert relift(*run, "--target", working).returncode == 0
+    shim.unlink()
+    gone = relift(*run, "--target", working)
+    assert gone.returncode == 2
+    assert gone.stderr.count("\n") == 1
+    assert "there is no such file" in gone.stderr
+
+
+def test_opencl_may_have_been_called_before() -> None:
+    """The devices that the process shows are used, and of the others it is said why not."""
+    code = (
+        "import os, pyopencl as cl\n"
+        "os.environ['OCL_ICD_VENDORS'] = os.environ['PYOPENCL_HOME'] = '/nothing'\n"
+        "try: cl.get_platforms()\n"
+        "except cl.Error: pass\n"
+        "del os.environ['OCL_ICD_VENDORS']\n"
+        "import relift as rl\n"
+        "try: rl.devices()\n"
+        "except rl.Unsupported as error: print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=verdicts.child_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "it is not seen in this process: OpenCL was called before Relift" in ran.stdout
+
+
+# ---- builds
+
+
+def in_a_process(code: str, **environment: str) -> str:
+    """What a Python prints that has its own devices."""
+    lines = (
+        "from relift.compiler.running.building import build; from relift.compiler import building",
+        "from relift.compiler.devices.survey import find_device; import pyopencl as cl, relift as rl, time",
+        "context = cl.Context([find_device('cpu')])",
+        f"GOOD = {GOOD!r}",
+        code,
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        env={**verdicts.child_environment(), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("marker", "how"),
+    [("CRASH", "crashed on the kernel (SIGSEGV)"), ("HANG", "did not finish the kernel in 5 s")],
+)
+def test_a_driver_that_ends_while_it_compiles_costs_one_line(
+    marker: str, how: str, shim: Path
+) -> None:
+    """Python survives, the kernel is not tried again, and others are built as before."""
+    told = in_a_process(
+        "building.SECONDS = 5\n"
+        "build(context, GOOD)\n"
+        "for _ in range(2):\n"
+        "    started = time.monotonic()\n"
+        f"    try: build(context, GOOD + '// {marker}')\n"
+        "    except rl.Unsupported as error: print(error)\n"
+        "print(time.monotonic() - started < 1)\n"
+        "print(build(context, GOOD + '// another').all_kernels()[0].function_name)"
+    ).splitlines()
+    assert told[0] == told[1]
+    assert told[0].startswith("the OpenCL compiler of ")
+    assert how in told[0]
+    assert told[2:] == ["True", "k"]
+
+
+def test_a_crash_while_compiling_is_bad_luck_for_a_run_only(shim: Path, tmp_path: Path) -> None:
+    """The command line says it in one line, with status 2."""
+    program = tmp_path / "unlucky.py"
+    program.write_text(DOUBLED.replace("doubled", "CRASH"))
+    ran = relift("run", str(program), "--random", "0")
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "crashed on the kernel (SIGSEGV); its source is in " in ran.stderr
+
+
+def test_what_was_built_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The next process builds nothing; a damaged file is built again."""
+    import pyopencl as cl
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    context = cl.Context([find_device("cpu")])
+    source = GOOD + "// kept"
+    build(context, source)
+    (kept,) = (tmp_path / "relift" / "binaries").iterdir()
+
+    def unwanted(*_: object) -> bytes:
+        raise AssertionError("it was built again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(building, "_built", unwanted)
+        assert build(context, source).all_kernels()[0].function_name == "k"
+        kept.write_bytes(kept.read_bytes()[:-1])
+        with pytest.raises(AssertionError, match="built again"):
+            build(context, source)
+
+
+def test_building_apart_costs_little() -> None:
+    """Once the child runs, a build takes hardly longer there than here: less than twice as long, and 50 ms."""
+    import pyopencl as cl
+
+    from relift.compiler.running.building import build_here
+
+    context = cl.Context([find_device("cpu")])
+
+    def seconds(how: Callable[..., object], number: int) -> float:
+        source = f"{GOOD}// {time.time_ns()} {number}"
+        started = time.perf_counter()
+        how(context, source)
+        return time.perf_counter() - started
+
+    seconds(build, 0)
+    apart = min(seconds(build, n) for n in range(5))
+    here = min(seconds(build_here, n) for n in range(5))
+    assert apart < 2 * here + 0.05
+
+
+# ---- defects
+
+
+def test_an_exact_kernel_folds_in_order_on_every_device() -> None:
+    """Also where the driver regroups sums of floats: the bits are those of the interpreter."""
+    x = np.random.default_rng(0).standard_normal(997).astype(np.float32)
+    kernel = rl.compile(sums, contract=False)
+    for device in devices():
+        assert np.array_equal(kernel(x, device=label(device)), sums(x)), label(device)
+
+
+def test_loops_are_found_where_they_stand() -> None:
+    """Pragmas that unroll make way; everything else stays."""
+    source = "kernel void k() {\n  for (;;) {\n    #pragma unroll\n    for (;;) x();\n  }\n}"
+    pragma = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)"
+    assert in_order(source) == (
+        f"kernel void k() {{\n  {pragma}\n  for (;;) {{\n    {pragma}\n    for (;;) x();\n  }}\n}}"
+    )
+
+
+def test_a_forked_process_is_not_left_waiting() -> None:
+    """A device that a fork loses is refused there; the others compute."""
+    for device in devices():
+        told = in_a_process(
+            "import os, sys, signal, numpy as np, relift as rl\n"
+            "program = rl.program\n"
+            "def double(x: rl.f32[4]): return rl.map_glb(0)(lambda v: v + v, x)\n"
+            "kernel = rl.compile(rl.program(double))\n"
+            f"x, name = np.ones(4, np.float32), {label(device)!r}\n"
+            "kernel(x, device=name)\n"
+            "if os.fork(): os.wait()\n"
+            "else:\n"
+            "    signal.alarm(60)\n"
+            "    try: print(kernel(x, device=name).sum())\n"
+            "    except rl.Unsupported as error: print(error)\n"
+        )
+        assert told.startswith("8.0") or "is forked after OpenCL was used" in told, label(device)

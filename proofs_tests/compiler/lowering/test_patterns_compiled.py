@@ -1,0 +1,228 @@
+"""Each pattern in a kernel that agrees with the interpreter, or refused by name; none silently dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.compiler.programs import CASES as LOW_LEVEL
+from proofs_tests.compiler.programs import typed
+from relift.compiler import compile_program
+from relift.compiler.lowering.spec import NOT_COMPILED
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.syntax.terms import Input, Pattern, subterms
+from relift.semantics.syntax.types import f32
+
+Body = Callable[[Any], Any]
+XS = Input("xs", f32[12])
+
+
+def inc(v: Any) -> Any:
+    return v + 1.0
+
+
+def total(xs: Any) -> Any:
+    return rl.reduce_seq(lambda acc, v: acc + v, 0.0, xs)
+
+
+def weighted(fold: Any) -> Body:
+    """A weighted sum of every three neighbours, with the given reduction."""
+    return lambda xs: rl.map_glb(0)(
+        lambda w: fold(
+            lambda acc, p: acc + p[0] * p[1], 0.0, rl.zip(w, rl.literal_array([0.25, 0.5, 0.25]))
+        ),
+        rl.slide(3, 1, xs),
+    )
+
+
+def each(layout: Body) -> Body:
+    """A layout, read by one work-item an element."""
+    return lambda xs: rl.map_glb(0)(inc, layout(xs))
+
+
+COMPILED: dict[str, Body] = {
+    "concat, read": each(lambda xs: rl.concat(xs, rl.take(3, xs))),
+    "concat, written": lambda xs: rl.concat(rl.map_glb(0)(inc, xs), rl.map_glb(0)(inc, rl.tail(xs))),
+    "head": lambda xs: rl.map_glb(0)(lambda v: v + rl.head(xs), xs),
+    "tail": each(rl.tail),
+    "pad_empty": each(lambda xs: rl.drop(1, rl.take(12, rl.pad_empty(1, 2, xs)))),
+    "mirror": each(lambda xs: rl.pad(3, 14, rl.mirror, xs)),
+    "wrap": each(lambda xs: rl.pad(13, 14, rl.wrap, xs)),
+    "gather reverse": each(lambda xs: rl.gather(rl.reverse, xs)),
+    "gather in strides": each(lambda xs: rl.gather(rl.reorder_stride(3), xs)),
+    "gather shifted": each(lambda xs: rl.gather(rl.shift(5), xs)),
+    "gather in vectors": lambda xs: rl.as_scalar(
+        rl.map_glb(0)(rl.map_vec(inc), rl.as_vector(4, rl.gather(rl.shift(5), xs)))
+    ),
+    "scatter shifted": lambda xs: rl.scatter(rl.shift(5), rl.map_glb(0)(inc, xs)),
+    "scatter in strides": lambda xs: rl.scatter(rl.reorder_stride(3), rl.map_glb(0)(inc, xs)),
+    "constants": weighted(rl.reduce_seq),
+    "constants, unrolled": weighted(rl.reduce_seq_unroll),
+    "rotating windows": lambda xs: rl.map_glb(0)(total, rl.rotate_values(3, xs)),
+    "unzip": each(lambda xs: rl.unzip(rl.zip(xs, xs))[1]),
+    "unzip, written": lambda xs: rl.unzip(rl.map_glb(0)(lambda v: (v, v * v), xs)),
+    "aligned vectors": lambda xs: rl.as_scalar(
+        rl.map_glb(0)(rl.map_vec(inc), rl.as_vector_aligned(4, xs))
+    ),
+    "looked up": lambda xs: rl.map_glb(0)(
+        lambda i: rl.at_runtime_unsafe(i, xs) * 2.0, rl.generate(12, lambda i: i)
+    ),
+    "looked up at a computed index": lambda xs: rl.map_glb(0)(
+        lambda x: rl.at_runtime_unsafe(rl.i32(x * 12.0), xs), xs
+    ),
+    "looked up in range": lambda xs: rl.map_glb(0)(
+        lambda i: rl.at_runtime(i, 9.0, xs) * 2.0, rl.generate(15, lambda i: i)
+    ),
+    "looked up, rows": lambda xs: rl.map_glb(0)(
+        total, rl.gather_indices(rl.generate(4, lambda i: i), rl.split(3, xs))
+    ),
+    "looked up at a number": each(lambda xs: rl.repeat(2, rl.at_runtime_unsafe(3, xs))),
+    "halved, and halved again": lambda xs: rl.iterate_sizes(
+        2, 2, lambda ys: rl.to_global(rl.map_glb(0)(total, rl.split(2, ys))), xs
+    ),
+    "scan": lambda xs: rl.scan_seq(lambda acc, v: acc + v, 0.5, xs),
+    "scan of chunks": lambda xs: rl.join(
+        rl.map_glb(0)(rl.scan_seq(lambda acc, v: acc * 0.5 + v, 0.0), rl.split(4, xs))
+    ),
+    "scan of pairs": lambda xs: rl.scan_seq(
+        lambda acc, v: (acc[1], acc[0] + v), (0.0, 1.0), xs
+    ),
+    "iterate": lambda xs: rl.map_glb(0)(lambda v: rl.iterate(5, lambda a: a * 0.5 + v, v), xs),
+    "iterate not at all": lambda xs: rl.map_glb(0)(lambda v: rl.iterate(0, inc, v), xs),
+    "unrolled map": lambda xs: rl.join(rl.map_glb(0)(rl.map_seq_unroll(inc), rl.split(4, xs))),
+    "sliding loop": lambda xs: rl.map_seq_slide(3, 1, total, xs),
+    "sliding loop in steps": lambda xs: rl.map_seq_slide(4, 2, total, xs),
+    "windows in steps": lambda xs: rl.map_glb(0)(total, rl.slide(3, 3, xs)),
+    "windows that overlap by half": lambda xs: rl.map_glb(0)(total, rl.slide(4, 2, xs)),
+    "indices": lambda xs: rl.map_glb(0)(
+        lambda p: p[0] * rl.f32(p[1] * p[1]), rl.zip(xs, rl.generate(12, lambda i: i))
+    ),
+    "indices, copied": lambda xs: rl.map_glb(0)(lambda i: i, rl.generate(12, lambda i: i)),
+    "indices, stored": lambda xs: rl.generate(3, lambda i: (i, xs[0])),
+    "indices in vectors": lambda xs: rl.as_scalar(
+        rl.map_glb(0)(
+            rl.map_vec(lambda i: i * i), rl.as_vector(4, rl.generate(12, lambda i: i))
+        )
+    ),
+    "indices, padded": lambda xs: rl.map_glb(0)(
+        lambda i: i + 1, rl.pad(2, 3, 7, rl.gather(rl.reverse, rl.generate(12, lambda i: i)))
+    ),
+    "let": lambda xs: rl.map_glb(0)(lambda v: rl.let(lambda s: s * s, v + 1.0), xs),
+    "let of an array": lambda xs: rl.map_glb(0)(
+        lambda c: rl.let(lambda s: total(s) * s[0], rl.to_private(rl.map_seq(inc, c))),
+        rl.split(4, xs),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", COMPILED.values(), ids=COMPILED.keys())
+def test_kernel_agrees_with_the_interpreter(body: Body) -> None:
+    """The compiled program computes what the term means."""
+    program = typed(xs=XS.type)(lambda xs: body(xs))
+    object.__setattr__(program, "name", "kernel_of")
+    xs = np.random.default_rng(0).random(12).astype(np.float32)
+
+    np.testing.assert_allclose(compile_program(program)(xs), program(xs), rtol=1e-5)
+
+
+def test_indices_from_an_array() -> None:
+    """Rows are looked up by numbers in a buffer; those out of range give the default."""
+    ids, rows = Input("ids", rl.i32[6]), Input("rows", rl.f32[4, 3])
+    kept = rl.join(rl.map_glb(0)(rl.map_seq(inc), rl.gather_indices(rl.take(4, ids), rows)))
+    checked = rl.map_glb(0)(lambda i: rl.at_runtime(i, 0.5, rl.join(rows)), ids)
+    numbers = np.array([3, 0, 0, 2, -1, 12], np.int32)
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+    found = compile_program(Program("kept", (ids, rows), kept))(numbers, values)
+    np.testing.assert_array_equal(found, (values[numbers[:4]] + 1).ravel())
+    compiled = compile_program(Program("checked", (ids, rows), checked))
+    np.testing.assert_array_equal(compiled(numbers, values), [3, 0, 0, 2, 0.5, 0.5])
+    assert "rows[ids[glb_0]]" in compiled.source
+
+
+REFUSED: dict[str, tuple[Body, str]] = {
+    "partial_reduce": (lambda xs: rl.partial_reduce(rl.add, 0.0, 3, xs), "map_seq"),
+    "reduce_while": (
+        lambda xs: rl.reduce_while(lambda s, x: s + x, lambda s, x: s < 3.0, 0.0, xs)[1],
+        "select in the function",
+    ),
+    "filter_seq": (lambda xs: rl.filter_seq(lambda x: x > 0.0, 0.0, xs)[1], "length"),
+    "insertion_sort_seq": (
+        lambda xs: rl.insertion_sort_seq(lambda x, y: x < y, xs), "the interpreter runs it",
+    ),
+    "linear_search": (lambda xs: rl.linear_search(lambda x: 0, 0.0, xs), "reduce_seq"),
+    "binary_search": (lambda xs: rl.binary_search(lambda x: 0, 0.0, xs), "the interpreter"),
+    "scatter_indices": (
+        lambda xs: rl.scatter_indices(rl.literal_array([1, 0]), rl.take(2, xs), xs), "see scatter",
+    ),
+    "circular_buffer": (lambda xs: rl.circular_buffer(2, inc, xs), "map_seq_slide"),
+    "map_warp": (lambda xs: rl.map_warp(0)(inc, xs), "map_lcl"),
+    "map_lane": (lambda xs: rl.map_lane(0)(inc, xs), "map_lcl"),
+    "map_stream": (lambda xs: rl.map_stream(inc, xs), "map_seq"),
+    "iterate_stream": (lambda xs: rl.iterate_stream(inc, xs), "map_seq"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [pattern.name for pattern in NOT_COMPILED])
+def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
+    """The message names the pattern and says what to do instead."""
+    body, mend = REFUSED[name]
+    with pytest.raises(rl.Unsupported, match=f"{name} is not compiled yet; .*{mend}"):
+        compile_program(typed(xs=XS.type)(lambda xs: body(xs)))
+
+
+def test_every_pattern_is_compiled_or_refused() -> None:
+    """The tables above, and the low-level programs of the compiler's tests, leave no pattern out."""
+    terms = [body(XS) for body in COMPILED.values()]
+    terms += [case.make(*case.small[0]).body for case in LOW_LEVEL]
+    compiled = {t.name for u in terms for t, _ in subterms(u) if isinstance(t, Pattern)}
+
+    assert REFUSED.keys() == {pattern.name for pattern in NOT_COMPILED}
+    assert compiled | REFUSED.keys() | {"map", "reduce"} == PATTERNS.keys()
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        (each(lambda xs: rl.gather(lambda i: i + 1, xs)), rl.IllTyped, "leaves an array of 12"),
+        (
+            lambda xs: rl.scatter(lambda i: i // 2, rl.map_glb(0)(inc, xs)),
+            rl.IllTyped,
+            "scatter: lambda i: i // 2 is no permutation of 12 indices",
+        ),
+        (
+            lambda xs: rl.generate(3, lambda i: i * i),
+            rl.Unsupported,
+            "generate computes, and says not where; write map_seq",
+        ),
+        (
+            each(lambda xs: rl.scatter(rl.reverse, xs)),
+            rl.Unsupported,
+            "scatter is written through, never read",
+        ),
+        (
+            lambda xs: rl.iterate(2, rl.map_seq(inc), xs),
+            rl.Unsupported,
+            r"iterate with an accumulator of type f32\[12\]",
+        ),
+        (
+            lambda xs: rl.reduce_seq_unroll(rl.add, 0.0, rl.join(rl.repeat(100, xs))),
+            rl.Unsupported,
+            "reduce_seq_unroll of 1200 elements; at most 256",
+        ),
+        (
+            lambda xs: rl.map_glb(0)(lambda c: rl.scan_seq(rl.add, 0.0, c)[1], rl.split(4, xs)),
+            rl.Unsupported,
+            "scan_seq computes an array where none can be stored",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_places_are_refused(body: Body, error: type[Exception], message: str) -> None:
+    """Index functions are checked before code is generated, and so is where a result can lie."""
+    with pytest.raises(error, match=message):
+        compile_program(typed(xs=XS.type)(lambda xs: body(xs)))

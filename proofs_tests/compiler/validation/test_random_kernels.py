@@ -1,0 +1,56 @@
+"""Random low-level programs through the compiler: the text on free symbols, and the kernel on the device."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from proofs_tests.fuzz_kernels import FINDINGS, NO_DEVICE, compared, judge
+from relift.rewrites.checks.random.kernels import KINDS, Kind, random_kernel
+from relift.semantics.language import vocabulary as rl
+from relift.testing import kernels
+
+ON_SYMBOLS, ON_DEVICE = 120, 8
+"""Seeds of each kind; `python -m proofs_tests.fuzz_kernels` takes more."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_of_random_kernels_computes_what_the_interpreter_says(
+    kind: Kind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Run on free symbols, for all data; most programs are compiled, and none is a finding."""
+    began = time.process_time()
+    found = [judge(kind, seed, NO_DEVICE) for seed in range(ON_SYMBOLS)]
+    seconds = time.process_time() - began
+    counts = Counter(outcome.verdict for outcome in found)
+    with capsys.disabled():
+        print(f"{kind}: {dict(counts)}, {ON_SYMBOLS / seconds:.0f} programs a second", flush=True)
+
+    assert not [outcome for outcome in found if outcome.is_finding]
+    assert counts["right"] > ON_SYMBOLS // 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_kernels_run_on_the_device(kind: Kind) -> None:
+    """Bit for bit what the interpreter computes."""
+    found = [judge(kind, seed) for seed in range(1000, 1000 + ON_DEVICE)]
+
+    assert not [outcome for outcome in found if outcome.verdict in set(FINDINGS) - {"driver"}]
+
+
+def test_a_seed_is_a_program() -> None:
+    """Findings can be made again."""
+    assert str(random_kernel(7, "groups")) == str(random_kernel(7, "groups"))
+    assert str(random_kernel(7, "groups")) != str(random_kernel(8, "groups"))
+
+
+@settings(
+    max_examples=10, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+@given(kernels("items"))
+def test_hypothesis_draws_the_same_programs(program: rl.Program) -> None:
+    """A test of one's own device shrinks what it finds."""
+    assert compared(program, 0, NO_DEVICE)[0] in ("right", "refused", "too large")

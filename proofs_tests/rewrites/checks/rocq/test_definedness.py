@@ -1,0 +1,305 @@
+"""Definedness belongs to a statement: what may lose a value is not proved, and not applied to what is partial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.position_rules import TRUE_RULES
+from proofs_tests.prover import needs_prover
+from relift.rewrites.checks.calls import lost
+from relift.rewrites.checks.rocq.definedness import definedness, directions
+from relift.rewrites.checks.rocq.statements import proposition
+from relift.rewrites.checks.rocq.tier import prove
+from relift.rewrites.ledger.book import is_proved, load, verdict
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch, apply_rule
+from relift.rewrites.notation import A, B, m, n
+from relift.rewrites.rule import Rule, bijective, rule
+from relift.rewrites.totality import first_partial
+from relift.semantics.errors import Undefined
+from relift.semantics.language import vocabulary as language
+from relift.semantics.language.vocabulary import (
+    Program,
+    gather,
+    gather_indices,
+    map,
+    repeat,
+    scatter,
+    zip,
+)
+from relift.semantics.syntax.signatures import Fun, Index
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import i32
+
+FOUR, EIGHT = Size.of(4), Size.of(8)
+
+# ---- rules one side of which has no value where the other has one
+
+
+@rule()
+def gathered_from_outside(x: A):
+    """Of 1001 copies the last is read beyond the end."""
+    return gather(lambda i: i + i // 1000, repeat(n, x)), repeat(n, x)
+
+
+@rule()
+def scattered_twice(x: A):
+    """Two copies are written to one place, from 1001 on."""
+    return repeat(n, x), scatter(lambda i: i - i // 1000, repeat(n, x))
+
+
+@rule()
+def outside_thrown_away(xs: A[n], ys: B[n]):
+    """What is read beyond the end is thrown away."""
+    return map(lambda p: p[0], zip(xs, gather(lambda i: i + i // 1000, ys))), xs
+
+
+@rule()
+def twice_thrown_away(xs: A[n], ys: B[n]):
+    """What is no permutation from 8 on is thrown away."""
+    return xs, map(lambda p: p[0], zip(xs, scatter(lambda i: i - i // 7, ys)))
+
+
+@rule()
+def indices_thrown_away(ids: i32[m], xs: A[m], ys: B[n]):
+    """What is read at indices that may be out of range is thrown away."""
+    return xs, map(lambda p: p[0], zip(xs, gather_indices(ids, ys)))
+
+
+@rule()
+def scattered_by_any(p: Index[n], x: A):
+    """Copies are written where a function says, which is no permutation, perhaps."""
+    return repeat(n, x), scatter(p, repeat(n, x))
+
+
+@rule(where=[bijective("p")])
+def scattered_by_a_permutation(p: Index[n], x: A):
+    """Copies are written where a permutation says."""
+    return repeat(n, x), scatter(p, repeat(n, x))
+
+
+@rule()
+def gathered_by_indices_of_map(ids: i32[m], f: Fun[A, B], xs: A[n]):
+    """A map of what is gathered at indices; the rest is not computed."""
+    return gather_indices(ids, map(f, xs)), map(f, gather_indices(ids, xs))
+
+
+FALSE = (
+    gathered_from_outside,
+    scattered_twice,
+    outside_thrown_away,
+    twice_thrown_away,
+    indices_thrown_away,
+    scattered_by_any,
+)
+
+
+@needs_prover
+def test_a_rule_that_may_lose_a_value_is_not_proved() -> None:
+    """Equal wherever both sides have a value is not enough; what a permutation or the rule itself rules out is."""
+    found = prove([*FALSE, scattered_by_a_permutation, gathered_by_indices_of_map])
+    assert {name: r.status for name, r in found.items()} == {
+        **{r.name: "unproved" for r in FALSE},
+        "scattered_by_a_permutation": "proved",
+        "gathered_by_indices_of_map": "proved",
+    }
+    assert all("stays defined" in found[r.name].detail for r in FALSE)
+    assert found["gathered_by_indices_of_map"].total["backward"] == ("f",)
+
+
+@needs_prover
+def test_rules_about_positions_are_proved() -> None:
+    """Rotations, reversed blocks, wrapped periods and flipped folds are proved by the one tactic."""
+    found = prove(list(TRUE_RULES.values()))
+    assert [name for name, r in found.items() if r.status != "proved"] == []
+    assert not any(r.proof for r in TRUE_RULES.values())
+
+
+def test_no_direction_is_shown_that_computes_more() -> None:
+    """What the interpreter computes in one direction only is total in the proof of that direction."""
+    shown = 0
+    for name, r in RULES.items():
+        for direction in directions(r):
+            names = load()[name].total.get(direction)
+            if names is not None:
+                shown += not names
+                assert lost(r, direction).keys() <= set(names), (name, direction)
+    assert shown >= 400
+
+
+def test_the_verdict_says_the_direction() -> None:
+    """PROVED is said of what keeps definedness both ways; else the direction is named."""
+    assert verdict(RULES["split_join"]) == "PROVED"
+    assert verdict(RULES["take_map"]) == "PROVED left to right"
+    assert verdict(RULES["let_out_of_map"]) == "PROVED right to left"
+    assert verdict(RULES["map_interchange"]) == "PROVED where total"
+    assert is_proved("PROVED left to right")
+    assert not is_proved("SMT-proved")
+    assert definedness(RULES["join_split"], "forward", ("xs",)) is None
+
+
+# ---- application
+
+
+@rl.program
+def looked_up(ys: rl.f32[FOUR], ids: rl.i32[EIGHT]):
+    """Two elements by index; the other indices may be out of range."""
+    return rl.map(lambda i: rl.at_runtime_unsafe(i, ys), rl.take(2, ids))
+
+
+@rl.program
+def doubled(ids: rl.i32[EIGHT]):
+    """Two elements, doubled."""
+    return rl.map(lambda i: i + i, rl.take(2, ids))
+
+
+YS = np.arange(4, dtype=np.float32)
+IDS = np.array([3, 0, 10**8, -5, 99, 7, 8, 9], dtype=np.int32)
+
+
+def test_what_is_partial_is_not_computed_more_often() -> None:
+    """A map moves into a take for a total function only; out of it for every one."""
+    with pytest.raises(NoMatch, match="from right to left f must be total, and at_runtime_unsafe"):
+        apply_rule(RULES["take_map"], looked_up.body, direction="backward")
+    t, _ = apply_rule(RULES["take_map"], doubled.body, direction="backward")
+    assert first_partial(t) is None
+    all_looked_up = rl.take(
+        1, rl.map(lambda i: rl.at_runtime_unsafe(i, Y), rl.take(2, looked_up.parameters[1]))
+    )
+    t, _ = apply_rule(RULES["take_map"], all_looked_up)
+    assert t != all_looked_up
+
+
+Y = looked_up.parameters[0]
+
+
+def test_partial_data_are_not_computed_where_they_were_not() -> None:
+    """What no element needs, of an empty array, may be undefined; outside the map it is computed."""
+    none, ids = Input("none", i32[Size.of(0)]), looked_up.parameters[1]
+    t = rl.map(lambda x: rl.let(lambda v: x + v, rl.at_runtime_unsafe(9, ids)), none)
+    with pytest.raises(NoMatch, match="y must be total, and at_runtime_unsafe"):
+        apply_rule(RULES["let_out_of_map"], t)
+
+
+def test_an_unproved_rule_is_not_applied_to_what_is_partial() -> None:
+    """Of a rule that the ledger does not know nothing is shown."""
+
+    @rule()
+    def mine(f: Fun[A, B], xs: A[n]):
+        """A map."""
+        return map(f, xs), language.map_seq(f, xs)
+
+    with pytest.raises(NoMatch, match="no proof shows"):
+        apply_rule(mine, looked_up.body)
+    assert apply_rule(mine, doubled.body)[0] != doubled.body
+
+
+@pytest.mark.parametrize(
+    "rules", [("take_map", "take_map<"), ("map_fusion", "take_map<", "drop_map<")]
+)
+def test_a_search_unites_no_undefined_program(rules: tuple[str, ...]) -> None:
+    """Every member of the class of a partial program has its value."""
+    import random
+
+    from relift.egraph.process.saturation import Request, Stage, saturate
+
+    found = saturate(Request(looked_up, (Stage("s", rules, 2),)))
+    members = {found.snapshot.sample(found.snapshot.root, random.Random(i)) for i in range(20)}
+    expected = looked_up(YS, IDS)
+    for t in members:
+        try:
+            value = Program("member", looked_up.parameters, t)(YS, IDS)
+        except Undefined as error:
+            pytest.fail(f"{t}: {error}")
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_a_search_applies_it_to_what_is_total() -> None:
+    """Of a program in which nothing can be undefined the same rule makes a new member."""
+    from relift.egraph.process.saturation import Request, Stage, saturate
+
+    total, partial = (
+        saturate(Request(p, (Stage("s", ("take_map<",), 2),))).nodes for p in (doubled, looked_up)
+    )
+    assert total > 0
+    assert partial > 0
+    assert saturate(Request(doubled, (Stage("s", ("take_map<",), 2),))).firings["take_map_backward"]
+    assert not saturate(Request(looked_up, (Stage("s", ("take_map<",), 2),))).firings.get(
+        "take_map_backward"
+    )
+
+
+# ---- statements
+
+
+def _made(number: int) -> Any:
+    def f(x: rl.f32) -> rl.f32:
+        return x + np.float32(number)
+
+    return rl.userfun(c=f"return x + {number};")(f)
+
+
+def two_functions_of_one_name() -> Rule:
+    """Two opaque functions of one name and type."""
+    one, two = _made(1), _made(2)
+
+    @rule()
+    def same_name(xs: rl.f32[n]):
+        """One is not the other."""
+        return map(one, xs), map(two, xs)
+
+    assert isinstance(same_name, Rule)
+    return same_name
+
+
+@needs_prover
+def test_two_functions_of_one_name_are_two() -> None:
+    """What is opaque is told apart by what it is, not by its name."""
+    same_name = two_functions_of_one_name()
+    assert proposition(same_name).count("(f_f32") >= 2
+    assert prove([same_name])["same_name"].status == "unproved"
+
+
+@needs_prover
+def test_huge_sizes_are_no_unary_numbers() -> None:
+    """A length of 10^12 is proved at once."""
+
+    @rule()
+    def huge_chunks(xs: A[n * 10**12]):
+        """Chunks of 10^12."""
+        return language.join(language.split(10**12, xs)), xs
+
+    @rule()
+    def huge_copies(x: A):
+        """10^9 copies are one less and one."""
+        return repeat(10**9, x), language.concat(repeat(10**9 - 1, x), repeat(1, x))
+
+    @rule()
+    def wrong_copies(x: A, y: A):
+        """One of 10^9 copies is another."""
+        return repeat(10**9, x), language.concat(repeat(10**9 - 1, x), repeat(1, y))
+
+    found = prove([huge_chunks, huge_copies, wrong_copies])
+    assert [found[name].status for name in ("huge_chunks", "huge_copies", "wrong_copies")] == [
+        "proved",
+        "proved",
+        "unproved",
+    ]
+
+
+def test_terms_that_are_nested_too_deeply_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that cannot be written leaves the other rules their results."""
+
+    def too_deep(_: Any) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr("relift.rewrites.checks.rocq.tier.proposition", too_deep)
+    monkeypatch.setattr("relift.rewrites.checks.rocq.tier.shutil.which", lambda _: "coqc")
+    found = prove([RULES["join_split"]])["join_split"]
+    assert found.status == "skipped"
+    assert "nested too deeply" in found.detail

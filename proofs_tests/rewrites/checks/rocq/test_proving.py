@@ -1,0 +1,259 @@
+"""Tier 4b: rules and congruence lemmas are proved, wrong rules never, and no script forges a proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from proofs_tests.prover import PROVER, needs_prover
+from proofs_tests.wrong_rules import WRONG
+from relift.egraph.checks.tiers import check_all
+from relift.rewrites.checks.rocq import tier as proving
+from relift.rewrites.checks.rocq.definedness import statement_hash
+from relift.rewrites.checks.rocq.statements import proposition, respects
+from relift.rewrites.checks.rocq.tier import MISSING, SECONDS, compiled_library, prove
+from relift.rewrites.checks.verdicts import CheckReport, TierResult
+from relift.rewrites.ledger import book as ledger
+from relift.rewrites.ledger.book import load
+from relift.rewrites.library import RULES
+from relift.rewrites.notation import A, n
+from relift.rewrites.rule import Rule, rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import vocabulary as language
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.syntax.signatures import Fun
+
+WRONG_RULES = {r.name: r for rules in WRONG.values() for r in rules if isinstance(r, Rule)}
+JOIN_SPLIT = RULES["join_split"]
+
+
+@rule()
+def odd_names(map: Fun[A, A], forall: A[n]):
+    """A rule whose metavariables are called like a definition and a keyword."""
+    return language.map(lambda x: map(x), forall), language.map(lambda x: map(x), forall)
+
+
+@pytest.fixture(scope="module")
+def library_proofs() -> Mapping[str, TierResult]:
+    return prove(list(RULES.values()))
+
+
+@needs_prover
+def test_the_prover_is_there() -> None:
+    """In CI a missing prover is a failure, not a skipped test."""
+    assert PROVER is not None, MISSING
+
+
+@needs_prover
+def test_rules_are_proved(library_proofs: Mapping[str, TierResult]) -> None:
+    """The prover proves those rules of which the ledger says so, and no others."""
+    recorded = {name: load()[name].tiers["4b"].status for name in library_proofs}
+    found = {name: result.status for name, result in library_proofs.items()}
+
+    assert {n: s for n, s in found.items() if s != recorded[n]} == {}
+
+
+@needs_prover
+def test_few_rules_need_a_script_of_their_own() -> None:
+    """Nine rules in ten are proved by the one tactic."""
+    assert sum(bool(r.proof) for r in RULES.values()) <= 0.1 * len(RULES)
+
+
+@needs_prover
+def test_every_pattern_respects_the_relation() -> None:
+    """Related arguments give related results: what lets a proved rule be applied anywhere."""
+    found = prove([respects(pattern) for pattern in PATTERNS.values()])
+    assert [name for name, result in found.items() if result.status != "proved"] == []
+    assert len(found) == len(PATTERNS)
+
+
+@needs_prover
+def test_no_wrong_rule_is_proved() -> None:
+    """Of wrong rules the prover leaves a goal, or has nothing to say."""
+    found = prove(list(WRONG_RULES.values()))
+    assert [name for name, result in found.items() if result.status == "proved"] == []
+
+
+@needs_prover
+@pytest.mark.parametrize(
+    ("script", "named"),
+    [
+        ("Admitted.", "Admitted"),
+        ("relift. Qed. Lemma more : False. admit.", "admit"),
+        ("intros; admit.", "admit"),
+        ("give_up.", "give_up"),
+        ("Axiom any : False. destruct any.", "Axiom any"),
+        ("Abort. Definition Rarr := True.", "Abort"),
+        ("start. Definition Rarr := True.", "Definition Rarr"),
+        ("- Parameter x : False.", "Parameter x"),
+        ("1: Unset Guard Checking.", "Unset Guard"),
+        ("(* fine *) relift. Qed.", "Qed"),
+        ("relift", "full stop"),
+    ],
+)
+def test_a_script_that_is_no_proof_is_rejected(script: str, named: str) -> None:
+    """What admits the goal, states an axiom or redefines something is refused by its name."""
+    result = prove([replace(JOIN_SPLIT, proof=script)])["join_split"]
+    assert result.status == "rejected"
+    assert named in result.detail
+
+
+@needs_prover
+def test_a_script_is_run() -> None:
+    """A rule's own script proves it; one that fails leaves the goal that it failed on."""
+    good = replace(JOIN_SPLIT, name="good", proof="start. intros i L.\n- relate.")
+    bad = replace(JOIN_SPLIT, name="bad", proof="start. intros i L. lia.")
+    found = prove([good, bad])
+    assert found["good"].status == "proved", found["good"].detail
+    assert found["bad"].status == "unproved"
+    assert "i < k * m" in found["bad"].goal
+
+
+@needs_prover
+def test_one_failure_hides_no_other_rule() -> None:
+    """A wrong rule and a failing script beside a right rule: the right one is proved."""
+    wrong = WRONG_RULES["zip_swapped"]
+    found = prove([wrong, replace(JOIN_SPLIT, name="scripted", proof="lia."), JOIN_SPLIT])
+    assert {name: r.status for name, r in found.items()} == {
+        "zip_swapped": "unproved",
+        "scripted": "unproved",
+        "join_split": "proved",
+    }
+    assert "xs" in found["zip_swapped"].goal
+
+
+@needs_prover
+def test_the_audit_uses_the_library_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A theorem that was proved from a false definition or an axiom does not pass the audit."""
+    assert PROVER is not None
+    prover = proving.Prover(PROVER, compiled_library(PROVER))
+    claim = proving.Claim(
+        WRONG_RULES["zip_swapped"], "r", proposition(WRONG_RULES["zip_swapped"]), ()
+    )
+    forged = {
+        "Definition Rarr (A : Type) (n : nat) (R : rel A) (x y : arr A) := True.": "exact I",
+        "Axiom anything : forall P : Prop, P.": "apply anything",
+    }
+    for number, (line, tactic) in enumerate(forged.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = (
+            f"From Relift Require Import Tactic Audit.\nSet Implicit Arguments.\n{line}\n{claim.definition}"
+            f"Theorem rule_r : outcome statement_r.\nProof. apply holds. unfold statement_r; intros. {tactic}. Defined."
+        )
+        status, output = prover.compile(folder, "Rules", text, 60)
+        assert status == 0, output
+        assert "audit" in prover.audit(folder, [claim])
+
+
+RECORDED = re.compile(
+    r"; recorded in the ledger: PROVED with Coq Proof Assistant [\d.]+(, as join_split)?$"
+)
+
+
+def without_prover(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> CheckReport:
+    """What tiers 1, 3 and 4b say where there is no `coqc`."""
+    monkeypatch.setenv("PATH", "")
+    (report,) = check_all([rule], tiers=("1", "3", "4b"), guards=False)
+    return report
+
+
+@pytest.mark.parametrize("name", ["join_split", "renamed"])
+def test_without_a_prover_the_ledger_is_quoted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says what to install and what is recorded of that statement; nothing is proved."""
+    report = without_prover(replace(JOIN_SPLIT, name=name), monkeypatch)
+    assert [(r.tier, r.status) for r in report.results] == [
+        ("1", "ok"),
+        ("3", "ok"),
+        ("4b", "skipped"),
+    ]
+    assert report.headline == "tested only"
+    detail = report.results[-1].detail
+    assert detail.startswith(MISSING)
+    told = RECORDED.search(detail)
+    assert told is not None, detail
+    assert bool(told[1]) == (name == "renamed")
+    assert "\n" not in detail
+
+
+def test_without_a_prover_all_recorded_proofs_are_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every rule of the library, the line quotes what its entry says of tier 4b, and never says proved."""
+    monkeypatch.setenv("PATH", "")
+    found = prove(list(RULES.values()))
+    for name, result in found.items():
+        entry = load()[name]
+        status = entry.tiers["4b"].status
+        assert result.status == "skipped"
+        quoted = result.detail.partition("recorded in the ledger: ")[2]
+        assert quoted.startswith(status.upper() if status in ("proved", "unproved") else ""), name
+        assert entry.prover in quoted, name
+
+
+@pytest.mark.parametrize("change", ["statement", "seal"])
+def test_without_a_prover_only_this_very_statement_is_quoted(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a changed rule of the same name nor an entry that was edited by hand is quoted."""
+    rule = JOIN_SPLIT
+    if change == "statement":
+        rule = replace(JOIN_SPLIT, right=JOIN_SPLIT.left)
+    else:
+        forged = replace(load()["join_split"], prover="Coq Proof Assistant 99.0.1")
+        monkeypatch.setattr(ledger, "load", lambda: {"join_split": forged})
+    assert without_prover(rule, monkeypatch).results[-1].detail == MISSING
+
+
+def test_without_a_prover_a_script_that_is_no_proof_is_still_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is wrong with a script, or with an unreadable ledger, needs no prover to be told."""
+    monkeypatch.setenv("PATH", "")
+    assert prove([replace(JOIN_SPLIT, proof="admit.")])["join_split"].status == "rejected"
+
+    def unreadable() -> Mapping[str, ledger.Entry]:
+        raise ReliftError("the ledger cannot be read", place="")
+
+    monkeypatch.setattr(ledger, "load", unreadable)
+    result = prove([JOIN_SPLIT])["join_split"]
+    assert (result.status, result.detail) == ("skipped", f"{MISSING}; the ledger cannot be read")
+
+
+@pytest.mark.parametrize(
+    "text", ["#!/nowhere/at/all\n", "#!/bin/sh\necho broken >&2\nexit 3\n"], ids=["no", "fails"]
+)
+def test_a_prover_that_does_not_run_is_told(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `coqc` that cannot be started, or fails at once, is named, and the ledger is quoted as well."""
+    coqc = tmp_path / "coqc"
+    coqc.write_text(text)
+    coqc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = prove([JOIN_SPLIT])["join_split"]
+    assert result.status == "skipped"
+    assert result.detail.startswith(f"{coqc} does not work: ")
+    assert RECORDED.search(result.detail)
+
+
+def test_a_changed_rule_changes_the_hash() -> None:
+    """The hash in the ledger is that of the statement, whatever the rule is called."""
+    before = statement_hash(JOIN_SPLIT)
+    assert statement_hash(replace(JOIN_SPLIT, doc="other words", name="renamed")) == before
+    assert statement_hash(replace(JOIN_SPLIT, right=JOIN_SPLIT.left)) != before
+
+
+def test_binders_capture_nothing() -> None:
+    """Metavariables that are called like a definition, a keyword or a size get names of their own."""
+    text = proposition(odd_names)
+    assert "(map_ map_' : A -> A)" in text
+    assert "(map map_ forall_)" in text
+
+
+@needs_prover
+def test_time_limit_is_a_few_seconds() -> None:
+    """One new rule is checked in less than 10 s: the tactic may not take all of it."""
+    assert SECONDS <= 6

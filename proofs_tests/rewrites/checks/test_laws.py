@@ -1,0 +1,131 @@
+"""Declared laws are tested: those that hold pass, those that do not come with values that a person can check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from relift.egraph.checks.tiers import check
+from relift.egraph.search.optimize import optimize
+from relift.rewrites.checks.laws import check_laws
+from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.library import RULES
+from relift.semantics.errors import ReliftError
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.syntax.terms import BinaryOperator, Input
+from relift.semantics.syntax.types import Type, boolean, f32, i32, tup
+
+
+def made(function: Callable[..., Any], **laws: Any) -> BinaryOperator:
+    return rl.operator(function, name="op", **laws)
+
+
+BOTH = {"associative": True, "commutative": True}
+
+
+@pytest.mark.parametrize(
+    ("operator", "element"),
+    [
+        (rl.add, f32),
+        (rl.mul, i32),
+        (made(rl.minimum, **BOTH, neutral=float("inf")), f32),
+        (made(lambda x, y: x & y, **BOTH, neutral=True), boolean),
+        (made(lambda x, y: x ^ y, **BOTH, neutral=0), i32),
+        (made(lambda x, y: x, associative=True), i32),
+        (made(lambda a, b: (a[0] + b[0], rl.maximum(a[1], b[1])), **BOTH), tup(f32, i32)),
+        (made(lambda x, y: x - y), i32),
+    ],
+)
+def test_what_holds_passes(operator: BinaryOperator, element: Type) -> None:
+    """On numbers, truth values and pairs; without declared laws there is nothing to break."""
+    assert check_laws(operator, element) is None
+
+
+@pytest.mark.parametrize(
+    ("operator", "element", "message"),
+    [
+        (made(lambda x, y: x - y, associative=True), i32, "declared associative, but with x = "),
+        (made(lambda x, y: x, commutative=True), i32, "x = 0, y = 1 the sides are 0 and 1"),
+        (made(lambda x, y: (x + y) / 2, **BOTH), f32, "declared associative"),
+        (made(rl.maximum, **BOTH, neutral=0), i32, "the neutral element 0, but with x = -1"),
+        (made(lambda x, y: x - y, neutral=0), i32, "the neutral element 0, but with x = 1 "),
+        (made(lambda x, y: x & ~y, commutative=True), boolean, "declared commutative"),
+        (made(lambda x, y: y, neutral=0), i32, "the neutral element 0, but with x = "),
+        (made(lambda x, y: x * y, neutral=1 + 2**-20), f32, "the neutral element 1.00000095"),
+        (made(lambda x, y: x, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
+        (made(lambda x, y: y, distributes_over=(rl.add,)), i32, "declared to distribute over add"),
+        (made(lambda a, b: (a[0], b[0]), commutative=True), tup(i32, i32), r"x = (0, 0), y = "),
+    ],
+)
+def test_what_does_not_hold_is_refuted(
+    operator: BinaryOperator, element: Type, message: str
+) -> None:
+    """With the simplest values that Hypothesis finds."""
+    assert message in str(check_laws(operator, element))
+
+
+def saturating(limit: float) -> BinaryOperator:
+    """A sum that stops at a limit, and is not associative with what is negative."""
+    return made(lambda x, y: rl.select(x + y < limit, x + y, limit), associative=True, neutral=0)
+
+
+@pytest.mark.parametrize("limit", [100.0, 1e6, 3e9])
+def test_the_numbers_of_an_operator_are_among_its_values(limit: float) -> None:
+    """A law that breaks at a number that the operator is written with is found, however large it is."""
+    assert "declared associative" in str(check_laws(saturating(limit), f32))
+
+
+@pytest.mark.parametrize("neutral", [-1000.0, -1e9])
+def test_a_neutral_element_that_is_nearly_one_is_refuted(neutral: float) -> None:
+    largest = made(lambda x, y: rl.select(x < y, y, x), associative=True, neutral=neutral)
+    assert "the neutral element" in str(check_laws(largest, f32))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(n for n, op in VOCABULARY.items() if isinstance(op, BinaryOperator))
+)
+@pytest.mark.parametrize("element", [f32, i32])
+def test_what_relift_declares_of_its_own_operators_holds(name: str, element: Type) -> None:
+    """`require_laws` does not test these again."""
+    assert check_laws(VOCABULARY[name], element, examples=60) is None
+
+
+def test_an_operator_that_leaves_the_rationals_is_granted_its_rounding() -> None:
+    """log(exp x + exp y) is associative up to rounding; a root of a sum of squares and another is not."""
+    sums = made(lambda x, y: rl.log(rl.exp(x) + rl.exp(y)), **BOTH)
+    other = made(lambda x, y: rl.sqrt(x * x + rl.absolute(y)), associative=True)
+
+    assert check_laws(sums, f32) is None
+    assert "declared associative" in str(check_laws(other, f32))
+
+
+def test_rows_and_vectors_are_combined_too() -> None:
+    """Operators on arrays, element by element."""
+    rows = made(lambda x, y: rl.map(lambda p: p[0] - p[1], rl.zip(x, y)), associative=True)
+    assert "declared associative" in str(check_laws(rows, f32[4]))
+
+
+def total(operator: BinaryOperator) -> rl.Program:
+    """The sum of 64 numbers by an operator."""
+    x = Input("x", f32[64])
+    return rl.Program("total", (x,), rl.reduce(operator, 0.0, x))
+
+
+MINUS = made(lambda x, y: x - y, associative=True, commutative=True, neutral=0)
+
+
+def test_a_search_a_check_and_a_term_refuse_a_law_that_does_not_hold() -> None:
+    """`optimize` and `check` say in one line what breaks it, with values."""
+    message = "op is declared associative, but with x = 0, y = 0, z = 1 the sides are -1 and 1"
+    with pytest.raises(ReliftError, match=message):
+        optimize(total(MINUS), {})
+    with pytest.raises(ReliftError, match=message):
+        require_laws(total(MINUS).body)
+    report = check(replace(RULES["split_join"], right=total(MINUS).body))
+    assert report.headline == "failed"
+    assert message in report.text()
+    require_laws(total(made(lambda x, y: x + y, **BOTH, neutral=0)).body)

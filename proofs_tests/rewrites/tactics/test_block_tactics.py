@@ -1,0 +1,208 @@
+"""Blocks in vector registers: every program of pairs takes one way, and its kernel is right."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.program import compile_program
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import ReduceSeq, ToGlobal, ToPrivate
+from relift.semantics.syntax.terms import subterms
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+n, m, k, b = (rl.nat(name) for name in "nmkb")
+
+
+def fold(f, x, y):
+    """The sum of what f makes of the pairs of two arrays."""
+    return rl.reduce(rl.add, 0.0, rl.map(f, rl.zip(x, y)))
+
+
+def dot(x, y):
+    return fold(lambda p: p[0] * p[1], x, y)
+
+
+def pairs(f, xs, ys):
+    return rl.map(lambda x: rl.map(lambda y: f(x, y), ys), xs)
+
+
+@rl.program
+def product(A: rl.f32[n, k], B: rl.f32[k, m]):
+    return pairs(dot, A, rl.transpose(B))
+
+
+@rl.program
+def of_a_transpose(A: rl.f32[k, n], B: rl.f32[k, m]):
+    return pairs(dot, rl.transpose(A), rl.transpose(B))
+
+
+@rl.program
+def with_a_transpose(A: rl.f32[n, k], B: rl.f32[m, k]):
+    return pairs(dot, A, B)
+
+
+@rl.program
+def the_other_way_round(A: rl.f32[n, k], B: rl.f32[k, m]):
+    return pairs(lambda x, y: dot(y, x), A, rl.transpose(B))
+
+
+@rl.program
+def of_squares(A: rl.f32[n, n], B: rl.f32[n, n]):
+    return pairs(dot, A, rl.transpose(B))
+
+
+@rl.program
+def distances(A: rl.f32[n, k], B: rl.f32[k, m]):
+    def square(p):
+        return (p[0] - p[1]) * (p[0] - p[1])
+
+    return pairs(lambda x, y: fold(square, x, y), A, rl.transpose(B))
+
+
+@rl.program
+def roots(A: rl.f32[n, k], B: rl.f32[k, m]):
+    return pairs(lambda x, y: rl.sqrt(dot(x, y)), A, rl.transpose(B))
+
+
+@rl.program
+def with_a_bias(A: rl.f32[n, k], B: rl.f32[k, m], bias: rl.f32[m]):
+    def element(x, y):
+        return rl.maximum(0.0, dot(x, y[0]) - y[1])
+
+    return pairs(element, A, rl.zip(rl.transpose(B), bias))
+
+
+@rl.program
+def rows_scaled(A: rl.f32[n, k], B: rl.f32[k, m], s: rl.f32[n]):
+    return pairs(lambda x, y: x[1] * dot(x[0], y), rl.zip(A, s), rl.transpose(B))
+
+
+@rl.program
+def scaled_and_added(
+    alpha: rl.f32, beta: rl.f32, A: rl.f32[n, k], B: rl.f32[k, m], C: rl.f32[n, m]
+):
+    def row(r):
+        cells = rl.zip(rl.transpose(B), r[1])
+        return rl.map(lambda c: alpha * dot(r[0], c[0]) + beta * c[1], cells)
+
+    return rl.map(row, rl.zip(A, C))
+
+
+@rl.program
+def subtracted(A: rl.f32[n, k], B: rl.f32[k, m], C: rl.f32[n, m]):
+    """The cells stand before the columns, and the rows behind the cells."""
+
+    def row(r):
+        return rl.map(lambda c: c[0] - dot(c[1], r[1]), rl.zip(r[0], rl.transpose(B)))
+
+    return rl.map(row, rl.zip(C, A))
+
+
+@rl.program
+def batched(A: rl.f32[b, n, k], B: rl.f32[b, k, m]):
+    return rl.map(lambda p: pairs(dot, p[0], rl.transpose(p[1])), rl.zip(A, B))
+
+
+SIZES = {"n": 8, "m": 32, "k": 5}
+CASES: dict[str, tuple[Program, Mapping[str, int], Callable[..., Any]]] = {
+    "product": (product, SIZES, lambda A, B: A @ B),
+    "of a transpose": (of_a_transpose, SIZES, lambda A, B: A.T @ B),
+    "with a transpose": (with_a_transpose, SIZES, lambda A, B: A @ B.T),
+    "the other way round": (the_other_way_round, SIZES, lambda A, B: A @ B),
+    "of squares": (of_squares, {"n": 32}, lambda A, B: A @ B),
+    "distances": (distances, SIZES, lambda A, B: ((A[:, :, None] - B) ** 2).sum(axis=1)),
+    "roots": (roots, SIZES, lambda A, B: np.sqrt(A @ B)),
+    "with a bias": (with_a_bias, SIZES, lambda A, B, bias: np.maximum(0, A @ B - bias)),
+    "rows scaled": (rows_scaled, SIZES, lambda A, B, s: s[:, None] * (A @ B)),
+    "scaled and added": (
+        scaled_and_added,
+        SIZES,
+        lambda alpha, beta, A, B, C: alpha * (A @ B) + beta * C,
+    ),
+    "subtracted": (subtracted, SIZES, lambda A, B, C: C - A @ B),
+    "batched": (batched, {"b": 3, **SIZES}, lambda A, B: A @ B),
+}
+
+programs = pytest.mark.parametrize("name", CASES)
+
+
+def blocked(name: str, block: Block) -> tuple[Program, Derivation]:
+    """A program in blocks, and the derivation of it."""
+    program, sizes, _ = CASES[name]
+    found = derive(program, blocks_of_pairs(block), sizes)
+    return replace(program.at(sizes), body=found.result), found
+
+
+@programs
+@pytest.mark.parametrize("block", [Block(4, 2, 8), Block(2, 1, 16, packed=False)], ids=str)
+def test_blocks_compute_what_the_program_does(name: str, block: Block) -> None:
+    """On the CPU device, compared with NumPy in double precision."""
+    if name == "batched":
+        block = replace(block, packed=False)
+    low, _ = blocked(name, block)
+    arguments = random_inputs(low, 1)
+
+    expected = CASES[name][2](*(np.asarray(a, np.float64) for a in arguments))
+    computed = compile_program(low)(*arguments, device="cpu")
+    np.testing.assert_allclose(computed, expected, rtol=1e-4, atol=1e-5)
+
+
+@programs
+def test_the_accumulators_of_a_block_are_vectors(name: str) -> None:
+    """No driver has to make vectors of a table of scalars."""
+    low, _ = blocked(name, Block(4, 2, 8, packed=name != "batched"))
+    (own,) = [
+        t.init
+        for t, _ in subterms(low.body)
+        if isinstance(t, ReduceSeq) and isinstance(t.init, ToPrivate)
+    ]
+
+    assert str(own.type) == "vec(f32, 8)[4, 2]"
+
+
+@programs
+def test_blocks_are_derived_by_proved_rules_and_confirmed(name: str) -> None:
+    _, found = blocked(name, Block(2, 1, 4, packed=name != "batched"))
+
+    require_proved([step.rule for step in found.steps], RULES)
+    found.replay(RULES)
+    assert confirm(found, RULES) is not None
+
+
+def test_the_second_operand_is_copied_by_a_kernel_of_its_own() -> None:
+    low, _ = blocked("with a bias", Block(4, 2, 8))
+    copies = [t for t, _ in subterms(low.body) if isinstance(t, ToGlobal)]
+
+    assert [str(t.type) for t in copies] == ["f32[2, 5, 16]"]
+
+
+def test_what_depends_on_a_variable_is_not_copied_before() -> None:
+    with pytest.raises(NoMatch, match="depends on a variable"):
+        blocked("batched", Block(4, 2, 8))
+
+
+@pytest.mark.parametrize("name", ["gemv", "saxpy", "transpose", "j2d5pt", "convolution"])
+def test_no_pairs_no_blocks(name: str) -> None:
+    """A matrix times a vector reads each row once, and windows are read by their own cell."""
+    program = load_program(str(EXAMPLES / f"{name}.py"))
+    body = program.at(dict.fromkeys(program.sizes, 32)).body
+    assert pairs_of(body) is None

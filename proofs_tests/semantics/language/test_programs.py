@@ -1,0 +1,72 @@
+"""Programs as values: their sizes, their instances, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32, nat
+
+n, m = nat("n"), nat("m")
+
+
+@rl.program
+def row_sums(rows: f32[n, 2 * m]):  # type: ignore[valid-type,no-untyped-def]
+    """The sum of each row, two by two."""
+    return rl.map(lambda r: rl.reduce(rl.add, 0.0, rl.join(rl.split(2, r))), rows)
+
+
+def test_sizes_are_solved_from_the_arguments() -> None:
+    """The shapes of the arguments determine every size, through the arithmetic of the types."""
+    assert row_sums.solve_sizes((np.zeros((3, 8), np.float32),)) == {"n": 3, "m": 4}
+
+
+def test_shapes_that_solve_no_size_are_refused() -> None:
+    """A length that is no instance of its type is an error that says so."""
+    with pytest.raises(IllTyped, match="row_sums: 2 does not divide 7"):
+        row_sums(np.zeros((3, 7), np.float32))
+
+
+def test_wrong_number_of_dimensions_is_refused() -> None:
+    """An array of too few dimensions is named, with its shape."""
+    with pytest.raises(IllTyped, match=r"rows: f32\[n, 2\*m\] has 2 dimensions, .* shape \(3,\)"):
+        row_sums(np.zeros(3, np.float32))
+
+
+def test_an_instance_has_no_sizes_left() -> None:
+    """A program at given sizes has concrete types throughout and means the same."""
+    at = row_sums.at({"n": 2, "m": 1})
+    rows = np.array([[1, 2], [3, 4]], np.float32)
+
+    assert at.sizes == ()
+    assert str(at.parameters[0].type) == "f32[2, 2]"
+    np.testing.assert_array_equal(at(rows), row_sums(rows))
+
+
+def test_missing_and_unknown_sizes_are_named() -> None:
+    """`at` says which size is missing, or that there is no such size."""
+    with pytest.raises(IllTyped, match=r"row_sums: size m is not given; say .*, or --size m="):
+        row_sums.at({"n": 1})
+    with pytest.raises(IllTyped, match="row_sums has no size q; its sizes are: n, m"):
+        row_sums.at({"n": 1, "m": 1, "q": 1})
+
+
+def test_a_program_prints_its_signature_and_its_term() -> None:
+    """The text of a program is its typed head and its body."""
+    assert str(row_sums) == (
+        "row_sums(rows: f32[n, 2*m]) -> f32[n] =\n"
+        "  map(lambda r: reduce(add, 0.0, join(split(2, r))), rows)"
+    )
+
+
+def test_points_free_and_pointful_programs_are_the_same() -> None:
+    """Patterns without their data are functions, and `>>` composes them from left to right."""
+    chunks = rl.split(2) >> rl.map(rl.reduce(rl.add, 0.0)) >> rl.reduce(rl.add, 0.0)
+
+    @rl.program
+    def total(x: f32[2 * n]):  # type: ignore[valid-type,no-untyped-def]
+        return chunks(x)
+
+    assert total(np.array([1, 2, 3, 4], np.float32)) == 10

@@ -1,0 +1,1 @@
+"""The tiers of rule checking, and what a check says."""

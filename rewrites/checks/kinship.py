@@ -1,0 +1,123 @@
+"""Rules that are known already: a rule of the library under another name, an instance of one, or one step of one.
+
+Both sides of the known rule are matched together, so that sizes which only one side names are found, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from relift.rewrites.matching import match_sides
+from relift.rewrites.rule import Condition, IndexCondition, Rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.syntax.binding import (
+    Position,
+    alpha_equal,
+    canonical,
+    positions,
+    replace_at,
+    term_at,
+)
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import Metavariable, OperatorMetavariable, Term
+
+
+def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[str]:
+    """How a rule follows from one of the known rules, one line for each.
+
+    >>> from dataclasses import replace
+    >>> from relift.rewrites.library import RULES
+    >>> again = replace(RULES["drop_drop"], name="again")
+    >>> list(kin(again, RULES))
+    ['the same rule as drop_drop']
+    """
+    left, right = canonical(rule.left), canonical(rule.right)
+    redexes = [p for p, _ in positions(left) if _differ_only_at(left, right, p)]
+    for other in known.values():
+        if other is rule or other.lowering != rule.lowering or other.refinement != rule.refinement:
+            continue
+        if _is_copy(rule, other):
+            yield f"the same rule as {other.name}"
+            continue
+        for position in redexes:
+            if _is_instance(other, rule, term_at(left, position), term_at(right, position)):
+                yield _told(rule, other, position)
+                break
+
+
+def _is_copy(rule: Rule, other: Rule) -> bool:
+    """Whether the two say the same word for word; matching does not find every size, as in `(k + 1) * (m + 1)`."""
+    sides = (rule.left, rule.right), (other.left, other.right)
+    turned = [(other.right, other.left)] if not other.refinement else []
+    return (
+        rule.parameters == other.parameters
+        and set(rule.where) == set(other.where)
+        and rule.lower_bounds == other.lower_bounds
+        and any(all(map(alpha_equal, sides[0], given)) for given in (sides[1], *turned))
+    )
+
+
+def _told(rule: Rule, other: Rule, position: Position) -> str:
+    if position:
+        return f"one step of {other.name}"
+    if _is_instance(rule, other, canonical(other.left), canonical(other.right)):
+        return f"the same rule as {other.name}"
+    return f"an instance of {other.name}"
+
+
+def _differ_only_at(left: Term, right: Term, position: Position) -> bool:
+    try:
+        return bool(replace_at(left, position, term_at(right, position)) == right)
+    except (ReliftError, LookupError, AttributeError, AssertionError):
+        return False
+
+
+def _is_instance(other: Rule, rule: Rule, left: Term, right: Term) -> bool:
+    """Whether the sides are those of the other rule, filled in, under conditions that the rule states."""
+    for x, y in ((left, right), (right, left))[: 1 if other.refinement else 2]:
+        try:
+            filling = match_sides(other, x, y)
+            same = alpha_equal(filling.term(other.left), x) and alpha_equal(
+                filling.term(other.right), y
+            )
+        except (ReliftError, LookupError, AssertionError):
+            continue
+        if same and _stated(other, rule, filling):
+            return True
+    return False
+
+
+def _stated(other: Rule, rule: Rule, filling: Filling) -> bool:
+    """Whether the rule states what the other needs."""
+    bounds = [bound.at(filling.sizes) for bound in other.lower_bounds]
+    if not all(bound.surely() or bound in rule.lower_bounds for bound in bounds):
+        return False
+    return all(_renamed(condition, filling) in rule.where for condition in other.where)
+
+
+def _renamed(
+    condition: Condition | IndexCondition, filling: Filling
+) -> Condition | IndexCondition | None:
+    """A condition in the names of the rule; None where it speaks of what is no metavariable."""
+    match condition:
+        case Condition(law, operator, element, over):
+            names = [filling.operators.get(name) for name in (operator, over) if name]
+            if not all(isinstance(found, OperatorMetavariable) for found in names):
+                return None
+            filler = filling.functions.get(element) if element is not None else None
+            z = filler.body if filler is not None else None
+            if element is not None and not isinstance(z, Metavariable):
+                return None
+            shown = [found.name for found in names if isinstance(found, OperatorMetavariable)]
+            return Condition(
+                law,
+                shown[0],
+                z.name if isinstance(z, Metavariable) else None,
+                shown[1] if over else None,
+            )
+        case IndexCondition(law, function, inverse):
+            found = [filling.indices[name].metavariable for name in (function, inverse) if name]
+            if any(alone is None for alone in found):
+                return None
+            alone = [f.name for f in found if f is not None]
+            return IndexCondition(law, alone[0], alone[1] if inverse else None)

@@ -1,0 +1,186 @@
+"""Declared laws of operators, tested: by Hypothesis, with the simplest counterexample.
+
+A program promises the laws of its operators, and rules rely on them.  Floating-point addition is declared
+associative although rounding breaks that; so laws are tested on whole numbers and fractions, where nothing
+rounds: what holds there holds up to rounding.  An operator that leaves the rationals (`exp`, `sqrt`, ...) is
+tested in floating point, up to a rounding of its own.  Among the values are the numbers that the operator is
+written with, and those beside them: there laws tend to break.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from relift.rewrites.checks.random.drawing import simplest
+from relift.semantics.errors import IllTyped, Undefined
+from relift.semantics.interpreter import Exact, Numeric, World, denote_operator, operator_lambda
+from relift.semantics.syntax.scalars import IRRATIONAL
+from relift.semantics.syntax.terms import Apply, BinaryOperator, Literal, Term, subterms
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    boolean,
+    f32,
+    i32,
+)
+
+EDGES = (2**15, 2**31 - 1, -(2**31))
+CLOSE = 1e-6
+"""The relative rounding that an operator is granted which leaves the rationals."""
+
+
+@dataclass(frozen=True)
+class BrokenLaw:
+    """A declared law and values on which it fails."""
+
+    operator: str
+    law: str
+    values: tuple[Any, ...]
+    left: Any
+    right: Any
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{x} = {_shown(v)}" for x, v in zip("xyz", self.values, strict=False))
+        return (
+            f"{self.operator} is declared {self.law}, but with {names} "
+            f"the sides are {_shown(self.left)} and {_shown(self.right)}"
+        )
+
+
+@lru_cache(maxsize=256)
+def check_laws(
+    operator: BinaryOperator, element: Type | None = None, *, examples: int = 300
+) -> BrokenLaw | None:
+    """The simplest counterexample to a declared law of an operator, or None when none was found.
+
+    Values are of type `element`: i32, f32, boolean, or tuples, vectors and arrays of such; without it,
+    numbers.  The same values are tried each time.
+
+    >>> print(check_laws(operator(lambda x, y: x - y, associative=True, name="minus")))
+    minus is declared associative, but with x = 0, y = 0, z = 1 the sides are -1 and 1
+    >>> check_laws(add) is None
+    True
+    """
+    if element is None or isinstance(element, TypeVariable):
+        element = _element_of(operator)
+    body = operator_lambda(operator, element).body
+    rational = not any(isinstance(t, Apply) and t.function in IRRATIONAL for t, _ in subterms(body))
+    domain = Exact() if rational else Numeric()
+    differ = (lambda x, y: bool(x != y)) if rational else _far
+    values = _values(element, rational, _numbers(operator, body))
+    for law, arity, sides in _declared(operator, element, domain):
+        found = _search(operator.name, law, st.tuples(*[values] * arity), sides, differ, examples)
+        if found is not None:
+            return found
+    return None
+
+
+def _element_of(operator: BinaryOperator) -> Type:
+    return f32 if isinstance(operator.laws.neutral, float) else i32
+
+
+def _numbers(operator: BinaryOperator, body: Term) -> tuple[Any, ...]:
+    """Numbers that an operator is written with, those beside them, and the ends of whole numbers."""
+    own = [t.value for t, _ in subterms(body) if isinstance(t, Literal)]
+    own += [operator.laws.neutral] if operator.laws.neutral is not None else []
+    exact = [Fraction(x) for x in own if math.isfinite(x)]
+    beside = [y for x in exact for y in (x, -x, x + 1, x - 1, 2 * x, x / 2)]
+    return tuple(dict.fromkeys([*beside, *map(Fraction, EDGES)]))
+
+
+def _far(x: Any, y: Any) -> bool:
+    """Whether two values differ by more than rounding."""
+    if isinstance(x, tuple | list):
+        return any(_far(a, b) for a, b in zip(x, y, strict=True))
+    if math.isnan(x) or math.isnan(y):
+        return math.isnan(x) != math.isnan(y)
+    return not math.isclose(x, y, rel_tol=CLOSE, abs_tol=CLOSE)
+
+
+Sides = Callable[..., tuple[Any, Any]]
+
+
+def _declared(
+    operator: BinaryOperator, element: Type, domain: Numeric
+) -> Iterator[tuple[str, int, Sides]]:
+    laws, f = operator.laws, denote_operator(operator, element, World(domain=domain))
+    if laws.associative:
+        yield "associative", 3, lambda x, y, z: (f(f(x, y), z), f(x, f(y, z)))
+    if laws.commutative:
+        yield "commutative", 2, lambda x, y: (f(x, y), f(y, x))
+    if laws.neutral is not None:
+        unit = domain.literal(laws.neutral, element)
+        name = f"to have the neutral element {laws.neutral}"
+        yield name, 1, lambda x: (f(unit, x), x)
+        yield name, 1, lambda x: (f(x, unit), x)
+    if laws.idempotent:
+        yield "idempotent", 1, lambda x: (f(x, x), x)
+    for plus in laws.distributes_over:
+        g = denote_operator(plus, element, World(domain=domain))
+        name = f"to distribute over {plus.name}"
+        yield name, 3, lambda x, y, z, g=g: (f(x, g(y, z)), g(f(x, y), f(x, z)))
+        yield name, 3, lambda x, y, z, g=g: (f(g(x, y), z), g(f(x, z), f(y, z)))
+
+
+def _search(
+    name: str,
+    law: str,
+    drawn: st.SearchStrategy[tuple[Any, ...]],
+    sides: Sides,
+    differ: Callable[[Any, Any], bool],
+    examples: int,
+) -> BrokenLaw | None:
+    def broken(values: tuple[Any, ...]) -> bool:
+        try:
+            return differ(*sides(*values))
+        except (Undefined, ZeroDivisionError, OverflowError):
+            return False
+
+    values = simplest(drawn, broken, examples=examples)
+    if values is None:
+        return None
+    left, right = sides(*values)
+    return BrokenLaw(name, law, values, left, right)
+
+
+def _values(t: Type, rational: bool, own: Sequence[Fraction]) -> st.SearchStrategy[Any]:
+    """Values of a type: small ones first, which a person reads, and those where laws tend to break."""
+    match t:
+        case Tuple(parts):
+            return st.tuples(*(_values(part, rational, own) for part in parts))
+        case Array(element, n) | Vector(element, n):
+            length = 2 if n.constant is None else n.constant
+            few = st.lists(_values(element, rational, own), min_size=3, max_size=3)
+            return few.map(lambda row: (row * (length // 3 + 1))[:length])
+        case Scalar() if t == boolean:
+            return st.booleans()
+        case Scalar() if t.is_float and not rational:
+            return st.floats(-8, 8, allow_nan=False, width=32)
+        case Scalar():
+            whole = [int(x) for x in own if x.denominator == 1]
+            small = st.one_of(st.integers(-100, 100), st.sampled_from(whole))
+            if not t.is_float:
+                return small if rational else st.integers(-8, 8)
+            broken = st.fractions(-100, 100, max_denominator=12)
+            return st.one_of(small, broken, st.sampled_from([*own]))
+        case _:
+            raise IllTyped(f"laws are not checked on values of type {t}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value)

@@ -1,0 +1,59 @@
+"""The operators that a term uses, each with the type of the values that it combines there, and their laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from relift.semantics.errors import ReliftError
+from relift.semantics.interpreter import operand_type
+from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.syntax.terms import (
+    BinaryOperator,
+    Combine,
+    Laws,
+    Operator,
+    Pattern,
+    Term,
+    Vectorized,
+    subterms,
+)
+from relift.semantics.syntax.types import Type, Vector
+
+EXAMPLES = 150
+"""So many values are tried of each law."""
+
+
+def operator_uses(t: Term) -> Iterator[tuple[BinaryOperator, Type]]:
+    """Each use of an operator; of one that is spread over lanes, the operator and the type of a lane.
+
+    >>> xs = Input("xs", f32[8])
+    >>> [(op.name, str(of)) for op, of in operator_uses(parse("reduce(add, 0.0, xs)", xs=xs))]
+    [('add', 'f32')]
+    """
+    for u, _ in subterms(t):
+        used: Operator
+        match u:
+            case Combine(operator):
+                used, of = operator, u.left.type
+            case Pattern() if (op := getattr(u, "op", None)) is not None:
+                used, of = op, operand_type(u)
+            case _:
+                continue
+        while isinstance(used, Vectorized) and isinstance(of, Vector):
+            used, of = used.operator, of.element
+        if isinstance(used, BinaryOperator):
+            yield used, of
+
+
+def require_laws(*terms: Term) -> None:
+    """Raise `ReliftError` when an operator of the terms does not obey a law that is declared of it.
+
+    What Relift declares of its own operators is tested by its tests.
+    """
+    for operator, of in dict.fromkeys(use for t in terms for use in operator_uses(t)):
+        if operator == VOCABULARY.get(operator.name) or operator.laws == Laws():
+            continue
+        from relift.rewrites.checks.laws import check_laws  # loads Hypothesis
+
+        if broken := check_laws(operator, of, examples=EXAMPLES):
+            raise ReliftError(f"{broken}; declare only what the operator obeys", place="")

@@ -1,0 +1,468 @@
+"""Concrete models of a rule: numbers for its types, hash functions for its functions, operations for its operators.
+
+An operation is chosen among those that obey the laws that the rule states; the table has operations for
+every set of laws that obey no other, so a rule that forgets to state a law meets one that breaks it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from relift.rewrites.checks.instances import (
+    Difference,
+    Instances,
+    compare,
+    counterexample,
+    show_value,
+)
+from relift.rewrites.checks.smt.tables import Table, draw_tables, looked_up
+from relift.rewrites.checks.verdicts import Counterexample
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import Undefined
+from relift.semantics.interpreter import UNSPECIFIED, Exact, Value, World, refines
+from relift.semantics.syntax.scalars import IRRATIONAL, SCALAR_FUNCTIONS
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    boolean,
+    i32,
+    substitute_type,
+    tup,
+)
+
+T = TypeVar("T")
+
+Leaf: TypeAlias = Literal["number", "text", "truth"]
+"""What a cell holds: scalars hold numbers or truth values, a type variable may hold texts."""
+
+LEAF_VALUES: dict[Leaf, Sequence[Any]] = {
+    "number": (0, 1, 2, -1, 3, -2, 5, 7),
+    "text": ("", "a", "b", "c", "ab", "ba"),
+    "truth": (False, True),
+}
+"""The data that a model is made of, simplest first."""
+
+
+class Chooser(Protocol):
+    """How a model is drawn: one of several options, the simplest first."""
+
+    def __call__(self, options: Sequence[T], /) -> T: ...
+
+
+class NoModel(Exception):
+    """This draw gives no model: a law has no operation, or arithmetic has no value; draw another."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A binary operation on one kind of leaf, and exactly the laws that it obeys.
+
+    `over` names the operations of the table that it distributes over.
+    """
+
+    text: str
+    function: Callable[[Any, Any], Any]
+    associative: bool = False
+    commutative: bool = False
+    neutral: Any = None
+    idempotent: bool = False
+    over: tuple[str, ...] = ()
+
+    def obeys(self, laws: Collection[str]) -> bool:
+        """Whether it obeys all these laws of one operator."""
+        return (
+            (self.associative or "associative" not in laws)
+            and (self.commutative or "commutative" not in laws)
+            and (self.neutral is not None or "neutral" not in laws)
+            and (self.idempotent or "idempotent" not in laws)
+        )
+
+
+WORDS: tuple[str, ...] = ("", "a", "b", "c", "ab", "ba", "ac", "ca", "bc", "cb",
+                          "abc", "acb", "bac", "bca", "cab", "cba")  # fmt: skip
+"""The words over three letters in which no letter stands twice."""
+
+
+def _band(keep: Callable[[str], str], words: Sequence[Any], x: Any, y: Any) -> Any:
+    """Two words after each other, of each letter one kept; of other values, the last.
+
+    This is associative and idempotent, and neither x nor y alone decides it: the free left (or right) regular
+    band, with all else as an ideal.
+    """
+    if x in words and y in words:
+        return words[WORDS.index(keep(WORDS[words.index(x)] + WORDS[words.index(y)]))]
+    return x if y in words else y
+
+
+def _first_of_each(word: str) -> str:
+    return "".join(dict.fromkeys(word))
+
+
+def _last_of_each(word: str) -> str:
+    return "".join(dict.fromkeys(reversed(word)))[::-1]
+
+
+def _bands(words: Sequence[Any], shown: str) -> tuple[Operation, ...]:
+    """Idempotent monoids that do not commute, on values that stand for words."""
+    kept = (("first", _first_of_each), ("last", _last_of_each))
+    return tuple(
+        Operation(
+            f"xy{shown}, of each letter the {which}",
+            partial(_band, keep, words),
+            associative=True,
+            neutral=words[0],
+            idempotent=True,
+        )
+        for which, keep in kept
+    )
+
+
+def _with_unit(unit: Any, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: y if x == unit else x if y == unit else function(x, y)
+
+
+OPERATIONS: dict[Leaf, tuple[Operation, ...]] = {
+    "number": (
+        Operation("x - y", lambda x, y: x - y),
+        Operation(
+            "x - y, or the other when one is 0", _with_unit(0, lambda x, y: x - y), neutral=0
+        ),
+        Operation("|x - y|", lambda x, y: abs(x - y), commutative=True),
+        Operation("2*x - y", lambda x, y: 2 * x - y, idempotent=True),
+        Operation(
+            "2*x - y, or the other when one is 0",
+            _with_unit(0, lambda x, y: 2 * x - y),
+            neutral=0,
+            idempotent=True,
+        ),
+        Operation("(x + y) // 2", lambda x, y: (x + y) // 2, commutative=True, idempotent=True),
+        Operation(
+            "(x + y) // 2, or the other when one is 0",
+            _with_unit(0, lambda x, y: (x + y) // 2),
+            commutative=True,
+            neutral=0,
+            idempotent=True,
+        ),
+        Operation(
+            "(x*x + y*y) mod 97, or the other when one is 0",
+            _with_unit(0, lambda x, y: (x * x + y * y) % 97),
+            commutative=True,
+            neutral=0,
+        ),
+        Operation(
+            "x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+        ),
+        Operation(
+            "y", lambda x, y: y, associative=True, idempotent=True, over=("max(x, y)", "min(x, y)")
+        ),
+        Operation(
+            "x, or y when x is 0",
+            _with_unit(0, lambda x, y: x),
+            associative=True,
+            neutral=0,
+            idempotent=True,
+        ),
+        *_bands(range(len(WORDS)), " of the words with numbers x and y"),
+        Operation("x + y + 1", lambda x, y: x + y + 1, True, True, -1, over=("max(x, y)",)),
+        Operation("x + y", lambda x, y: x + y, True, True, neutral=0, over=("max(x, y)",)),
+        Operation("x * y", lambda x, y: x * y, True, True, neutral=1, over=("x + y",)),
+        Operation("x * y * y", lambda x, y: x * y * y),
+        Operation("2*x + y", lambda x, y: 2 * x + y, over=("max(x, y)",)),
+        Operation("2*x + 2*y", lambda x, y: 2 * x + 2 * y, commutative=True, over=("max(x, y)",)),
+        Operation("2*x*y", lambda x, y: 2 * x * y, True, True, over=("x + y",)),
+        Operation("max(x, y)", max, True, True, -math.inf, True, over=("min(x, y)",)),
+        Operation("min(x, y)", min, True, True, math.inf, True, over=("max(x, y)",)),
+        Operation("x and y bit by bit", lambda x, y: x & y, True, True, -1, True),
+    ),
+    "text": (
+        Operation("xy backwards", lambda x, y: (x + y)[::-1]),
+        Operation(
+            "xy backwards, or the other when one is empty",
+            _with_unit("", lambda x, y: (x + y)[::-1]),
+            neutral="",
+        ),
+        Operation("max(x, y) + 'a'", lambda x, y: max(x, y) + "a", commutative=True),
+        Operation(
+            "max(x, y) + 'a', or the other when one is empty",
+            _with_unit("", lambda x, y: max(x, y) + "a"),
+            commutative=True,
+            neutral="",
+        ),
+        Operation("x", lambda x, y: x, associative=True, idempotent=True, over=("max(x, y)",)),
+        Operation("y", lambda x, y: y, associative=True, idempotent=True),
+        *_bands(WORDS, ""),
+        Operation("xy", lambda x, y: x + y, associative=True, neutral=""),
+        Operation("max(x, y)", max, True, True, neutral="", idempotent=True),
+    ),
+    "truth": (
+        Operation("x implies y", lambda x, y: not x or y),
+        Operation("not both x and y", lambda x, y: not (x and y), commutative=True),
+        Operation(
+            "x", lambda x, y: x, associative=True, idempotent=True, over=("x or y", "x and y")
+        ),
+        Operation("y", lambda x, y: y, associative=True, idempotent=True),
+        Operation("x is not y", lambda x, y: x != y, True, True, neutral=False),
+        Operation("x or y", lambda x, y: x or y, True, True, False, True, over=("x and y",)),
+        Operation(
+            "x and y",
+            lambda x, y: x and y,
+            True,
+            True,
+            True,
+            True,
+            over=("x or y", "x is not y"),
+        ),
+    ),
+}
+"""Operations with few laws first: they break what a rule does not state."""
+
+
+class Arithmetic(Exact):
+    """Exact numbers, and double precision for the functions that leave the rationals.
+
+    Where a scalar function has no value, there is no model.
+    """
+
+    def function(self, name: str) -> Callable[..., Value]:
+        exact, meaning = super().function(name), SCALAR_FUNCTIONS[name].meaning
+
+        def guarded(*arguments: Value) -> Value:
+            try:
+                if name in IRRATIONAL:
+                    return float(meaning(*map(np.float64, arguments)))
+                return exact(*arguments)
+            except (Undefined, ArithmeticError, TypeError):
+                raise NoModel from None
+
+        return guarded
+
+
+@dataclass(frozen=True)
+class Model:
+    """One concrete model of a rule at concrete sizes.
+
+    `types` says what each type variable stands for; one that stands for itself holds texts.
+    """
+
+    rule: Rule
+    sizes: Mapping[str, int]
+    types: Mapping[str, Type]
+    world: World
+    operations: Mapping[str, str]
+    calls: Mapping[str, Mapping[str, str]]
+    tables: Mapping[str, Table]
+
+    def difference(self) -> Difference | None:
+        """How the sides differ in this model, or None; raises `NoModel` where arithmetic has no value."""
+        result = substitute_type(self.rule.left.type, self.types, {})
+        return compare(self.rule, self.world, lambda x, y: refines(x, y, equal), result)
+
+    def data(self) -> dict[str, str]:
+        """What each metavariable stands for; of a function, the values that were asked for."""
+        shown: dict[str, str] = {}
+        for name, kind in self.rule.parameters.items():
+            match kind:
+                case OperatorKind():
+                    shown[f"{name}(x, y)"] = self.operations[name]
+                case FunctionKind():
+                    for arguments, result in self.calls[name].items():
+                        shown[f"{name}({arguments})"] = result
+                case NatKind():
+                    pass
+                case IndexKind():
+                    shown[name] = f"lambda i: {list(self.tables[name])}[i]"
+                case _:
+                    shown[name] = show_value(self.world.metavariables[name])
+        return shown
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Equality of values: exact, but up to rounding for floats, whose NaN equals itself."""
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if any(isinstance(value, float) for value in (left, right)):
+        return _close(left, right)
+    return bool(left == right)
+
+
+def _close(x: Any, y: Any) -> bool:
+    return bool(np.isclose(float(x), float(y), rtol=1e-9, atol=1e-9, equal_nan=True))
+
+
+def draw_model(
+    rule: Rule, sizes: Mapping[str, int], choose: Chooser, *, partial_functions: bool = False
+) -> Model:
+    """A model of the rule at these sizes; raises `NoModel` when the choices give none.
+
+    With `partial_functions`, functions have no value at about a third of their arguments.
+    """
+    types: dict[str, Type] = {}
+    for name in rule.types:
+        stand_ins: tuple[Type, ...] = (i32, TypeVariable(name), tup(i32, i32), i32[2])
+        types[name] = choose(stand_ins)
+    draw = _Drawing(rule, sizes, types, choose, partial_functions)
+    tables = draw_tables(rule, sizes, choose)
+    if tables is None:
+        raise NoModel
+    for name, kind in rule.parameters.items():
+        if isinstance(kind, OperatorKind):
+            draw.operator(name, kind)
+    for name, kind in rule.parameters.items():
+        match kind:
+            case FunctionKind(_, result):
+                draw.function(name, result)
+            case OperatorKind() | NatKind():
+                pass
+            case IndexKind():
+                draw.metavariables[name] = looked_up(name, tables[name])
+            case _:
+                if name not in draw.metavariables:  # a neutral element is there already
+                    data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
+                    draw.metavariables[name] = data
+    world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic(), types=types)
+    return Model(rule, sizes, types, world, draw.operations, draw.calls, tables)
+
+
+class _Drawing:
+    """The metavariables of a model while it is drawn."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        sizes: Mapping[str, int],
+        types: Mapping[str, Type],
+        choose: Chooser,
+        partial_functions: bool = False,
+    ) -> None:
+        self.partial_functions = partial_functions
+        self.rule, self.sizes, self.types, self.choose = rule, sizes, types, choose
+        self.metavariables: dict[str, Any] = {}
+        self.operations: dict[str, str] = {}
+        self.chosen: dict[str, dict[Leaf, Operation]] = {}
+        self.calls: dict[str, dict[str, str]] = {}
+
+    def value(self, t: Type, leaf: Callable[[Leaf], Any]) -> Value:
+        """A value of type t whose cells come from `leaf`."""
+        match substitute_type(t, self.types, {}):
+            case Array(element, n) | Vector(element, n):
+                return [self.value(element, leaf) for _ in range(n.evaluate(self.sizes))]
+            case Tuple(parts):
+                return tuple(self.value(part, leaf) for part in parts)
+            case other:
+                return leaf(leaf_of(other))
+
+    def function(self, name: str, result: Type) -> None:
+        """A function that scatters its arguments: equal ones give equal results, few others do."""
+        seed = self.choose(range(64))
+        calls = self.calls[name] = {}
+
+        def scatter(*arguments: Value) -> Value:
+            if has_open_cells(arguments):
+                return self.value(result, lambda _: UNSPECIFIED)
+            shown = ", ".join(map(show_value, arguments))
+            state = random.Random(zlib.crc32(f"{seed} {name} {shown}".encode()))
+            if self.partial_functions and state.random() < 1 / 3:
+                raise Undefined(f"{name}({shown}) has no value", place="")
+            value = self.value(result, lambda leaf: state.choice(LEAF_VALUES[leaf]))
+            calls[shown] = show_value(value)
+            return value
+
+        self.metavariables[name] = scatter
+
+    def operator(self, name: str, kind: OperatorKind) -> None:
+        """An operation for each kind of leaf, cell by cell; its neutral element is set, too."""
+        element = substitute_type(kind.element, self.types, {})
+        conditions = self.rule.laws(name)
+        laws = {c.law for c in conditions}
+        chosen: dict[Leaf, Operation] = {}
+        products = [c.operator for c in self.rule.laws() if c.over == name]
+        for leaf in sorted(leaves(element)):
+            over = {self.chosen[c.over][leaf].text for c in conditions if c.over in self.chosen}
+            lawful = [o for o in OPERATIONS[leaf] if o.obeys(laws) and over <= {*o.over}]
+            for product in products:
+                drawn = self.chosen.get(product)
+                options = OPERATIONS[leaf] if drawn is None else (drawn[leaf],)
+                lawful = [o for o in lawful if any(o.text in p.over for p in options)]
+            if not lawful:
+                raise NoModel
+            chosen[leaf] = self.choose(lawful)
+        for condition in conditions:
+            if condition.element is not None:
+                z = self.value(kind.element, lambda leaf: chosen[leaf].neutral)
+                if self.metavariables.setdefault(condition.element, z) != z:
+                    raise NoModel
+        self.chosen[name] = chosen
+        self.metavariables[name] = lambda x, y: _cell_by_cell(chosen, element, x, y)
+        self.operations[name] = "; ".join(o.text for o in chosen.values())
+
+
+def _cell_by_cell(chosen: Mapping[Leaf, Operation], t: Type, x: Value, y: Value) -> Value:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return [_cell_by_cell(chosen, element, p, q) for p, q in zip(x, y, strict=True)]
+        case Tuple(parts):
+            return tuple(
+                _cell_by_cell(chosen, part, p, q) for part, p, q in zip(parts, x, y, strict=True)
+            )
+        case _:
+            if x is UNSPECIFIED or y is UNSPECIFIED:
+                return UNSPECIFIED
+            return chosen[leaf_of(t)].function(x, y)
+
+
+def has_open_cells(value: Value) -> bool:
+    """Whether a cell of a value is left open."""
+    if isinstance(value, list | tuple):
+        return any(map(has_open_cells, value))
+    return value is UNSPECIFIED
+
+
+def leaf_of(t: Type) -> Leaf:
+    """What a single cell of type t holds."""
+    match t:
+        case TypeVariable():
+            return "text"
+        case Scalar():
+            return "truth" if t == boolean else "number"
+        case _:
+            raise AssertionError(f"cannot happen: {t} is no single cell")
+
+
+def leaves(t: Type) -> set[Leaf]:
+    """What the cells of type t hold."""
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return leaves(element)
+        case Tuple(parts):
+            return {leaf for part in parts for leaf in leaves(part)}
+        case _:
+            return {leaf_of(t)}
+
+
+def confirm_difference(
+    instances: Instances, sizes: Mapping[str, int], attempts: int = 40
+) -> Counterexample | None:
+    """The simplest of several random models at these sizes in which the sides differ; None if none is."""
+    found: list[Counterexample] = []
+    for seed in range(attempts):
+        try:
+            model = draw_model(instances.rule, sizes, random.Random(seed).choice)
+            difference = model.difference()
+        except (NoModel, Undefined):
+            continue
+        if difference is not None:
+            found.append(counterexample(instances, sizes, model.data(), difference))
+    return min(found, key=lambda c: len(c.text()), default=None)

@@ -1,0 +1,450 @@
+"""Tier 4b: rules proved by the Rocq prover, for all sizes, and audited.
+
+Each rule becomes a theorem whose statement is generated (`statements`) and whose proof is the tactic `relift`
+or the script that the rule carries.  A second file, which no script reaches, states each theorem again from
+the library's definitions alone, takes the proof under that statement, and prints what it assumes.  Only where
+that is nothing is a rule proved.
+
+The library is compiled once for each version of its text and of the prover, into the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from relift.files import temporary_folder, user_cache
+from relift.rewrites.checks.calls import lost
+from relift.rewrites.checks.rocq.definedness import definedness, directions, may_be_partial
+from relift.rewrites.checks.rocq.library import LIBRARY, ORDER, uncommented
+from relift.rewrites.checks.rocq.statements import Provable, proposition
+from relift.rewrites.checks.verdicts import Direction, Status, TierResult
+from relift.rewrites.ledger.book import recorded_proof
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError, Unsupported
+
+PROCESSES = 2
+BATCH = 40
+"""How many rules one process of the prover is given at a time."""
+SECONDS = 5
+"""How long the tactic may work on one rule; a script may take a minute."""
+BUSY_FACTOR = 4
+"""How many times longer, where other programs take the processors: no verdict may depend on the load."""
+SCRIPT_SECONDS = 60
+MISSING = "coqc is not installed (apt-get install coq)"
+_ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
+_SENTENCE = re.compile(r"(?<=\.)(?=\s|$)")
+_PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a rule, under the name that it has in Rocq, and the script, or else the tactic, that proves it."""
+
+    rule: Provable
+    name: str
+    statement: str
+    script: tuple[str, ...]
+    tactic: str = "relift"
+
+    @property
+    def definition(self) -> str:
+        return f"Definition statement_{self.name} : Prop :=\n{self.statement}.\n"
+
+    def theorem(self, seconds: int) -> str:
+        """The tactic hands on that it stopped; a script, sentence by sentence on its own line, just stops."""
+        if self.script:
+            proof = "apply holds.\n" + "\n".join(self.script)
+        else:
+            work = f'time "{self.name}" (apply holds; timeout {seconds} (solve [ {self.tactic} ]))'
+            proof = f'first [ {work}; idtac "PROVED:{self.name}" | exact stopped ].'
+        return f"{self.definition}Theorem rule_{self.name} : outcome statement_{self.name}.\nProof. {proof}\nDefined.\n"
+
+
+def prove(
+    rules: Sequence[Provable], *, progress: Callable[[str], None] | None = None
+) -> dict[str, TierResult]:
+    """What tier 4b says of each rule, by its name.
+
+    `proved`: for all sizes, without an axiom; `unproved`: the prover stopped, and `goal` is what it left;
+    `rejected`: the script is no proof; `skipped`: no denotation of what the rule uses, or no prover, and then
+    what the ledger has recorded of the statement is told, which proves nothing now.
+
+    >>> from relift.rewrites.library import RULES
+    >>> prove([RULES["join_split"]])["join_split"].detail  # doctest: +SKIP
+    'all sizes, no axioms'
+    """
+    results: dict[str, TierResult] = {}
+    stated: list[Stated] = []
+    for i, rule in enumerate(rules):
+        try:
+            stated.append(Stated.of(rule, f"{_ascii(rule.name)}_{i}"))
+        except Unsupported as error:
+            results[rule.name] = _result("skipped", error.message)
+        except RecursionError:
+            results[rule.name] = _result("skipped", "its terms are nested too deeply to be stated")
+        except _Refused as refused:
+            results[rule.name] = _result("rejected", str(refused))
+    prover = _prover() if stated else MISSING
+    if isinstance(prover, str):
+        results |= {each.rule.name: _without_prover(each.rule, prover) for each in stated}
+    else:
+        batches = list(_batches([claim for each in stated for claim in each.claims]))
+        found: dict[str, TierResult] = {}
+        done = 0
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            for batch, said in zip(batches, pool.map(prover.run, batches), strict=True):
+                found |= said
+                done += len(batch)
+                if progress is not None:
+                    total = sum(map(len, batches))
+                    progress(f"tier 4b: {done} of {total} statements of {len(stated)} rules")
+        results |= {each.rule.name: each.result(found) for each in stated}
+    return {rule.name: results[rule.name] for rule in rules}
+
+
+def _prover() -> Prover | str:
+    """The prover with its library, or why there is none."""
+    coqc = shutil.which("coqc")
+    if coqc is None:
+        return MISSING
+    try:
+        return Prover(coqc, compiled_library(coqc))
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"{coqc} does not work: {_one_line(error)} (apt-get install --reinstall coq)"
+
+
+def _one_line(error: OSError | subprocess.CalledProcessError) -> str:
+    said = getattr(error, "stderr", None) or str(error)
+    return " ".join((said if isinstance(said, str) else said.decode(errors="replace")).split())[
+        :200
+    ]
+
+
+def _without_prover(rule: Provable, why: str) -> TierResult:
+    try:
+        recorded = recorded_proof(rule)
+    except ReliftError as error:  # the ledger cannot be read
+        return _result("skipped", f"{why}; {error.message}")
+    told = f"; recorded in the ledger: {recorded}" if recorded else ""
+    return _result("skipped", f"{why}{told}")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is claimed of a rule: that its sides are equal, and that no value is lost in its directions.
+
+    Of a direction more is claimed first: `kept` holds what stands for the metavariables that must be total, and
+    the claim, or None where there is nothing to show.
+    """
+
+    rule: Provable
+    equal: Claim
+    kept: Mapping[Direction, Sequence[tuple[tuple[str, ...], Claim | None]]]
+
+    @classmethod
+    def of(cls, rule: Provable, name: str) -> Stated:
+        """The claims of a rule, under names that begin like this; raises `Unsupported`."""
+        equal = Claim(rule, name, proposition(rule), _sentences(rule.proof))
+        kept: dict[Direction, list[tuple[tuple[str, ...], Claim | None]]] = {}
+        for direction in directions(rule):
+            computed = tuple(lost(rule, direction)) if isinstance(rule, Rule) else ()
+            everything = tuple(x for x, kind in rule.parameters.items() if may_be_partial(kind))
+            kept[direction] = []
+            for i, total in enumerate(dict.fromkeys((computed, everything))):
+                statement = definedness(rule, direction, total)
+                claim = None
+                if statement is not None:
+                    claim = Claim(rule, f"{name}_{direction}{i}", statement, (), "keep_defined")
+                kept[direction].append((total, claim))
+                if claim is None:
+                    break
+        return cls(rule, equal, kept)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All of them."""
+        tried = [claim for attempts in self.kept.values() for _, claim in attempts]
+        return [self.equal, *(claim for claim in tried if claim is not None)]
+
+    def result(self, found: Mapping[str, TierResult]) -> TierResult:
+        """What tier 4b says of the rule, by what it says of each claim."""
+        equal = found[self.equal.name]
+        seconds = sum(found[claim.name].seconds for claim in self.claims)
+        if equal.status != "proved":
+            return replace(equal, seconds=seconds)
+        total: dict[Direction, tuple[str, ...]] = {}
+        for direction, attempts in self.kept.items():
+            for names, claim in attempts:
+                if claim is None or found[claim.name].status == "proved":
+                    total[direction] = names
+                    break
+            else:
+                last = attempts[-1][1]
+                assert last is not None, "cannot happen: nothing to show is shown"
+                why = (
+                    f"equal where both sides are defined; {ARROWS[direction]} "
+                    f"it is not shown that a value stays defined"
+                )
+                return _result("unproved", why, seconds, found[last.name].goal)
+        return replace(equal, seconds=seconds, total=total, detail=described(equal.detail, total))
+
+
+ARROWS: Mapping[Direction, str] = {"forward": "left to right", "backward": "right to left"}
+
+
+def described(detail: str, total: Mapping[Direction, Sequence[str]]) -> str:
+    """What is proved, with what must be total in which direction.
+
+    >>> described("all sizes", {"forward": (), "backward": ("f",)})
+    'all sizes; right to left where f is total'
+    """
+    parts = [detail]
+    for direction, names in total.items():
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            parts.append(f"{ARROWS[direction]} where {', '.join(names)} {verb} total")
+    return "; ".join(parts)
+
+
+def _batches(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
+    """Each script alone, so that it can spoil no other proof; what the tactic is to prove in batches."""
+    plain = [claim for claim in claims if not claim.script]
+    size = min(BATCH, -(-len(plain) // PROCESSES)) or 1
+    yield from (plain[i : i + size] for i in range(0, len(plain), size))
+    yield from ([claim] for claim in claims if claim.script)
+
+
+def _ascii(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _result(status: Status, detail: str, seconds: float = 0.0, goal: str = "") -> TierResult:
+    return TierResult("4b", "kernel", status, detail, seconds, goal=goal)
+
+
+# ---- scripts
+
+
+class _Refused(Exception):
+    """A script that is no list of tactics."""
+
+
+def _sentences(script: str) -> tuple[str, ...]:
+    """The sentences of a proof script, which are tactics and so begin in lower case.
+
+    Commands begin with a capital letter: they would admit the goal, state axioms or redefine what the
+    statement is made of.
+    """
+    text = uncommented(script)
+    admitting = _ADMITTING.search(text)
+    if admitting:
+        raise _Refused(
+            f"the proof script contains {admitting[0]}, which proves nothing; finish the proof"
+        )
+    sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    for sentence in sentences:
+        tactic = _PREFIX.sub("", sentence)
+        if not tactic:
+            continue
+        if not (tactic[0].islower() or tactic[0] in "(["):
+            words = " ".join(tactic.split()[:2]).rstrip(".")
+            raise _Refused(
+                f"the proof script contains {words}: a script is tactics only, no commands"
+            )
+        if not sentence.endswith("."):
+            raise _Refused(f"the proof script ends in {sentence.split()[-1]}, without a full stop")
+    return tuple(sentences)
+
+
+# ---- running the prover
+
+
+@dataclass(frozen=True)
+class Prover:
+    coqc: str
+    library: Path
+
+    def run(self, claims: Sequence[Claim], seconds_each: int = SECONDS) -> dict[str, TierResult]:
+        """What the prover says of some statements that go into one file.
+
+        Those that the clock stopped on a machine with more to do than it can get more of it.
+        """
+        start = time.monotonic()
+        with temporary_folder() as folder:
+            limit = SCRIPT_SECONDS if claims[0].script else 60 + seconds_each * len(claims)
+            heading = "From Relift Require Import Defined Audit.\nSet Implicit Arguments.\n"
+            text = heading + "\n".join(claim.theorem(seconds_each) for claim in claims)
+            status, output = self.compile(folder, "Rules", text, limit)
+            if status and len(claims) > 1:  # one of them upset the prover: find out which
+                half = len(claims) // 2
+                return self.run(claims[:half], seconds_each) | self.run(claims[half:], seconds_each)
+            seconds = dict(re.findall(r"Tactic call\s+(\w+)\s+ran\s+for\s+([\d.]+)\s+secs", output))
+            said = set(re.findall(r"PROVED:(\w+)", output))
+            proved = [c for c in claims if not status and (c.script or c.name in said)]
+            problem = self.audit(folder, proved) if proved else ""
+            left = [c for c in claims if c not in proved]
+            late = [c for c in left if float(seconds.get(c.name, 0)) >= 0.9 * seconds_each]
+            if late and seconds_each == SECONDS and _busy():
+                again = self.run(late, SECONDS * BUSY_FACTOR)
+                return self.run([c for c in claims if c not in late]) | again
+            goals = self.goals_left(folder, left, output) if left else {}
+        found: dict[str, TierResult] = {}
+        for claim in claims:
+            taken = float(seconds.get(claim.name, time.monotonic() - start))
+            if claim in proved:
+                word: Status = "unproved" if problem else "proved"
+                found[claim.name] = _result(word, problem or "all sizes, no axioms", taken)
+            else:
+                why = (
+                    _failure(claim, output, taken)
+                    if status
+                    else f"the tactic {claim.tactic} stopped"
+                )
+                goal = goals.get(claim.name, "")
+                found[claim.name] = _result("unproved", why, taken, goal)
+        return found
+
+    def compile(self, folder: Path, module: str, text: str, limit: float) -> tuple[int, str]:
+        """The exit status of the prover on a file, and what it printed; 124 when it ran too long."""
+        (folder / f"{module}.v").write_text(text)
+        command = [
+            self.coqc,
+            "-q",
+            "-Q",
+            str(self.library),
+            "Relift",
+            "-Q",
+            ".",
+            "Here",
+            f"{module}.v",
+        ]
+        try:
+            ran = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return 124, f"it ran longer than {limit:g} s"
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def audit(self, folder: Path, claims: Sequence[Claim]) -> str:
+        """What is wrong with the theorems, if anything: each is stated again and may assume nothing."""
+        lines = ["From Relift Require Import Patterns Laws Audit.", "From Here Require Rules."]
+        lines.append("Set Implicit Arguments.")
+        for claim in claims:
+            taken = f"theorem Here.Rules.rule_{claim.name}"
+            lines.append(claim.definition)
+            lines.append(f"Definition checked_{claim.name} : statement_{claim.name} := {taken}.")
+        # one command for all: each loads the prover's whole library anew
+        together = ", ".join(f"checked_{claim.name}" for claim in claims)
+        lines.append(f"Definition all_checked := ({together}).\nPrint Assumptions all_checked.")
+        status, output = self.compile(folder, "Checked", "\n".join(lines), 60 + 2 * len(claims))
+        if status:
+            return f"the audit failed: {_last_line(output)}"
+        if "Closed under the global context" not in output:
+            return f"the audit found {' '.join(output.split())[:200]}"
+        return ""
+
+    def goals_left(self, folder: Path, claims: Sequence[Claim], output: str) -> dict[str, str]:
+        """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
+        text = "From Relift Require Import Defined.\nSet Implicit Arguments.\n"
+        for claim in claims:
+            text += f"{claim.definition}Goal statement_{claim.name}.\n"
+            if claim.script:
+                text += f"unfold statement_{claim.name}.\n" + "\n".join(_before(claim, output))
+            else:
+                text += f"first [ timeout 3 {claim.tactic}_opened | unfold statement_{claim.name}; intros ].\n"
+            text += f'\nShow.\nAbort.\nGoal True. idtac "END:{claim.name}". Abort.\n'
+        status, shown = self.compile(folder, "Left", text, 60 + 4 * len(claims))
+        goals: dict[str, str] = {}
+        for claim in claims if not status else ():
+            of, _, shown = shown.partition(f"END:{claim.name}\n")
+            goals[claim.name] = of.strip()
+        return goals
+
+
+def _before(claim: Claim, output: str) -> tuple[str, ...]:
+    """The sentences of a script before the one that the prover's message is about."""
+    at = re.search(r"line (\d+), characters", output)
+    text = claim.theorem(SECONDS)
+    first = text.count("\n", 0, text.index("apply holds.")) + 2 + 2
+    return claim.script[: max(0, int(at[1]) - first)] if at else ()
+
+
+def _failure(claim: Claim, output: str, seconds: float) -> str:
+    if "ran longer" in output:
+        return f"the prover was stopped: {output}"
+    return f"the {'script' if claim.script else 'prover'} failed: {_last_line(output)}"
+
+
+def _last_line(output: str) -> str:
+    """What the prover says is wrong, on one line."""
+    _, _, message = output.partition("Error:")
+    return " ".join((message or output).split())[:300]
+
+
+def _busy() -> bool:
+    """Whether more wants to run than there are processors."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1) + 0.5
+
+
+# ---- the library
+
+
+@cache
+def prover_version(coqc: str) -> str:
+    """What the prover calls itself."""
+    shown = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
+    return shown.splitlines()[0].removeprefix("The ").replace(", version", "")
+
+
+@cache
+def compiled_library(coqc: str) -> Path:
+    """The folder with the compiled library, made when it is not there.
+
+    It is made under another name and then renamed, so that no process meets one that is not finished.
+    """
+    files = [LIBRARY / f"{name}.v" for name in ORDER]
+    version = prover_version(coqc)
+    key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
+        :16
+    ]
+    place = _cache_folder() / key
+    if place.is_dir():
+        return place
+    building = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
+    for file in files:
+        shutil.copy(file, building)
+        subprocess.run(
+            [coqc, "-q", "-Q", ".", "Relift", file.name],
+            cwd=building,
+            capture_output=True,
+            check=True,
+        )
+    try:
+        building.rename(place)
+    except OSError:  # another process was quicker
+        shutil.rmtree(building)
+    return place
+
+
+def _cache_folder() -> Path:
+    """Where compiled libraries are kept: the user's cache, or a temporary folder where that is no place."""
+    user = user_cache() / "rocq"
+    try:
+        user.mkdir(parents=True, exist_ok=True)
+        if os.access(user, os.W_OK):
+            return user
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="relift-rocq-"))

@@ -1,0 +1,671 @@
+"""Arrays as index functions: what a term of a rule means to tier 4a.
+
+An array means its length and a function from an index to an element.  What an element is stays opaque: data
+are unknown cells, functions and operators are uninterpreted.  A reduction is a step done for each index of a
+box, the last dimension fastest; one whose accumulator is an array or a tuple, and whose step keeps the cells
+apart, is one reduction for each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import z3
+
+from relift.rewrites.checks.smt.goals import Fact, Number, Open, Permutation, Prover
+from relift.rewrites.rule import IndexCondition, Rule
+from relift.semantics import patterns as p
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.functions import (
+    IndexExpression,
+    IndexFunction,
+    IndexMetavariable,
+    IndexOperation,
+    SizeIndex,
+    TheIndex,
+    folded,
+)
+from relift.semantics.syntax.signatures import IndexKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+# ---- values
+
+
+@dataclass(frozen=True)
+class Cells:
+    """An array: how many elements, and which one is at an index."""
+
+    length: Number
+    at: Callable[[Number], Value]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of the program that is an index."""
+
+    number: Number
+
+
+@dataclass(frozen=True)
+class Named:
+    """What makes an element that nothing more is known of: a metavariable, a function, a literal."""
+
+    kind: str
+    name: Any
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A reduction over a box of indices: `step(accumulator, indices)` for each, from the left.
+
+    An iteration is one, too, with steps that do not look at the index.
+    """
+
+    step: Callable[[Value, tuple[Number, ...]], Value]
+    init: Value
+    accumulator: Type
+    extents: tuple[Number, ...]
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """An element that nothing is known of but where it comes from.
+
+    It is the cell at `indices` (below `extents`) and component `path` of what `head` makes of `arguments`.
+    """
+
+    head: Named | Fold
+    arguments: tuple[tuple[Value, Type], ...] = ()
+    path: tuple[int, ...] = ()
+    indices: tuple[Number, ...] = ()
+    extents: tuple[Number, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of two values, by a condition on indices."""
+
+    condition: Fact
+    yes: Value
+    no: Value
+
+
+Value: TypeAlias = "Cells | Whole | Opaque | Choice | tuple[Value, ...]"
+
+
+def at(xs: Value, i: Number) -> Value:
+    """The element of an array at an index."""
+    match xs:
+        case Cells():
+            return xs.at(i)
+        case Choice(condition, yes, no):
+            return Choice(condition, at(yes, i), at(no, i))
+        case _:
+            raise AssertionError("cannot happen: only arrays are indexed")
+
+
+def component(x: Value, index: int) -> Value:
+    """A component of a tuple."""
+    match x:
+        case tuple():
+            return x[index]
+        case Choice(condition, yes, no):
+            return Choice(condition, component(yes, index), component(no, index))
+        case _:
+            raise AssertionError("cannot happen: only tuples have components")
+
+
+# ---- what terms mean
+
+
+class Meaning:
+    """The value of a term of one rule."""
+
+    def __init__(self, rule: Rule, prover: Prover) -> None:
+        self.rule, self.prover = rule, prover
+        self.index_functions: dict[str, z3.FuncDeclRef] = {}
+        self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
+        self._written = list(_written_permutations(rule))
+        self._state_index_laws()
+
+    def _state_index_laws(self) -> None:
+        """Index metavariables stay in range; each has the inverse that its conditions give it."""
+        integers = (z3.IntSort(), z3.IntSort())
+        lengths: dict[str, Number] = {}
+        for name, kind in self.rule.parameters.items():
+            if isinstance(kind, IndexKind):
+                lengths[name] = self.prover.size(kind.length)
+                self.index_functions[name] = z3.Function(name, *integers)
+        i = z3.Int("i")
+
+        def state(function: Any, undone: Any, n: Number) -> None:
+            inside = z3.And(i >= 0, i < n)
+            facts = [function(i) >= 0, function(i) < n]
+            facts += [undone(function(i)) == i] if undone is not None else []
+            rule = z3.ForAll([i], z3.Implies(inside, z3.And(*facts)), patterns=[function(i)])
+            self.prover.given.append(rule)
+
+        for name, n in lengths.items():
+            state(self.index_functions[name], None, n)
+        for condition in self.rule.where:
+            if not isinstance(condition, IndexCondition):
+                continue
+            f, n = self.index_functions[condition.function], lengths[condition.function]
+            if condition.inverse is None:
+                g = z3.Function(f"{condition.function} undone", *integers)
+                self.index_functions[_undone(condition.function)] = g
+            else:
+                g = self.index_functions[condition.inverse]
+                self.index_functions[_undone(condition.function)] = g
+                self.index_functions[_undone(condition.inverse)] = f
+            state(f, g, n)
+            state(g, f, n)
+
+    def of(self, t: Term, names: Mapping[str, Value]) -> Value:
+        """The value of t, where free variables stand for `names`."""
+
+        def applied(kind: str, name: Any, arguments: tuple[Term, ...], of: Type) -> Value:
+            return self.opaque(
+                of, Named(kind, name), tuple((self.of(u, names), u.type) for u in arguments)
+            )
+
+        match t:
+            case Var(name):
+                return names[name]
+            case Metavariable(name, arguments, of):
+                return applied("metavariable", name, arguments, of)
+            case Literal(value, of):
+                return Opaque(Named("literal", (repr(value), str(of))))
+            case Apply(function, arguments, of):
+                return applied("function", function, arguments, of)
+            case Call(user, arguments, of):
+                return applied("user function", user, arguments, of)
+            case Combine(operator, left, right, of):
+                return self.combined(operator, self.of(left, names), self.of(right, names), of)
+            case MakeTuple(parts):
+                return tuple(self.of(u, names) for u in parts)
+            case Get(index, of):
+                return component(self.of(of, names), index)
+            case Pattern():
+                return self.pattern(t, names)
+            case Input():
+                raise AssertionError("cannot happen: rules have no inputs")
+
+    def opaque(
+        self,
+        t: Type,
+        head: Named | Fold,
+        arguments: tuple[tuple[Value, Type], ...] = (),
+        path: tuple[int, ...] = (),
+        indices: tuple[Number, ...] = (),
+        extents: tuple[Number, ...] = (),
+    ) -> Value:
+        """A value of type t of which only the cells are unknown."""
+        match t:
+            case Array(element, n) | Vector(element, n):
+                length = self.prover.size(n)
+                return Cells(
+                    length,
+                    lambda i: self.opaque(
+                        element, head, arguments, path, (*indices, i), (*extents, length)
+                    ),
+                )
+            case Tuple(parts):
+                return tuple(
+                    self.opaque(part, head, arguments, (*path, i), indices, extents)
+                    for i, part in enumerate(parts)
+                )
+            case Scalar() | TypeVariable():
+                return Opaque(head, arguments, path, indices, extents)
+
+    def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
+        """op(x, y); of a vectorised operator, lane by lane."""
+        match operator, t:
+            case Vectorized(_, inner), Vector(element, _) | Array(element, _):
+                return Cells(
+                    self.prover.size(t.length if isinstance(t, Array) else t.width),
+                    lambda i: self.combined(inner, at(x, i), at(y, i), element),
+                )
+            case BinaryOperator(), _:
+                return self.opaque(t, Named("operator", operator), ((x, t), (y, t)))
+            case OperatorMetavariable(name, _), _:
+                return self.opaque(t, Named("operator metavariable", name), ((x, t), (y, t)))
+            case _:
+                raise AssertionError("cannot happen: only vectors have lanes")
+
+    def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
+        """A lambda as a function on values."""
+        return lambda *values: self.of(
+            f.body,
+            {**names, **{x.name: v for x, v in zip(f.parameters, values, strict=True)}},
+        )
+
+    # ---- reductions
+
+    def fold(
+        self,
+        step: Callable[[Value, tuple[Number, ...]], Value],
+        init: Value,
+        accumulator: Type,
+        n: Number,
+    ) -> Value:
+        """A reduction; cell by cell where its step keeps the cells of the accumulator apart."""
+        match accumulator:
+            case Array(element, width) | Vector(element, width) if self._apart(
+                step, accumulator, n
+            ):
+                length = self.prover.size(width)
+                return Cells(
+                    length,
+                    lambda c: self.fold(
+                        lambda a, i: at(step(Cells(length, lambda _: a), i), c),
+                        at(init, c),
+                        element,
+                        n,
+                    ),
+                )
+            case Tuple(parts) if self._apart(step, accumulator, n):
+                return tuple(self._part_of_fold(step, init, parts, c, n) for c in range(len(parts)))
+            case _:
+                return self.opaque(accumulator, Fold(step, init, accumulator, (n,)))
+
+    def _part_of_fold(
+        self,
+        step: Callable[[Value, tuple[Number, ...]], Value],
+        init: Value,
+        parts: tuple[Type, ...],
+        c: int,
+        n: Number,
+    ) -> Value:
+        def part(a: Value, i: tuple[Number, ...]) -> Value:
+            others = (self.opaque(of, Named("unused", "")) for of in parts)
+            whole = tuple(a if d == c else other for d, other in enumerate(others))
+            return component(step(whole, i), c)
+
+        return self.fold(part, component(init, c), parts[c], n)
+
+    def _apart(
+        self, step: Callable[[Value, tuple[Number, ...]], Value], t: Type, n: Number
+    ) -> bool:
+        """Whether a cell (or a component) of the next accumulator depends on that of the last alone."""
+        i = self.prover.index()
+        last = self.unknown("accumulator")
+        with self.prover.assuming(i >= 0, i < n):
+            after = step(self.opaque(t, last), (i,))
+            match t:
+                case Array(element, width) | Vector(element, width):
+                    c, length = self.prover.index(), self.prover.size(width)
+                    with self.prover.assuming(c >= 0, c < length):
+                        return all(
+                            len(x.indices) > 0 and self.prover.holds(x.indices[0] == c)
+                            for x in self.uses(at(after, c), element, last)
+                        )
+                case Tuple(parts):
+                    return all(
+                        x.path[:1] == (d,)
+                        for d, part in enumerate(parts)
+                        for x in self.uses(component(after, d), part, last)
+                    )
+                case _:
+                    raise AssertionError("cannot happen: only these have cells and components")
+
+    def unknown(self, kind: str) -> Named:
+        """What makes a value that is as new as a bound variable."""
+        return Named(kind, self.prover.number())
+
+    def uses(self, x: Value, t: Type, head: Named) -> Iterator[Opaque]:
+        """Where x, of type t, depends on what `head` makes; every array and function is opened."""
+        match x:
+            case Cells():
+                assert isinstance(t, Array | Vector), "cannot happen: only arrays have cells"
+                yield from self.uses(x.at(self.prover.index()), t.element, head)
+            case tuple():
+                assert isinstance(t, Tuple), "cannot happen: only tuples have components"
+                for part, of in zip(x, t.parts, strict=True):
+                    yield from self.uses(part, of, head)
+            case Choice(_, yes, no):
+                yield from self.uses(yes, t, head)
+                yield from self.uses(no, t, head)
+            case Opaque():
+                if x.head == head:
+                    yield x
+                for argument, of in x.arguments:
+                    yield from self.uses(argument, of, head)
+                yield from self.uses_within(x.head, head)
+            case Whole():
+                pass
+
+    def uses_within(self, inner: Named | Fold, head: Named) -> Iterator[Opaque]:
+        """Where what makes an element depends on what `head` makes."""
+        match inner:
+            case Fold(step, init, of, extents):
+                a = self.opaque(of, self.unknown("accumulator"))
+                yield from self.uses(init, of, head)
+                yield from self.uses(step(a, tuple(self.prover.index() for _ in extents)), of, head)
+            case Named():
+                pass
+
+    # ---- indices
+
+    def index_at(self, f: IndexFunction, i: Number) -> Number:
+        """The value of an index function."""
+
+        def operation(e: IndexOperation, x: Number, y: Number) -> Number:
+            match e.symbol:
+                case "+":
+                    return x + y
+                case "-":
+                    return x - y
+                case "*":
+                    return x * y
+                case "//":
+                    return x / y
+                case "%":
+                    return x % y
+
+        return folded(
+            f.body, i, self.prover.size, operation, lambda e, x: self.index_functions[e.name](x)
+        )
+
+    def divisors_of(self, f: IndexFunction) -> Iterator[Number]:
+        """What an index function divides by."""
+
+        def within(e: IndexExpression) -> Iterator[Number]:
+            match e:
+                case IndexOperation(symbol, left, right):
+                    if symbol in ("//", "%") and isinstance(right, SizeIndex):
+                        yield self.prover.size(right.value)
+                    yield from within(left)
+                    yield from within(right)
+                case IndexMetavariable(_, _, argument):
+                    yield from within(argument)
+                case TheIndex() | SizeIndex():
+                    pass
+
+        return within(f.body)
+
+    def in_range(self, f: IndexFunction, n: Number) -> None:
+        """Show that the indices below n are mapped to such; what is out of range makes all undefined."""
+        i = self.prover.index()
+        with self.prover.anywhere(i >= 0, i < n):
+            for d in self.divisors_of(f):
+                self.prover.show(d >= 1, "a divisor is positive")
+            j = self.index_at(f, i)
+            self.prover.show(z3.And(j >= 0, j < n), "an index is in range")
+
+    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
+        """The value of a pattern, from its fields."""
+        size = self.prover.size
+        value = {
+            name: self.of(u, names)
+            for name in t.signature.term_fields
+            if not isinstance(u := getattr(t, name), Lambda)
+        }
+        solved = {name: size(n) for name, n in t.solved.items() if not n.atoms() & {"?length"}}
+
+        def function(name: str = "f") -> Callable[..., Value]:
+            return self.function(getattr(t, name), names)
+
+        def array(n: Number, element: Callable[[Number], Value]) -> Cells:
+            return Cells(n, element)
+
+        match t:
+            case (
+                p.Map() | p.MapSeq() | p.MapGlb() | p.MapWrg() | p.MapLcl() | p.MapSeqUnroll()
+                | p.MapWarp() | p.MapLane() | p.MapStream() | p.IterateStream()
+            ):  # fmt: skip
+                f = function()
+                return array(solved["n"], lambda i: f(at(value["xs"], i)))
+            case p.MapVec():
+                f = function()
+                return array(solved["width"], lambda i: f(at(value["v"], i)))
+            case p.Zip():
+                return array(solved["n"], lambda i: (at(value["xs"], i), at(value["ys"], i)))
+            case p.Unzip():
+                return (
+                    array(solved["n"], lambda i: component(at(value["ps"], i), 0)),
+                    array(solved["n"], lambda i: component(at(value["ps"], i), 1)),
+                )
+            case p.Reduce(op):
+                return self.fold(
+                    lambda a, i: self.combined(op, a, at(value["xs"], i[0]), t.type),
+                    value["init"], t.type, solved["n"],
+                )  # fmt: skip
+            case p.PartialReduce(op):
+                assert isinstance(t.type, Array), "cannot happen: an array of results"
+                of, m = t.type.element, size(t.m)
+                return array(
+                    solved["k"],
+                    lambda c: self.fold(
+                        lambda a, i: self.combined(op, a, at(value["xs"], c * m + i[0]), of),
+                        value["init"], of, m,
+                    ),
+                )  # fmt: skip
+            case p.ReduceSeq() | p.ReduceSeqUnroll():
+                f = function()
+                return self.fold(
+                    lambda a, i: f(a, at(value["xs"], i[0])), value["init"], t.type, solved["n"]
+                )
+            case p.ScanSeq():
+                assert isinstance(t.type, Array), "cannot happen: an array of results"
+                f, of = function(), t.type.element
+                return array(
+                    solved["n"],
+                    lambda c: self.fold(
+                        lambda a, i: f(a, at(value["xs"], i[0])), value["init"], of, c + 1
+                    ),
+                )
+            case p.Let():
+                return function()(value["x"])
+            case p.Generate():
+                f = function()
+                return array(size(t.n), lambda i: f(Whole(i)))
+            case p.LiteralArray():
+                return self.opaque(t.type, Named("numbers", repr(t.values)))
+            case p.Repeat():
+                return array(size(t.m), lambda i: value["x"])
+            case p.Splat():
+                return array(size(t.width), lambda i: value["x"])
+            case p.Split():
+                m = size(t.m)
+                return _rows(solved["k"], m, value["xs"])
+            case p.AsVector() | p.AsVectorAligned():
+                return _rows(solved["k"], size(t.width), value["xs"])
+            case p.Join():
+                return _joined(solved["k"], solved["m"], value["xss"])
+            case p.AsScalar():
+                return _joined(solved["k"], solved["width"], value["vs"])
+            case p.Transpose():
+                return array(
+                    solved["m"],
+                    lambda i: Cells(solved["n"], lambda j: at(at(value["xss"], j), i)),
+                )
+            case p.Slide():
+                return _windows(solved["k"], size(t.size), size(t.step), value["xs"])
+            case p.RotateValues():
+                return _windows(solved["k"], size(t.size), 1, value["xs"])
+            case p.CircularBuffer():
+                f = function()
+                loaded = Cells(size(t.size) + solved["k"], lambda i: f(at(value["xs"], i)))
+                return _windows(solved["k"], size(t.size), 1, loaded)
+            case p.MapSeqSlide():
+                f = function()
+                windows = _windows(solved["k"], size(t.size), size(t.step), value["xs"])
+                return array(windows.length, lambda i: f(windows.at(i)))
+            case p.PadClamp() | p.PadMirror() | p.PadWrap() | p.PadConstant():
+                return self._padded(t, value, solved["n"])
+            case p.PadEmpty():
+                return self._open_border(t, value["xs"], solved["n"])
+            case p.Take():
+                return array(size(t.m), lambda i: at(value["xs"], i))
+            case p.Drop():
+                return array(solved["r"], lambda i: at(value["xs"], i + size(t.m)))
+            case p.Head():
+                return at(value["xs"], size(Size.of(0)))
+            case p.Tail():
+                return array(solved["r"], lambda i: at(value["xs"], i + 1))
+            case p.At():
+                return at(value["xs"], size(t.index))
+            case p.Concat():
+                n = solved["n"]
+                return array(
+                    n + solved["m"],
+                    lambda i: Choice(i < n, at(value["xs"], i), at(value["ys"], i - n)),
+                )
+            case p.Gather():
+                self.in_range(t.idx, solved["n"])
+                return array(solved["n"], lambda i: at(value["xs"], self.index_at(t.idx, i)))
+            case p.Scatter():
+                undone = self._undoing(t.idx, solved["n"])
+                return array(solved["n"], lambda i: at(value["xs"], undone(i)))
+            case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
+                return value["xs"]
+            case p.AtRuntime() if isinstance(value["index"], Whole):
+                i, n = value["index"].number, solved["n"]
+                return Choice(z3.And(i >= 0, i < n), at(value["xs"], i), value["default"])
+            case p.Iterate():
+                f = function()
+                return self.fold(lambda a, _: f(a), value["x"], t.type, size(t.m))
+            case _:
+                raise Unsupported(f"{t.name} is not known to this tier", place="")
+
+    def _padded(self, t: Pattern, value: Mapping[str, Value], n: Number) -> Cells:
+        left, right = (self.prover.size(getattr(t, side)) for side in ("left", "right"))
+        xs = value["xs"]
+
+        def cell(i: Number) -> Value:
+            j = i - left
+            match t:
+                case p.PadClamp():
+                    return at(xs, z3.If(j < 0, 0, z3.If(j < n, j, n - 1)))
+                case p.PadWrap():
+                    return at(xs, j % n)
+                case p.PadMirror():
+                    k = j % (2 * n)
+                    return at(xs, z3.If(k < n, k, 2 * n - 1 - k))
+                case _:
+                    return Choice(z3.And(j >= 0, j < n), at(xs, j), value["value"])
+
+        return Cells(left + n + right, cell)
+
+    def _open_border(self, t: p.PadEmpty, xs: Value, n: Number) -> Cells:
+        """The cells of a border are open; each evaluation of t has its own, which is more than is used."""
+        assert isinstance(t.type, Array), "cannot happen: an array is padded"
+        of, left, right = t.type.element, self.prover.size(t.left), self.prover.size(t.right)
+        length = left + n + right
+
+        def cell(i: Number) -> Value:
+            border = self.opaque(of, Named("open cell", id(t)), (), (), (i,), (length,))
+            return Choice(z3.And(i >= left, i < left + n), at(xs, i - left), border)
+
+        return Cells(length, cell)
+
+    def _undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
+        """What undoes an index function on the indices below n, which must be a permutation of them."""
+
+        def undone(e: IndexExpression) -> Callable[[Number], Number] | None:
+            match e:
+                case TheIndex():
+                    return lambda i: i
+                case IndexMetavariable(name, _, argument):
+                    outer, inner = self.index_functions.get(_undone(name)), undone(argument)
+                    if outer is None or inner is None:
+                        return None
+                    return lambda i: inner(outer(i))
+                case SizeIndex() | IndexOperation():
+                    return None
+
+        return undone(f.body) or self._inverse(f, n)
+
+    def permutations(self, n: Number) -> Iterator[Callable[[Number], Number]]:
+        """The permutations of the indices below n that the rule names or writes, and what undoes them."""
+        for name, kind in self.rule.parameters.items():
+            if not isinstance(kind, IndexKind) or _undone(name) not in self.index_functions:
+                continue
+            if self.prover.holds(self.prover.size(kind.length) == n):
+                yield self.index_functions[name]
+                yield self.index_functions[_undone(name)]
+        for f, length in self._written:
+            if self.prover.holds(self.prover.size(length) == n):
+                try:
+                    undone = self._undoing(f, n)
+                except Unsupported:
+                    continue
+                yield partial(self.index_at, f)
+                yield undone
+
+    def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
+        """The inverse of a permutation, once it is shown that there is one."""
+        prover = self.prover
+        key = self.index_at(f, z3.Int("i")).sexpr(), n.sexpr()
+        if key in self.inverses:
+            return self.inverses[key]
+        i, j = prover.index(), prover.index()
+        here, there = self.index_at(f, i), self.index_at(f, j)
+        try:
+            self.in_range(f, n)
+            with prover.anywhere(i >= 0, i < n, j >= 0, j < n):
+                divided = [
+                    fact
+                    for d in prover.names.values()
+                    if prover.holds(d >= 1)
+                    for fact in (here / d == there / d, here % d == there % d)
+                ]
+                with prover.assuming(here == there, *divided):
+                    prover.show(i == j, "two indices are equal")
+        except Open as error:
+            raise Unsupported("a scatter by what is not known to permute", place="") from error
+        permutation = Permutation(lambda i: self.index_at(f, i), n)
+        self.inverses[key] = prover.inverse(permutation)
+        return self.inverses[key]
+
+
+def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
+    """The index functions of the rule that are no metavariables, and how many indices they are of."""
+    seen: set[tuple[IndexFunction, Size]] = set()
+    for side in (rule.left, rule.right):
+        for t, _ in subterms(side):
+            if isinstance(t, p.Gather | p.Scatter):
+                found = t.idx, t.solved["n"]
+                if not isinstance(t.idx.body, IndexMetavariable) and found not in seen:
+                    seen.add(found)
+                    yield found
+
+
+def _undone(name: str) -> str:
+    return f"{name} undone"
+
+
+def _rows(k: Number, m: Number, xs: Value) -> Cells:
+    return Cells(k, lambda i: Cells(m, lambda j: at(xs, i * m + j)))
+
+
+def _joined(k: Number, m: Number, xss: Value) -> Cells:
+    return Cells(k * m, lambda i: at(at(xss, i / m), i % m))
+
+
+def _windows(k: Number, size: Number, step: Number, xs: Value) -> Cells:
+    return Cells(k + 1, lambda i: Cells(size, lambda j: at(xs, i * step + j)))

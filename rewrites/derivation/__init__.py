@@ -1,0 +1,1 @@
+"""How a program became another: steps, replay, confirmation by the interpreter, files, pages."""

@@ -1,0 +1,361 @@
+"""Derivations as files: plain data, terms printed in the public language, and every leaf checked when it is read.
+
+A step carries the hash of its rule's statement (that of the ledger), so that it does not replay under a rule
+that has changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from relift.rewrites.checks.operator_uses import operator_uses
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, replayed
+from relift.rewrites.ledger.book import rule_hash
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import float_policy
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.indices.functions import read_index_function
+from relift.semantics.interpreter import World, evaluate, operator_lambda
+from relift.semantics.language.tracing import operator_name
+from relift.semantics.language.vocabulary import VOCABULARY, Program, operator
+from relift.semantics.notation.parser import (
+    names_used,
+    parse_lambda,
+    parse_operator,
+    parse_term,
+    parse_type,
+)
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.binding import binders_at, canonical
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Term, UserFunction, Var
+from relift.semantics.syntax.types import Scalar
+
+FORMAT = 2
+"""The version of the file format; a file of another version is refused."""
+
+
+def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[str, Any]:
+    """A derivation as plain data; terms are printed in the public language."""
+    program = derivation.origin
+    terms = derivation.replay(rules)
+    names = names_used(program.body)
+    everywhere = names_used(program.body, *terms)  # raises where a text cannot tell two apart
+    return {
+        "format": FORMAT,
+        "program": program.name,
+        "parameters": {p.name: str(p.type) for p in program.parameters},
+        "sizes": dict(derivation.sizes),
+        "float": derivation.policy,
+        "operators": [
+            _operator_json(o, program.body, names)
+            for o in _sums_first(names.values())
+            if o != VOCABULARY.get(o.name)
+        ],
+        "user_functions": [
+            _user_json(f) for f in everywhere.values() if isinstance(f, UserFunction)
+        ],
+        "source": show(program.body),
+        "steps": [
+            _step_json(step, t, rules[step.rule])
+            for step, t in zip(derivation.steps, terms, strict=False)
+        ],
+        "result": show(derivation.result),
+    }
+
+
+def _operator_json(o: BinaryOperator, body: Term, names: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": o.name,
+        "function": show(
+            operator_lambda(o, next(of for used, of in operator_uses(body) if used == o))
+        ),
+        "associative": o.laws.associative,
+        "commutative": o.laws.commutative,
+        "neutral": o.laws.neutral,
+        "idempotent": o.laws.idempotent,
+        "distributes_over": [
+            plus.name
+            for plus in o.laws.distributes_over
+            if plus in (names.get(plus.name), VOCABULARY.get(plus.name))
+        ],
+    }
+
+
+def _sums_first(values: Iterable[Any]) -> list[BinaryOperator]:
+    """The operators among these values, each after those that it distributes over."""
+    ordered: dict[str, BinaryOperator] = {}
+
+    def add(o: BinaryOperator) -> None:
+        for plus in o.laws.distributes_over:
+            if plus in operators:
+                add(plus)
+        ordered[o.name] = o
+
+    operators = [o for o in values if isinstance(o, BinaryOperator)]
+    for o in operators:
+        add(o)
+    return list(ordered.values())
+
+
+def _user_json(f: UserFunction) -> dict[str, Any]:
+    return {
+        "name": f.name,
+        "parameters": dict(zip(f.parameters, map(str, f.types), strict=True)),
+        "result": str(f.result),
+        "c": f.c,
+        "body": None if f.body is None else show(f.body),
+    }
+
+
+def _step_json(step: Step, t: Term, rule: Rule) -> dict[str, Any]:
+    """A step from `t`.  What is read back may give binders other names, so those around it are listed."""
+    filling = step.filling
+    return {
+        "rule": step.rule,
+        "statement": rule_hash(rule),
+        "direction": step.direction,
+        "position": list(step.position),
+        "around": [x.name for x in binders_at(t, step.position)],
+        "types": {name: str(t) for name, t in sorted(filling.types.items())},
+        "sizes": {name: n.constant for name, n in sorted(filling.sizes.items())},
+        "functions": {
+            name: {
+                "parameters": {x.name: str(x.type) for x in f.parameters},
+                "body": show(f.body),
+            }
+            for name, f in sorted(filling.functions.items())
+        },
+        "operators": {n: operator_name(o) for n, o in sorted(filling.operators.items())},
+        "indices": {n: str(f) for n, f in sorted(filling.indices.items())},
+        "choices": dict(sorted(step.choices.items())),
+        "parts": {name: list(place) for name, place in sorted(step.parts.items())},
+    }
+
+
+def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation that `to_json` wrote, replayed; raises `BrokenDerivation` for anything else."""
+    found, names = steps_from_json(data, rules)
+    try:
+        result = parse_term(data["result"], names)
+    except MALFORMED as error:
+        raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
+    recorded = replace(found, result=result)
+    recorded.replay(rules)
+    return recorded
+
+
+def steps_from_json(
+    data: Mapping[str, Any], rules: Mapping[str, Rule]
+) -> tuple[Derivation, dict[str, Any]]:
+    """The program and the steps of a file, each replayed, whatever it says of the result; and what names mean."""
+    try:
+        if data["format"] != FORMAT:
+            raise BrokenDerivation(
+                f"the derivation has format {data['format']}, this Relift reads format {FORMAT}"
+            )
+        _require_fields("the derivation", data, FIELDS)
+        names = _named(data)
+        parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
+        sizes = {name: _whole(name, n) for name, n in data["sizes"].items()}
+        symbolic = {name: nat(name) for name in sizes}
+        names.update({p.name: p for p in parameters})
+        body = parse_term(data["source"], {**names, **symbolic})
+        origin = Program(str(data["program"]), parameters, body)
+        program = origin.at(sizes)
+        names.update({p.name: p for p in program.parameters})
+        policy = float_policy(data["float"])
+        steps: list[Step] = []
+        t = program.body
+        for number, entry in enumerate(data["steps"], 1):
+            try:
+                step = _step(entry, t, names, rules)
+                t = replayed(step, t, rules, policy)
+            except ReliftError as error:
+                raise BrokenDerivation(f"step {number}: {error.message}") from None
+            steps.append(step)
+        return Derivation(origin, sizes, tuple(steps), t, policy), names
+    except MALFORMED as error:
+        raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
+    except RecursionError:
+        raise BrokenDerivation("not a derivation: its terms are nested too deeply") from None
+
+
+MALFORMED = (
+    LookupError, ArithmeticError, TypeError, ValueError, AttributeError, SyntaxError, NameError,
+)  # fmt: skip
+"""What reading data of another form raises."""
+
+FIELDS = (
+    "format", "program", "parameters", "sizes", "float", "operators", "user_functions", "source", "steps",
+    "result",
+)  # fmt: skip
+STEP_FIELDS = (
+    "rule", "statement", "direction", "position", "around", "types", "sizes", "functions", "operators",
+    "indices", "choices", "parts",
+)  # fmt: skip
+
+
+def _require_fields(what: str, data: Mapping[str, Any], fields: Collection[str]) -> None:
+    """No field is missing, and none is there that nobody checks."""
+    if missing := [name for name in fields if name not in data]:
+        raise BrokenDerivation(f"{what} has no field {missing[0]}")
+    if unknown := [name for name in data if name not in fields]:
+        raise BrokenDerivation(f"{what} has an unknown field {unknown[0]}")
+
+
+def _whole(name: str, value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise BrokenDerivation(f"{name} = {value!r} is no natural number")
+    return value
+
+
+def _named(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The operators and user functions of a derivation, by name."""
+    names: dict[str, Any] = {}
+    for o in data["operators"]:
+        names[o["name"]] = operator(
+            parse_operator(o["function"]),
+            associative=_truth(o, "associative"),
+            commutative=_truth(o, "commutative"),
+            neutral=_neutral(o),
+            idempotent=_truth(o, "idempotent"),
+            distributes_over=[{**VOCABULARY, **names}[plus] for plus in o["distributes_over"]],
+            name=o["name"],
+        )
+    for f in data["user_functions"]:
+        names[f["name"]] = _user_function(f, names)
+    return names
+
+
+def _neutral(o: Mapping[str, Any]) -> float | None:
+    said = o["neutral"]
+    if said is not None and not isinstance(said, int | float):
+        raise BrokenDerivation(f"{o['name']} is declared neutral: {said!r}; say a number or null")
+    return said
+
+
+def _truth(o: Mapping[str, Any], law: str) -> bool:
+    said = o[law]
+    if not isinstance(said, bool):
+        raise BrokenDerivation(f"{o['name']} is declared {law}: {said!r}; say true or false")
+    return said
+
+
+def _step(
+    entry: Mapping[str, Any], t: Term, names: Mapping[str, Any], rules: Mapping[str, Rule]
+) -> Step:
+    _require_fields("it", entry, STEP_FIELDS)
+    if entry["rule"] not in rules:
+        raise BrokenDerivation(f"there is no rule {entry['rule']}")
+    if entry["statement"] != (now := rule_hash(rules[entry["rule"]])):
+        raise BrokenDerivation(
+            f"{entry['rule']} is another rule than when this was derived: its statement is {now[:16]}, "
+            f"the step names {str(entry['statement'])[:16]}; derive it anew"
+        )
+    position = tuple(entry["position"])
+    try:
+        around = binders_at(t, position)
+    except KeyError as error:
+        raise BrokenDerivation(f"there is no place {error}") from None
+    called = entry["around"]
+    if len(called) != len(around):
+        raise BrokenDerivation(f"{len(around)} variables are bound around it, not {len(called)}")
+    # both names are taken: the one in the text, and the one that a new binder must not capture
+    scope = {**names, **{x.name: x for x in around}, **dict(zip(called, around, strict=True))}
+    functions: dict[str, Lambda] = {}
+    taken = {x.name for x in around}
+    for name, f in entry["functions"].items():
+        own: dict[str, Var] = {}
+        for x, of in f["parameters"].items():
+            new = x
+            while new in taken:
+                new += "_"
+            own[x] = Var(new, parse_type(of))
+        body = parse_term(f["body"], {**scope, **{y.name: y for y in own.values()}, **own})
+        functions[name] = Lambda(tuple(own.values()), body)
+    filling = Filling(
+        {name: parse_type(of) for name, of in entry["types"].items()},
+        {name: Size.of(_whole(name, n)) for name, n in entry["sizes"].items()},
+        functions,
+        {name: parse_operator(text, names) for name, text in entry["operators"].items()},
+        {name: read_index_function(text) for name, text in entry["indices"].items()},
+    )
+    parts = {name: tuple(place) for name, place in entry["parts"].items()}
+    choices = {name: _whole(name, n) for name, n in entry["choices"].items()}
+    return Step(entry["rule"], entry["direction"], position, filling, choices, parts)
+
+
+def _user_function(f: Mapping[str, Any], names: Mapping[str, Any]) -> UserFunction:
+    types = [parse_type(t) for t in f["parameters"].values()]
+    result = parse_type(f["result"])
+    body = None
+    if f["body"] is not None:
+        traced = parse_lambda(f["body"], names, types)
+        body = Lambda(traced.parameters, traced.body)
+
+    def twin(*values: Any) -> Any:
+        if body is None:
+            raise BrokenDerivation(f"{f['name']} is opaque C; run the program's own file instead")
+        inputs = dict(zip((x.name for x in body.parameters), values, strict=True))
+        return evaluate(body.body, World(), inputs)
+
+    assert isinstance(result, Scalar), "cannot happen: userfun checks this"
+    return UserFunction(f["name"], tuple(f["parameters"]), tuple(types), result, f["c"], body, twin)
+
+
+def write_json(derivation: Derivation) -> str:
+    """The text of a derivation file."""
+    return json.dumps(to_json(derivation), indent=1) + "\n"
+
+
+def program_hash(program: Program) -> str:
+    """sha256 of what a program says: its parameters, its term up to the names of binders, its operators.
+
+    >>> import relift as rl
+    >>> @rl.program
+    ... def double(x: rl.f32[4]):
+    ...     return rl.map(lambda v: v + v, x)
+    >>> @rl.program
+    ... def again(x: rl.f32[4]):
+    ...     return rl.map(lambda w: w + w, x)
+    >>> program_hash(double) == program_hash(again)
+    True
+    """
+    names = names_used(program.body)
+    said = {
+        "parameters": {p.name: str(p.type) for p in program.parameters},
+        "operators": [_operator_json(o, program.body, names) for o in _sums_first(names.values())],
+        "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
+        "source": show(canonical(program.body)),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def read_json(path: Path, rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation in a file; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BrokenDerivation(f"cannot read {path}: {error.strerror}", place="") from None
+    except UnicodeDecodeError:
+        raise BrokenDerivation(f"{path} is not a derivation: it is no text", place="") from None
+    return parse_json(text, path, rules)
+
+
+def parse_json(text: str, path: Path, rules: Mapping[str, Rule]) -> Derivation:
+    """The derivation that a text holds, which was read from a file."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
+    if not isinstance(data, dict):
+        raise BrokenDerivation(f"{path} is not a derivation", place="")
+    return from_json(data, rules)

@@ -1,0 +1,152 @@
+"""Derivations: how a program became another, rule by rule, so that anyone can replay it.
+
+A step names a rule, its direction, the position, and what every metavariable stands for.  Replaying checks
+each step with `matching`, which shares no code with the search that found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.ledger.book import Verdict, is_proved, verdict
+from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule, float_policy
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.binding import Position, alpha_equal
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.terms import Input, Term, subterms
+
+
+class BrokenDerivation(ReliftError):
+    """A derivation that does not replay."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rule applied at one place.
+
+    `choices` are the sizes that matching leaves open, `parts` the places of what metavariables stand for
+    where it leaves that open (see `apply_rule`).
+    """
+
+    rule: str
+    direction: Direction
+    position: Position
+    filling: Filling
+    choices: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A program, the sizes at which it was rewritten, and the steps from it to the result."""
+
+    origin: Program
+    sizes: Mapping[str, int]
+    steps: tuple[Step, ...]
+    result: Term
+    policy: FloatPolicy = "reassociate"
+
+    @cached_property
+    def program(self) -> Program:
+        """The source at the sizes of the derivation."""
+        return self.origin.at(self.sizes)
+
+    def replay(self, rules: Mapping[str, Rule]) -> list[Term]:
+        """Every term from the program's to the result; raises `BrokenDerivation` at the first bad step."""
+        float_policy(self.policy)
+        terms = [self.program.body]
+        for number, step in enumerate(self.steps, 1):
+            try:
+                terms.append(replayed(step, terms[-1], rules, self.policy))
+            except ReliftError as error:
+                raise BrokenDerivation(f"step {number}: {error}") from None
+        if not alpha_equal(terms[-1], self.result):
+            raise BrokenDerivation("the last step does not give the recorded result")
+        known = {p.name: p for p in self.program.parameters}
+        for t, _ in subterms(terms[-1]):
+            if isinstance(t, Input) and known.get(t.name) != t:
+                raise BrokenDerivation(f"the result uses {t.name}, which is no parameter")
+        return terms
+
+
+def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy) -> Term:
+    """The term that a step makes of `t`, every premise checked; raises `ReliftError`."""
+    rule = rules.get(step.rule)
+    if rule is None:
+        raise BrokenDerivation(f"there is no rule {step.rule}")
+    if step.direction not in ("forward", "backward"):
+        raise BrokenDerivation(f"{step.direction!r} is no direction of a rule")
+    for name, value in step.choices.items():
+        if step.filling.sizes.get(name) != Size.of(value):
+            raise BrokenDerivation(
+                f"{name} = {value} was chosen, but is not what {name} stands for"
+            )
+    if unknown := sorted(set(step.parts) - set(rule.parameters)):
+        raise BrokenDerivation(f"{rule.name} has no metavariable {unknown[0]}")
+    try:
+        return apply_filled(rule, t, step.position, step.direction, step.filling, policy)
+    except KeyError as error:
+        raise BrokenDerivation(f"there is no place {error}") from None
+
+
+def standing(derivation: Derivation, rules: Mapping[str, Rule]) -> list[Verdict]:
+    """What the ledger says of the rule of each step."""
+    return [verdict(rules[step.rule]) for step in derivation.steps]
+
+
+def require_standing(
+    derivation: Derivation, rules: Mapping[str, Rule], allowed: Collection[str] = ()
+) -> None:
+    """Raise `BrokenDerivation` for a step by a rule that is not PROVED in the ledger, and not allowed by name."""
+    if unknown := sorted(set(allowed) - set(rules)):
+        raise BrokenDerivation(f"there is no rule {unknown[0]} to allow")
+    for number, (step, said) in enumerate(
+        zip(derivation.steps, standing(derivation, rules), strict=True), 1
+    ):
+        if not is_proved(said) and step.rule not in allowed:
+            raise BrokenDerivation(
+                f"step {number} is by {step.rule}, which is {said} in the ledger, not PROVED; "
+                f"--allow {step.rule} takes it all the same"
+            )
+
+
+def steps_at(
+    derivation: Derivation, small: Program, rules: Mapping[str, Rule], choices: Mapping[int, int]
+) -> Iterator[tuple[Term, Step]]:
+    """Each step of the derivation at other sizes, matched anew, with the term that it gives."""
+    t = small.body
+    for step in derivation.steps:
+        chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
+        t, filling = apply_rule(
+            rules[step.rule],
+            t,
+            step.position,
+            direction=step.direction,
+            choices=chosen,
+            parts=step.parts,
+            policy=derivation.policy,
+        )
+        yield t, replace(step, filling=filling, choices=chosen)
+
+
+def redo(
+    derivation: Derivation,
+    rules: Mapping[str, Rule],
+    sizes: Mapping[str, int],
+    choices: Mapping[int, int],
+) -> Derivation:
+    """The derivation at other sizes, with `choices` saying what replaces each number chosen along the way.
+
+    Raises `ReliftError` when the program, or a step, does not allow these sizes.
+    """
+    program = derivation.origin.at(sizes)
+    again = list(steps_at(derivation, program, rules, choices))
+    result = again[-1][0] if again else program.body
+    steps = tuple(step for _, step in again)
+    return Derivation(derivation.origin, sizes, steps, result, derivation.policy)

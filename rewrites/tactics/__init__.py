@@ -1,0 +1,1 @@
+"""Rules applied by name and put together: combinators, register blocks, tiles of groups, cooperative reductions."""

@@ -1,0 +1,277 @@
+"""Tactics: rules applied by name, and put together.  The result is a derivation like any other.
+
+    apply(rule)           the rule, at the place where the tactic is
+    then(s, t, ..)        s, and then t, at the same place
+    first(s, t, ..)       the first of them that applies
+    attempt(t)            t if it applies
+    repeat(t)             t as often as it applies
+    inside("f", ..)(t)    t at the place reached from here by these fields
+    topdown(t)            t at the outermost place below here where it applies
+    everywhere(t)         t at every place below here where it applies, outermost first
+
+A tactic only ever applies rules, so what it reaches is as right as they are: `derive` records each
+application as a step, and the derivation replays and is confirmed like one that a search found.
+Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are those of LIFT, GPGPU'16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Term, children
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """A program on its way: the term it is now, and the steps that led there."""
+
+    term: Term
+    policy: FloatPolicy
+    steps: tuple[Step, ...] = ()
+
+
+Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
+"""Rewrites at a place, or raises `NoMatch`."""
+
+MOST_REPETITIONS = 1000
+"""`repeat` of a tactic that applies for ever is stopped with an error after as many times."""
+
+
+def derive(
+    program: Program,
+    tactic: Tactic,
+    sizes: Mapping[str, int] | None = None,
+    policy: FloatPolicy = "reassociate",
+) -> Derivation:
+    """The derivation that a tactic makes of a program at the given sizes; raises `NoMatch`.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> found = derive(load_program("examples/saxpy.py"), apply("split_join", m=4), {"n": 64})
+    >>> [step.rule for step in found.steps], len(found.replay(RULES))
+    (['split_join'], 2)
+    """
+    at_sizes = program.at(sizes or {})
+    done = tactic(Rewriting(at_sizes.body, policy), ())
+    return Derivation(program, sizes or {}, done.steps, done.term, policy)
+
+
+def apply(
+    rule: str,
+    direction: Direction = "forward",
+    parts: Mapping[str, Position] | None = None,
+    **choices: int,
+) -> Tactic:
+    """The rule of this name; `choices` and `parts` are what it leaves open (see `apply_rule`)."""
+    known = RULES[rule]
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t, filling = apply_rule(
+            known,
+            at.term,
+            place,
+            direction=direction,
+            choices=choices,
+            parts=parts,
+            policy=at.policy,
+        )
+        step = Step(rule, direction, place, filling, choices, parts or {})
+        return replace(at, term=t, steps=(*at.steps, step))
+
+    return tactic
+
+
+def then(*tactics: Tactic) -> Tactic:
+    """One after the other, at the same place."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for each in tactics:
+            at = each(at, place)
+        return at
+
+    return tactic
+
+
+def first(*tactics: Tactic) -> Tactic:
+    """The first that applies; raises what the last one says."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for each in tactics[:-1]:
+            try:
+                return each(at, place)
+            except NoMatch:
+                continue
+        return tactics[-1](at, place)
+
+    return tactic
+
+
+def skip(at: Rewriting, place: Position) -> Rewriting:
+    """Nothing."""
+    return at
+
+
+def attempt(tactic: Tactic) -> Tactic:
+    """The tactic if it applies, otherwise nothing."""
+    return first(tactic, skip)
+
+
+def repeat(tactic: Tactic) -> Tactic:
+    """As often as it applies; raises `NoMatch` after MOST_REPETITIONS times."""
+
+    def repeated(at: Rewriting, place: Position) -> Rewriting:
+        for _ in range(MOST_REPETITIONS):
+            try:
+                at = tactic(at, place)
+            except NoMatch:
+                return at
+        raise NoMatch(f"a tactic still applies after {MOST_REPETITIONS} times; it seems to loop")
+
+    return repeated
+
+
+def inside(*fields: str) -> Callable[[Tactic], Tactic]:
+    """A place below this one: `inside("f", "xs")` is the data of the function's body."""
+
+    def moved(tactic: Tactic) -> Tactic:
+        def there(at: Rewriting, place: Position) -> Rewriting:
+            try:
+                term_at(at.term, (*place, *fields))
+            except KeyError:
+                raise NoMatch(f"there is no place {'.'.join(fields)} here") from None
+            return tactic(at, (*place, *fields))
+
+        return there
+
+    return moved
+
+
+def topdown(tactic: Tactic) -> Tactic:
+    """At the outermost place where it applies; raises `NoMatch` when there is none."""
+
+    def somewhere(at: Rewriting, place: Position) -> Rewriting:
+        for below, _ in list(positions(term_at(at.term, place))):
+            try:
+                return tactic(at, (*place, *below))
+            except NoMatch:
+                continue
+        raise NoMatch("the tactic applies nowhere")
+
+    return somewhere
+
+
+def everywhere(tactic: Tactic) -> Tactic:
+    """Once at every place, outermost first; inside what it makes, too."""
+
+    def all_below(at: Rewriting, place: Position) -> Rewriting:
+        at = attempt(tactic)(at, place)
+        for field, _ in children(term_at(at.term, place)):
+            at = all_below(at, (*place, field))
+        return at
+
+    return all_below
+
+
+# ---- the macro rules of LIFT (GPGPU'16)
+
+
+def tile_2d(rows: int, columns: int) -> Tactic:
+    """Two nested maps tile by tile, `rows` by `columns`; LIFT's tileMapMap."""
+    return then(
+        apply("split_join", m=rows),
+        inside("xss", "f")(apply("map_interchange")),
+        inside("xss", "f", "xss")(apply("split_join", m=columns)),
+        inside("xss", "f", "xss", "xss", "f")(apply("map_interchange")),
+    )
+
+
+def tile_stencil(windows: int) -> Tactic:
+    """A stencil in overlapping tiles of so many windows each; LIFT's tileStencils."""
+    return apply("stencil_tiling", k=windows - 1)
+
+
+def tile_stencil_2d(windows: int) -> Tactic:
+    """A stencil of an image in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_2d", k=windows - 1)
+
+
+def tile_stencil_3d(windows: int) -> Tactic:
+    """A stencil of three dimensions in overlapping tiles of so many windows in each direction."""
+    return apply("stencil_tiling_3d", k=windows - 1)
+
+
+def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
+    """A stencil of a padded array in parts: borders, and an inside that needs no border.
+
+    A border has as many windows as reach over the edge, and `extra` more, so that vectors or tiles fit
+    inside.  With `columns`, which is the same for the second dimension, the rows inside are split as well.
+    Source: Halide's interior and boundary loops; here they follow from rules.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> found = derive(jacobi, split_boundary(0, 7), {"n": 64, "m": 64})
+    >>> [step.choices["e"] for step in found.steps if step.rule == "slide_clamp_regions"]
+    [0, 7]
+    """
+    borders = ("clamp", "mirror", "wrap", "constant")
+    together = ("map_fusion", "zip_map_left", "zip_map_right")
+    apart = ("map_concat", "transpose_map_concat", "zip_concat_left", "zip_concat_right")
+    split = then(
+        repeat(topdown(first(apply("map_slide", "backward"), *(apply(rule) for rule in together)))),
+        topdown(first(*(apply(f"slide_{border}_regions", e=extra) for border in borders))),
+        attempt(topdown(apply("drop_nothing"))),
+        attempt(topdown(apply("take_all"))),
+        repeat(topdown(first(*(apply(rule) for rule in apart)))),
+    )
+    if columns is None:
+        return split
+    return then(split, inside("ys", "xs")(split_boundary(columns)))
+
+
+def vectorize_reduction(width: int) -> Tactic:
+    """A reduction by `width` lanes, whose results are reduced at the end; LIFT's vectorizeReduce."""
+    return apply("vectorize_reduce", w=width)
+
+
+def register_block_1d(size: int) -> Tactic:
+    """`size` sequential reductions share what they read; LIFT's apply1DRegisterBlocking."""
+    return then(apply("split_join", m=size), inside("xss", "f")(apply("lift_reduce_seq")))
+
+
+def register_block_2d(rows: int, columns: int) -> Tactic:
+    """A tile of accumulators, `rows` by `columns`, in one reduction; LIFT's apply2DRegisterBlocking.
+
+    Applies to two nested maps over a sequential reduction.
+    """
+    tile = inside("xss", "f", "xs", "xss", "f")
+    return then(
+        apply("split_join", m=rows),
+        inside("xss", "f", "f")(apply("split_join", m=columns)),
+        inside("xss", "f")(apply("map_join_fission")),
+        inside("xss", "f", "xs")(apply("map_interchange")),
+        tile(inside("f")(apply("lift_reduce_seq"))),
+        tile(apply("lift_reduce_seq")),
+    )
+
+
+def finish_tiling(size: int) -> Tactic:
+    """The outermost sequential reduction goes in chunks of `size`; LIFT's finishTiling."""
+    return topdown(apply("reduce_seq_chunks", m=size))
+
+
+def reduce_with_reorder(stride: int) -> Tactic:
+    """Every `stride`-th element is reduced on its own; LIFT's partialReduceWithReorder."""
+    return apply("partial_reduce_strided", m=stride)
+
+
+def fuse() -> Tactic:
+    """Maps are fused, and reductions made sequential and fused with the maps before them."""
+    rules = ("map_fusion", "reduce_to_seq", "reduce_map_fusion")
+    return repeat(topdown(first(*(apply(rule) for rule in rules))))

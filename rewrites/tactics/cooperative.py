@@ -1,0 +1,103 @@
+"""Tactics for teams: work-items of a group that reduce together, each with a share of the elements.
+
+reduce op z xs
+  =  the lanes, of the team's results, of what each member reduces     (vectorize_reduce, partial_reduce_strided)
+
+Members read neighbouring vectors, so that a group reads whole rows of memory at a time.  What they found
+stands in local memory, and one of them reduces it: in front of a map over one element, which is where a
+kernel can store it (`map_one_by_one`).
+Source: LIFT, GPGPU'16, macro rules vectorizeReduce and partialReduceWithReorder.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    inside,
+    then,
+    vectorize_reduction,
+)
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, dimensions
+
+PARTS = ("xs", "vs", "x", "xs")
+"""From a reduction by vectors to the results of its team."""
+
+
+def share(team: int, width: int) -> Tactic:
+    """A reduction by `team` members, which reduce vectors of `width`; what is reduced is computed by them."""
+    return then(vectorize_reduction(width), inside(*PARTS[:-1])(_shared(team)))
+
+
+def _shared(team: int) -> Tactic:
+    """A reduction of vectors, each member with every `team`-th of them."""
+    return then(
+        inside("xs")(attempt(apply("as_vector_map"))),
+        apply("partial_reduce_strided", m=team),
+        inside("xs", "xs")(
+            attempt(then(inside("xss")(apply("split_map")), apply("map_map_transpose", "backward")))
+        ),
+        inside("xs")(attempt(apply("map_fusion"))),
+        inside("xs", "f")(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))),
+    )
+
+
+def reductions(at: Rewriting, place: Position) -> list[Position]:
+    """The reductions below a place that no other reduction and no map encloses."""
+    found: list[Position] = []
+    for below, t in positions(term_at(at.term, place)):
+        if any(below[: len(outer)] == outer for outer in found):
+            continue
+        if isinstance(t, Reduce | Map):
+            found.append(below)
+    return [below for below in found if isinstance(term_at(at.term, (*place, *below)), Reduce)]
+
+
+def team_each(team: int, width: int) -> Tactic:
+    """A map whose function reduces, by a team for every element; raises `NoMatch` for other terms."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or isinstance(t.f.body.type, Array):
+            raise NoMatch("a team computes one value of every element of a map")
+        within = reductions(at, (*place, "f"))
+        if len(within) != 1:
+            raise NoMatch(f"the function of the map has {len(within)} reductions; a team has one")
+        (reduction,) = within
+        at = inside("f", *reduction)(share(team, width))(at, place)
+        first = {"h": ("f", *reduction, *PARTS)}
+        return apply("map_one_by_one", parts=first)(at, place)
+
+    return tactic
+
+
+def team_all(groups: int, team: int, width: int) -> Tactic:
+    """A reduction of everything: `groups` teams reduce a chunk each, and one work-item what they found."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Reduce):
+            raise NoMatch("teams reduce what `reduce` is written for")
+        (length,) = dimensions(t.xs.type)[0]
+        chunk = length.divided_by(Size.of(groups))
+        if chunk is None or chunk.constant is None:
+            raise NoMatch(f"{groups} groups do not share {length} elements evenly")
+        split = then(
+            apply("partial_reduce_chunks", m=chunk.constant),
+            inside("xs")(
+                then(
+                    attempt(inside("xs")(apply("split_map"))),
+                    attempt(apply("map_fusion")),
+                    team_each(team, width),
+                )
+            ),
+        )
+        return split(at, place)
+
+    return tactic

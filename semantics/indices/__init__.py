@@ -1,0 +1,1 @@
+"""Index expressions, the rules that simplify them, and index functions as parameters of patterns."""

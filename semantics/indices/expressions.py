@@ -1,0 +1,586 @@
+"""Index expressions: polynomials (see `sizes`) over bounded variables, quotients, remainders, min and max.
+
+An index says which cell is accessed.  Every constructor simplifies as it builds, by divisibility of the
+coefficients and by the range of values, so that the layout patterns of a term leave no trace in its kernel:
+the transposed access of Lift's Figure 6 becomes `l_id*N + wg_id`.
+
+>>> n, m = nat("n"), nat("m")
+>>> wg_id, l_id = variable("wg_id", n), variable("l_id", m)
+>>> i = wg_id * m + l_id
+>>> divide(i, m) + modulo(i, m) * n
+l_id*n + wg_id
+
+Division rounds down.  The rules are stated in `index_rules`; each is a function here, which finds where the
+rule applies.  Before an index is divided that may be negative, a multiple of the divisor is added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.sizes import Atom, Monomial, Size, SizeLike
+
+Index: TypeAlias = Size
+"""A polynomial whose atoms are names of sizes and the atoms below."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A loop counter, the number of a work-item, or a lane: `0 <= name < extent`."""
+
+    name: str
+    extent: Size
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`dividend / divisor`, rounded down, where no rule applied."""
+
+    dividend: Index
+    divisor: Size
+
+    def __str__(self) -> str:
+        return f"(({self.dividend}) / {_factor_text(self.divisor)})"
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """`dividend % divisor`, never negative, where no rule applied."""
+
+    dividend: Index
+    divisor: Size
+
+    def __str__(self) -> str:
+        return f"(({self.dividend}) % {_factor_text(self.divisor)})"
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """The smaller of two indices, where their ranges overlap."""
+
+    left: Index
+    right: Index
+
+    def __str__(self) -> str:
+        return f"min({self.left}, {self.right})"
+
+
+@dataclass(frozen=True)
+class Larger:
+    """The larger of two indices, where their ranges overlap."""
+
+    left: Index
+    right: Index
+
+    def __str__(self) -> str:
+        return f"max({self.left}, {self.right})"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A number that is data: a cell of a global buffer, or, without an offset, a variable in C.
+
+    `0 <= it < extent` where that is known.
+    """
+
+    name: str
+    offset: Index | None
+    extent: Size | None
+
+    def __str__(self) -> str:
+        return self.name if self.offset is None else f"{self.name}[{self.offset}]"
+
+
+IndexAtom: TypeAlias = Variable | Quotient | Remainder | Smaller | Larger | Loaded
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`low <= e <= high` for all values of the variables in e; None where nothing is known."""
+
+    low: Size | None
+    high: Size | None
+
+
+UNKNOWN = Bounds(None, None)
+
+
+_simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", default=True)
+
+
+@contextmanager
+def simplifying(on: bool) -> Generator[None]:
+    """With `on` false only constants are divided, and nothing is recombined: to see what the rules are worth.
+
+    >>> i = variable("i", 8)
+    >>> with simplifying(False):
+    ...     divide(4 * i, 4), divide(Size.of(9), 4)
+    (((4*i) / 4), 2)
+    """
+    token = _simplifying.set(on)
+    try:
+        yield
+    finally:
+        _simplifying.reset(token)
+
+
+def variable(name: str, extent: SizeLike) -> Index:
+    """The index that is just a variable; the constant 0 when that is its only value.
+
+    >>> variable("i", 4), variable("i", 1)
+    (i, 0)
+    """
+    extent = Size.of(extent)
+    return Size.of(0) if extent == 1 else Size.atom(Variable(name, extent))
+
+
+def divide(e: Index, d: SizeLike) -> Index:
+    """`e / d` rounded down, simplified; d is at least 1.
+
+    >>> i, j = variable("i", 8), variable("j", 4)
+    >>> divide(4 * i + j, 4), divide(8 * i + j, 16), divide(i, 3)
+    (i, ((i) / 2), ((i) / 3))
+    """
+    return divide_with_remainder(e, Size.of(d))[0]
+
+
+def modulo(e: Index, d: SizeLike) -> Index:
+    """`e % d`, never negative, simplified; d is at least 1.
+
+    >>> i, j = variable("i", 8), variable("j", 4)
+    >>> modulo(4 * i + j, 4), modulo(8 * i + j, 16), modulo(i - 1, 8)
+    (j, 8*((i) % 2) + j, ((i + 7) % 8))
+    """
+    return divide_with_remainder(e, Size.of(d))[1]
+
+
+def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
+    """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
+    if d == 0:  # no element of an array of no elements is ever asked for
+        return Size.of(0), e
+    if not _simplifying.get() and e.constant is None and d != 1:
+        dividend = e + shift(e, d) * d
+        return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))
+    quotient, rest = parts_by_divisibility(recombined(e), d)
+    k = quotient_by_range(rest, d)
+    if k is not None:
+        return quotient + k, rest - k * d
+    factored = common_factor(rest, d)
+    if factored is not None:
+        g, x, s = factored
+        q, r = divide_with_remainder(x, d // g)
+        return recombined(quotient + q), recombined(g * r + s)
+    shifted = shift(rest, d)
+    dividend = rest + shifted * d
+    q, r = Size.atom(Quotient(dividend, d)), Size.atom(Remainder(dividend, d))
+    return recombined(quotient + q - shifted), r
+
+
+def parts_by_divisibility(e: Index, d: Size) -> tuple[Index, Index]:
+    """`(q, r)` with `e == d*q + r`, where q takes every term that the leading term of d divides.
+
+    >>> n, i, j = nat("n"), variable("i", 8), variable("j", 4)
+    >>> parts_by_divisibility(n * i + i + j, n + 1)
+    (i, j)
+    """
+    lead = d.ordered()[0]
+    quotient, rest = Size.of(0), Size.of(0)
+    remaining = e
+    while remaining.terms:
+        monomial, c = remaining.ordered()[0]
+        step = _term_quotient((monomial, c), lead)
+        if step is None:
+            term = Size({monomial: c})
+            rest, remaining = rest + term, remaining - term
+        else:
+            quotient, remaining = quotient + step, remaining - step * d
+    return quotient, rest
+
+
+def _term_quotient(term: tuple[Monomial, int], lead: tuple[Monomial, int]) -> Size | None:
+    """The exact quotient of two terms; of two constants the one rounded down."""
+    (monomial, c), (divisor, by) = term, lead
+    if not monomial and not divisor:
+        return Size.of(c // by) if c // by else None
+    if not divisor and c % by:
+        return None
+    return Size({monomial: c}).divided_by(Size({divisor: by}))
+
+
+def quotient_by_range(r: Index, d: Size) -> Size | None:
+    """The k with `k*d <= r < (k+1)*d` for all values of the variables, or None."""
+    low = bounds(r).low
+    if low is None:
+        return None
+    k = Size.of(0)
+    if low.constant is not None and d.constant is not None:
+        k = Size.of(low.constant // d.constant)
+    return k if surely_within(r - k * d, d) else None
+
+
+def common_factor(r: Index, d: Size) -> tuple[Size, Index, Index] | None:
+    """`(g, x, s)` with `r == g*x + s`, g a divisor of d and `0 <= s < g`, for the largest such g; or None."""
+    if len(d.terms) != 1:
+        return None
+    candidates = {_term_gcd(term, next(iter(d.terms.items()))) for term in r.terms.items()}
+    for g in sorted(candidates - {Size.of(1), d}, key=lambda g: -max(g.terms.values())):
+        x, s = parts_by_divisibility(r, g)
+        if x.terms and surely_within(s, g):
+            return g, x, s
+    return None
+
+
+def _term_gcd(left: tuple[Monomial, int], right: tuple[Monomial, int]) -> Size:
+    powers = dict(right[0])
+    shared = tuple((a, min(p, powers[a])) for a, p in left[0] if a in powers)
+    return Size({shared: math.gcd(left[1], right[1])})
+
+
+def shift(r: Index, d: Size) -> int:
+    """The least k with `r + k*d >= 0`, 0 when r is never negative or nothing is known."""
+    low = bounds(r).low
+    if low is None or low.surely_at_least(0):
+        return 0
+    if low.constant is None or d.constant is None:
+        return 1 if (low + d).surely_at_least(0) else 0
+    return -(low.constant // d.constant)
+
+
+def recombined(e: Index) -> Index:
+    """`d*(x / d) + x % d = x`, wherever both occur with fitting coefficients.
+
+    >>> i = variable("i", 12)
+    >>> recombined(5 * divide(i, 5) + modulo(i, 5))
+    i
+    """
+    if not _simplifying.get():
+        return e
+    for monomial, c in e.ordered():
+        for atom, power in monomial:
+            if not isinstance(atom, Remainder) or power != 1:
+                continue
+            others = Size({tuple(item for item in monomial if item[0] != atom): c})
+            whole = others * atom.divisor * Size.atom(Quotient(atom.dividend, atom.divisor))
+            if all(e.terms.get(m) == k for m, k in whole.terms.items()):
+                return recombined(e - whole - Size({monomial: c}) + others * atom.dividend)
+    return e
+
+
+def minimum(a: Index, b: Index) -> Index:
+    """The smaller of two indices; one of them when their ranges decide.
+
+    >>> from relift.semantics.indices.expressions import minimum
+    >>> i = variable("i", 8)
+    >>> minimum(i, Size.of(9)), minimum(i, Size.of(3))
+    (i, min(i, 3))
+    """
+    if surely_at_most(a, b):
+        return a
+    return b if surely_at_most(b, a) else Size.atom(Smaller(a, b))
+
+
+def maximum(a: Index, b: Index) -> Index:
+    """The larger of two indices; one of them when their ranges decide.
+
+    >>> from relift.semantics.indices.expressions import maximum
+    >>> i = variable("i", 8)
+    >>> maximum(i, Size.of(0)), maximum(i - 1, Size.of(0))
+    (i, max(i - 1, 0))
+    """
+    if surely_at_most(b, a):
+        return a
+    return b if surely_at_most(a, b) else Size.atom(Larger(a, b))
+
+
+def clamp(e: Index, extent: Size) -> Index:
+    """The index in `[0, extent)` that is nearest to e; extent is at least 1."""
+    return minimum(maximum(e, Size.of(0)), extent - 1)
+
+
+def bounds(e: Index) -> Bounds:
+    """The range of e, from the ranges of its atoms.
+
+    Bounds are sizes: constants where the extents are, else polynomials in the program's sizes.
+
+    >>> bounds(4 * variable("i", 8) - variable("j", nat("n")))
+    Bounds(low=-n + 1, high=28)
+    """
+    low: Size | None = Size.of(0)
+    high: Size | None = Size.of(0)
+    for monomial, c in e.terms.items():
+        of = _monomial_bounds(monomial)
+        ends = (of.low, of.high) if c > 0 else (of.high, of.low)
+        low = None if low is None or ends[0] is None else low + c * ends[0]
+        high = None if high is None or ends[1] is None else high + c * ends[1]
+    return Bounds(low, high)
+
+
+def _monomial_bounds(monomial: Monomial) -> Bounds:
+    if len(monomial) == 1 and monomial[0][1] == 1:
+        return _atom_bounds(monomial[0][0])
+    low: Size | None = Size.of(1)
+    high: Size | None = Size.of(1)
+    for atom, power in monomial:
+        of = _atom_bounds(atom)
+        if of.low is None or not of.low.surely_at_least(0):
+            return UNKNOWN  # a product of signs: never needed for addresses
+        for _ in range(power):
+            low = low * of.low if low is not None else None
+            high = high * of.high if high is not None and of.high is not None else None
+    return Bounds(low, high)
+
+
+def _atom_bounds(atom: Atom) -> Bounds:
+    match atom:
+        case Variable(_, extent):
+            return Bounds(Size.of(0), extent - 1)
+        case Remainder(_, divisor):
+            return Bounds(Size.of(0), divisor - 1)
+        case Loaded(_, _, extent):
+            return UNKNOWN if extent is None else Bounds(Size.of(0), extent - 1)
+        case Quotient(dividend, divisor):
+            return _quotient_bounds(bounds(dividend), divisor)
+        case Smaller(left, right):
+            a, b = bounds(left), bounds(right)
+            return Bounds(_lesser(a.low, b.low), _lesser(a.high, b.high) or a.high or b.high)
+        case Larger(left, right):
+            a, b = bounds(left), bounds(right)
+            return Bounds(_greater(a.low, b.low) or a.low or b.low, _greater(a.high, b.high))
+        case str():
+            return Bounds(Size.atom(atom), Size.atom(atom))
+        case _:
+            raise AssertionError(f"cannot happen: {atom!r} is not an atom of an index")
+
+
+def _quotient_bounds(of: Bounds, d: Size) -> Bounds:
+    ends: list[Size | None] = []
+    for end in (of.low, of.high):
+        if end is None:
+            ends.append(None)
+        elif end.constant is not None and d.constant is not None:
+            ends.append(Size.of(end.constant // d.constant))
+        else:
+            ends.append(None)
+    low, high = ends
+    if low is None and of.low is not None and of.low.surely_at_least(0):
+        low = Size.of(0)
+    if high is None and of.high is not None and of.high.surely_at_least(0):
+        high = (of.high + 1).divided_by(d)
+        high = of.high if high is None else high - 1
+    return Bounds(low, high)
+
+
+def _lesser(a: Size | None, b: Size | None) -> Size | None:
+    if a is None or b is None:
+        return None
+    return a if (b - a).surely_at_least(0) else b if (a - b).surely_at_least(0) else None
+
+
+def _greater(a: Size | None, b: Size | None) -> Size | None:
+    if a is None or b is None:
+        return None
+    return a if (a - b).surely_at_least(0) else b if (b - a).surely_at_least(0) else None
+
+
+def surely_at_most(a: Index, b: Index) -> bool:
+    """Whether `a <= b` for all values of the variables, as far as ranges tell."""
+    low = bounds(b - a).low
+    return low is not None and low.surely_at_least(0)
+
+
+def surely_within(e: Index, extent: Size) -> bool:
+    """Whether `0 <= e < extent` for all values of the variables, as far as ranges tell."""
+    return surely_at_most(Size.of(0), e) and surely_at_most(e, extent - 1)
+
+
+def atoms_within(e: Index) -> Iterator[Atom]:
+    """Every atom of e and of the indices inside its atoms."""
+    for atom in e.atoms():
+        yield atom
+        for inner in parts_of(atom):
+            yield from atoms_within(inner)
+
+
+def parts_of(atom: Atom) -> tuple[Index, ...]:
+    """The indices directly inside an atom."""
+    match atom:
+        case Quotient(e, d) | Remainder(e, d):
+            return (e, d)
+        case Smaller(left, right) | Larger(left, right):
+            return (left, right)
+        case Loaded(_, offset):
+            return () if offset is None else (offset,)
+        case _:
+            return ()
+
+
+def variables_of(e: Index) -> frozenset[Variable | Loaded]:
+    """The variables and data anywhere in e: what is a number only when the kernel runs.
+
+    >>> variables_of(divide(variable("i", 8), 3) + 1)
+    frozenset({Variable(name='i', extent=8)})
+    """
+    return frozenset(atom for atom in atoms_within(e) if isinstance(atom, Variable | Loaded))
+
+
+def depends_on(e: Index, v: Index) -> bool:
+    """Whether the variable v occurs anywhere in e; a constant v never does."""
+    return any(atom in v.atoms() for atom in atoms_within(e))
+
+
+def linear_in(e: Index, v: Index) -> tuple[Index, Index] | None:
+    """`(a, b)` with `e == a*v + b` and the variable v in neither, or None: the stride of an access.
+
+    >>> i, j = variable("i", 8), variable("j", 4)
+    >>> linear_in(16 * i + j, i), linear_in(divide(i, 3), i)
+    ((16, j), None)
+    """
+    if not v.terms or v.constant is not None:
+        return Size.of(0), e
+    (atom,) = v.atoms()
+    a: dict[Monomial, int] = {}
+    b: dict[Monomial, int] = {}
+    for monomial, c in e.terms.items():
+        powers = dict(monomial)
+        power = powers.pop(atom, 0)
+        if power > 1 or any(depends_on(i, v) for other in powers for i in parts_of(other)):
+            return None
+        (a if power else b)[tuple(powers.items())] = c
+    return Size(a), Size(b)
+
+
+def substitute(e: Index, v: Index, value: Index) -> Index:
+    """e with the variable v replaced, simplified again.
+
+    >>> from relift.semantics.indices.expressions import substitute
+    >>> i = variable("i", 8)
+    >>> substitute(divide(i, 3) + i, i, Size.of(5))
+    6
+    """
+    if not v.terms or v.constant is not None or not depends_on(e, v):
+        return e
+    result = Size.of(0)
+    for monomial, c in e.terms.items():
+        product = Size.of(c)
+        for atom, power in monomial:
+            factor = value if atom in v.atoms() else _rebuilt(atom, v, value)
+            for _ in range(power):
+                product = product * factor
+        result = result + product
+    return recombined(result)
+
+
+def _rebuilt(atom: Atom, v: Index, value: Index) -> Index:
+    match atom:
+        case Quotient(e, d):
+            return divide(substitute(e, v, value), d)
+        case Remainder(e, d):
+            return modulo(substitute(e, v, value), d)
+        case Smaller(left, right):
+            return minimum(substitute(left, v, value), substitute(right, v, value))
+        case Larger(left, right):
+            return maximum(substitute(left, v, value), substitute(right, v, value))
+        case Loaded(memory, Size() as offset, extent):
+            return Size.atom(Loaded(memory, substitute(offset, v, value), extent))
+        case _:
+            return Size.atom(atom)
+
+
+def evaluate(e: Index, values: Mapping[str, int]) -> int:
+    """The number that e is when each variable and each size has the given value.
+
+    >>> from relift.semantics.indices.expressions import evaluate
+    >>> evaluate(divide(variable("i", 8) - 9, 3), {"i": 1})
+    -3
+    """
+    total = 0
+    for monomial, c in e.terms.items():
+        for atom, power in monomial:
+            c *= _evaluate_atom(atom, values) ** power
+        total += c
+    return total
+
+
+def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
+    match atom:
+        case Variable(name, _):
+            return values[name]
+        case Quotient(e, d):
+            return evaluate(e, values) // evaluate(d, values)
+        case Remainder(e, d):
+            return evaluate(e, values) % evaluate(d, values)
+        case Smaller(left, right):
+            return min(evaluate(left, values), evaluate(right, values))
+        case Larger(left, right):
+            return max(evaluate(left, values), evaluate(right, values))
+        case str():
+            return values[atom]
+        case _:
+            raise AssertionError(f"cannot happen: {atom!r} is not an atom of an index")
+
+
+def as_c(e: Index, suffix: str = "") -> str:
+    """e in C; `suffix` is put after the constants of `min` and `max`, whose arguments need one type.
+
+    Raises `Unsupported` when something divided may be negative: C rounds towards zero, indices down.
+
+    >>> i = variable("i", 8)
+    >>> as_c(16 * i + modulo(i, 3) - 1)
+    '16*i + i % 3 - 1'
+    """
+    texts: list[str] = []
+    for monomial, c in sorted(e.ordered(), key=_printed_order):
+        factors = [_atom_c(atom, suffix) for atom, power in monomial for _ in range(power)]
+        if len(factors) == 1 and abs(c) == 1 and factors[0].startswith("("):
+            factors = [factors[0][1:-1]]  # / and % bind closer than + and -
+        text = "*".join([str(abs(c))] * (abs(c) != 1 or not factors) + factors)
+        texts.append(
+            ("-" if c < 0 else "") + text if not texts else (" - " if c < 0 else " + ") + text
+        )
+    return "".join(texts) or "0"
+
+
+def _printed_order(term: tuple[Monomial, int]) -> tuple[bool, int]:
+    """Large strides first, then constants: how one reads an address."""
+    monomial, c = term
+    return not monomial, -abs(c)
+
+
+def _atom_c(atom: Atom, suffix: str) -> str:
+    match atom:
+        case Quotient(e, d) | Remainder(e, d):
+            if not surely_at_most(Size.of(0), e):
+                names = ", ".join(sorted(e.names() | d.names()))
+                mend = f"; fix {names}, or state larger least values" if names else ""
+                raise Unsupported(f"the index {atom} divides {e}, which may be negative{mend}")
+            sign = "/" if isinstance(atom, Quotient) else "%"
+            return f"({_operand_c(e, suffix)} {sign} {_operand_c(d, suffix)})"
+        case Smaller(left, right) | Larger(left, right):
+            name = "min" if isinstance(atom, Smaller) else "max"
+            return f"{name}({_argument_c(left, suffix)}, {_argument_c(right, suffix)})"
+        case Loaded(memory, Size() as offset):
+            return f"{memory}[{as_c(offset, suffix)}]"
+        case _:
+            return str(atom)
+
+
+def _operand_c(e: Index, suffix: str) -> str:
+    text = as_c(e, suffix)
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _argument_c(e: Index, suffix: str) -> str:
+    return as_c(e, suffix) + (suffix if e.constant is not None else "")
+
+
+def _factor_text(d: Size) -> str:
+    return str(d) if len(d.terms) == 1 and d.constant is not None else f"({d})"

@@ -1,0 +1,556 @@
+"""Parameters of patterns that are written out and hold no term: index functions, and rows of numbers.
+
+An index function maps the indices of an array to indices of the same array.  It is no scalar function:
+layouts are made of it, so it is known while a program is compiled.
+
+    e ::= i | size | e + e | e - e | e * e | e // size | e % size | p(e)
+
+Only rules have `p(e)`: p is an index metavariable, which maps the indices below its length to such indices
+and is not known otherwise.
+
+>>> n = nat("n")
+>>> f = index_function(lambda i: n - 1 - i, n)
+>>> f, [f.at(j, {"n": 5}) for j in range(5)]
+(lambda i: n - 1 - i, [4, 3, 2, 1, 0])
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
+
+import numpy as np
+
+from relift.semantics.errors import IllTyped, Undefined, Unsupported
+from relift.semantics.indices import expressions as indices
+from relift.semantics.syntax.sizes import Combined, Size, SizeLike, nat
+from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, i32
+
+Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
+Number: TypeAlias = int | float | bool
+V = TypeVar("V")
+
+
+class Written(ABC):
+    """A parameter without terms inside; its text reads back."""
+
+    @abstractmethod
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> Written:
+        """The same at other sizes, and with index metavariables filled in."""
+
+    @abstractmethod
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
+        """What a pattern's `meaning` is given, where `literal` makes numbers of the domain."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> frozenset[Size]:
+        """The sizes that are written in it."""
+
+
+class IndexNotation(Combined):
+    """Python's arithmetic on index expressions."""
+
+    def __add__(self, other: Any) -> IndexExpression:
+        return _combined("+", self, other)
+
+    def __radd__(self, other: Any) -> IndexExpression:
+        return _combined("+", other, self)
+
+    def __sub__(self, other: Any) -> IndexExpression:
+        return _combined("-", self, other)
+
+    def __rsub__(self, other: Any) -> IndexExpression:
+        return _combined("-", other, self)
+
+    def __mul__(self, other: Any) -> IndexExpression:
+        return _combined("*", self, other)
+
+    def __rmul__(self, other: Any) -> IndexExpression:
+        return _combined("*", other, self)
+
+    def __floordiv__(self, other: Any) -> IndexExpression:
+        return _combined("//", self, other)
+
+    def __mod__(self, other: Any) -> IndexExpression:
+        return _combined("%", self, other)
+
+    def __neg__(self) -> IndexExpression:
+        return _combined("-", 0, self)
+
+    def _refuse(self, other: Any) -> NoReturn:
+        raise IllTyped(
+            "an index function has + - * and, by sizes, // and %; what is computed with data goes "
+            "into an array of indices, for gather_indices"
+        )
+
+    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+
+@dataclass(frozen=True)
+class TheIndex(IndexNotation):
+    """The index i itself."""
+
+
+@dataclass(frozen=True)
+class SizeIndex(IndexNotation):
+    """A size as an index."""
+
+    value: Size
+
+
+@dataclass(frozen=True)
+class IndexOperation(IndexNotation):
+    """Two index expressions combined; what divides is a size."""
+
+    symbol: Symbol
+    left: IndexExpression
+    right: IndexExpression
+
+
+@dataclass(frozen=True)
+class IndexMetavariable(IndexNotation):
+    """An index metavariable of a rule, on the indices below `length`, applied."""
+
+    name: str
+    length: Size
+    argument: IndexExpression
+
+
+IndexExpression: TypeAlias = TheIndex | SizeIndex | IndexOperation | IndexMetavariable
+
+
+def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
+    x, y = _expression(left), _expression(right)
+    if symbol in ("//", "%") and not isinstance(y, SizeIndex):
+        raise IllTyped(f"an index is divided by sizes only, not by {_text(y, 'i')}")
+    if isinstance(y, SizeIndex) and symbol in ("//", "%") and y.value == 0:
+        raise IllTyped("an index is divided by 0")
+    match symbol, x, y:
+        case "+", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n + m)
+        case "-", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n - m)
+        case "*", SizeIndex(n), SizeIndex(m):
+            return SizeIndex(n * m)
+        case _:
+            return IndexOperation(symbol, x, y)
+
+
+def _recombined(symbol: Symbol, x: IndexExpression, y: IndexExpression) -> IndexExpression:
+    """As `_combined`, at sizes that may be 0: a rotation of no elements is applied to no index."""
+    if symbol in ("//", "%") and isinstance(y, SizeIndex) and y.value == 0:
+        return IndexOperation(symbol, x, y)
+    return _combined(symbol, x, y)
+
+
+def _expression(value: Any) -> IndexExpression:
+    match value:
+        case TheIndex() | SizeIndex() | IndexOperation() | IndexMetavariable():
+            return value
+        case Size() | int() if not isinstance(value, bool):
+            return SizeIndex(Size.of(value))
+        case _:
+            raise IllTyped(
+                f"an index function computes with the index and sizes, not with {value!r}"
+            )
+
+
+_STRENGTH: dict[str, int] = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+
+
+def _text(e: IndexExpression, i: str, strength: int = 0) -> str:
+    """Python text, with brackets where what is around binds more strongly."""
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            text = str(n)
+            own = 1 if " " in text or text[0] == "-" else 2 if "*" in text else 3
+        case IndexOperation(symbol, left, right):
+            own = _STRENGTH[symbol]
+            text = f"{_text(left, i, own)} {symbol} {_text(right, i, own + 1)}"
+        case IndexMetavariable(name, _, argument):
+            own, text = 3, f"{name}({_text(argument, i)})"
+    return f"({text})" if own < strength else text
+
+
+@dataclass(frozen=True)
+class IndexFunction(Written):
+    """A function on the indices of an array."""
+
+    body: IndexExpression
+
+    def at(self, i: Any, sizes: Mapping[str, int]) -> Any:
+        """Its value at the index i, which may be a NumPy array of indices."""
+        return _evaluated(self.body, i, lambda n: n.evaluate(sizes), {})
+
+    def of(self, i: indices.Index) -> indices.Index:
+        """Its value at a symbolic index, simplified.
+
+        >>> n, s = nat("n"), nat("s")
+        >>> index_function(reorder_stride(s), n * s).of(indices.variable("i", n * s))
+        ((i) % (n))*s + ((i) / (n))
+        """
+        return _symbolic(self.body, i)
+
+    def __call__(self, i: Any) -> IndexExpression:
+        """The function in an index expression, so that functions compose in Python."""
+        return _replaced(self.body, lambda e: _expression(i) if isinstance(e, TheIndex) else e)
+
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> IndexFunction:
+        def at_sizes(e: TheIndex | SizeIndex) -> IndexExpression:
+            return SizeIndex(e.value.substitute(sizes)) if isinstance(e, SizeIndex) else e
+
+        def filled(e: IndexMetavariable) -> IndexExpression:
+            f = (functions or {}).get(e.name)
+            if f is not None:
+                return f(e.argument)
+            return IndexMetavariable(e.name, e.length.substitute(sizes), e.argument)
+
+        return IndexFunction(_replaced(self.body, at_sizes, filled))
+
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
+        return lambda i: _evaluated(self.body, i, size, metavariables)
+
+    @property
+    def metavariable(self) -> IndexMetavariable | None:
+        """The index metavariable that this function is, if it is one alone."""
+        match self.body:
+            case IndexMetavariable(_, _, TheIndex()):
+                return self.body
+            case _:
+                return None
+
+    @property
+    def metavariables(self) -> Mapping[str, Size]:
+        """The index metavariables in it, each with its length."""
+        found: dict[str, Size] = {}
+
+        def note(e: IndexMetavariable) -> IndexExpression:
+            found[e.name] = e.length
+            return e
+
+        _replaced(self.body, lambda e: e, note)
+        return found
+
+    def escapes(self, length: Size) -> int | None:
+        """An index below `length`, a number, that is mapped to none such; None when there is none."""
+        count = length.constant
+        assert count is not None, f"cannot happen: the length {length} has no number"
+        values = self.table(count)
+        outside = np.flatnonzero((values < 0) | (values >= count))
+        return int(outside[0]) if outside.size else None
+
+    def table(self, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Its values at the indices below `count`.
+
+        >>> index_function(reverse, Size.of(4)).table(4)
+        array([3, 2, 1, 0])
+        """
+        indices_below = np.arange(count, dtype=np.int64)
+        return np.broadcast_to(np.asarray(self.at(indices_below, {})), indices_below.shape)
+
+    @property
+    def sizes(self) -> frozenset[Size]:
+        found: set[Size] = set()
+
+        def note(e: TheIndex | SizeIndex) -> IndexExpression:
+            if isinstance(e, SizeIndex):
+                found.add(e.value)
+            return e
+
+        _replaced(self.body, note)
+        return frozenset(found) | frozenset(self.metavariables.values())
+
+    def __repr__(self) -> str:
+        if (alone := self.metavariable) is not None:
+            return alone.name
+        taken = {name for n in self.sizes for name in n.names()} | set(self.metavariables)
+        i = next(name for name in ("i", "j", "index", "index_") if name not in taken)
+        return f"lambda {i}: {_text(self.body, i)}"
+
+
+def folded(
+    e: IndexExpression,
+    i: V,
+    size: Callable[[Size], V],
+    operation: Callable[[IndexOperation, V, V], V],
+    applied: Callable[[IndexMetavariable, V], V],
+) -> V:
+    """What `e` comes to from its leaves up: `i` for the index, and for the rest what the functions say.
+
+    >>> f = index_function(lambda i: 2 * i + 1, nat("n"))
+    >>> folded(f.body, 1, lambda n: 1, lambda e, x, y: x + y, lambda e, x: x)  # its leaves
+    3
+    """
+    match e:
+        case TheIndex():
+            return i
+        case SizeIndex(n):
+            return size(n)
+        case IndexOperation(_, left, right):
+            x = folded(left, i, size, operation, applied)
+            return operation(e, x, folded(right, i, size, operation, applied))
+        case IndexMetavariable(_, _, argument):
+            return applied(e, folded(argument, i, size, operation, applied))
+
+
+def _replaced(
+    e: IndexExpression,
+    leaf: Callable[[TheIndex | SizeIndex], IndexExpression],
+    applied: Callable[[IndexMetavariable], IndexExpression] = lambda e: e,
+) -> IndexExpression:
+    """`e` with its leaves replaced, and then what applies a metavariable, innermost first."""
+    return folded(
+        e,
+        leaf(TheIndex()),
+        lambda n: leaf(SizeIndex(n)),
+        lambda e, x, y: _recombined(e.symbol, x, y),
+        lambda e, x: applied(IndexMetavariable(e.name, e.length, x)),
+    )
+
+
+_ARITHMETIC: dict[Symbol, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_SYMBOLIC: dict[Symbol, Callable[[indices.Index, indices.Index], indices.Index]] = {
+    "+": lambda x, y: indices.recombined(x + y),
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": indices.divide,
+    "%": indices.modulo,
+}
+
+
+def _evaluated(
+    e: IndexExpression,
+    i: Any,
+    size: Callable[[Size], int],
+    metavariables: Mapping[str, Callable[[Any], Any]],
+) -> Any:
+    def operation(e: IndexOperation, x: Any, y: Any) -> Any:
+        if e.symbol in ("//", "%") and y == 0:
+            raise Undefined(f"an index is divided by {_text(e.right, 'i')}, which is 0")
+        return _ARITHMETIC[e.symbol](x, y)
+
+    return folded(e, i, size, operation, lambda e, x: metavariables[e.name](x))
+
+
+def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
+    def unknown(e: IndexMetavariable, _: indices.Index) -> indices.Index:
+        raise Unsupported(f"the index metavariable {e.name} has no symbolic value")
+
+    return folded(e, i, lambda n: n, lambda e, x, y: _SYMBOLIC[e.symbol](x, y), unknown)
+
+
+def index_metavariable(name: str, length: Size) -> IndexFunction:
+    """A metavariable that stands for a function from the indices below `length` to themselves.
+
+    >>> p, q = (index_metavariable(name, nat("n")) for name in "pq")
+    >>> p, index_function(lambda i: p(q(i)), nat("n"))
+    (p, lambda i: p(q(i)))
+    """
+    return IndexFunction(IndexMetavariable(name, length, TheIndex()))
+
+
+def _require_length(body: IndexExpression, length: Size) -> None:
+    """Index metavariables, one after the other, are functions on the indices of their length only."""
+    while isinstance(body, IndexMetavariable):
+        if body.length != length:
+            raise IllTyped(
+                f"{body.name} is an index function of arrays of length {body.length}, "
+                f"but this one has length {length}"
+            )
+        body = body.argument
+
+
+def index_function(function: Any, length: Size) -> IndexFunction:
+    """The index function that Python code computes: of the index, or of the index and the length."""
+    if isinstance(function, IndexFunction):
+        _require_length(function.body, length)
+        return function
+    if not callable(function):
+        raise IllTyped(f"a function on indices is needed, such as lambda i: ..., not {function!r}")
+    count = len(inspect.signature(function).parameters)
+    if count not in (1, 2):
+        raise IllTyped(
+            f"an index function takes the index, or the index and the length, not {count}"
+        )
+    arguments = (TheIndex(), length)[:count]
+    body = _expression(function(*arguments))
+    _require_length(body, length)
+    return IndexFunction(body)
+
+
+def reverse(i: Any, n: SizeLike | None = None) -> Any:
+    """The last index first: `n - 1 - i`; an index function, for `gather` and `scatter`."""
+    if n is None:
+        raise IllTyped("reverse is an index function; an array is reversed by gather(reverse, xs)")
+    return n - 1 - i
+
+
+def reorder_stride(s: SizeLike) -> Callable[[Any, Size], Any]:
+    """Index i counts in strides of s, which divides the length: `i // (n/s) + s * (i % (n/s))`.
+
+    Source: LIFT's reorderStride.
+    """
+
+    def reordered(i: Any, n: Size) -> Any:
+        rows = Size.of(n) // Size.of(s)
+        return i // rows + s * (i % rows)
+
+    return reordered
+
+
+def shift(k: SizeLike) -> Callable[[Any, Size], Any]:
+    """Index i, k further and round the end: `(i + k) % n`.
+
+    LIFT's Shift is no permutation for k of 2 or more (it leaves the array); this one always is.
+    """
+    return lambda i, n: (i + k) % n
+
+
+@dataclass(frozen=True)
+class Numbers(Written):
+    """A row of constants of one scalar type."""
+
+    values: tuple[Number, ...]
+    type: Scalar
+
+    def substitute(
+        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
+    ) -> Numbers:
+        return self
+
+    def meaning(
+        self,
+        size: Callable[[Size], int],
+        literal: Callable[..., Any],
+        metavariables: Mapping[str, Any],
+    ) -> Any:
+        return [literal(value, self.type) for value in self.values]
+
+    @property
+    def sizes(self) -> frozenset[Size]:
+        return frozenset()
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers written alike: 0.0 and -0.0 differ, NaN is NaN."""
+        return isinstance(other, Numbers) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(number, self.values)) + "," * (len(self.values) == 1)
+        return f"({shown}), {self.type}"
+
+
+def number(value: Number) -> str:
+    """The text of a number, which Python reads back where inf and nan are known."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return repr(value)
+
+
+def numbers(values: Any, of: Scalar | None = None) -> Numbers:
+    """Constants of one type: of the given one, else `f32`, `i32` or `boolean`.
+
+    >>> numbers([1, 2.5]), numbers([1])
+    ((1.0, 2.5), f32, (1,), i32)
+    """
+    from relift.semantics.language.tracing import literal
+
+    if isinstance(values, Numbers):
+        return values
+    row = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(row, list | tuple) or not all(isinstance(x, int | float) for x in row):
+        raise IllTyped(f"literal_array takes a row of numbers, not {values!r}")
+    if of is None:
+        kinds = {type(value) for value in row}
+        of = boolean if kinds == {bool} else f32 if float in kinds else i32
+    return Numbers(tuple(literal(value, of).value for value in row), of)
+
+
+def read_index_function(text: str) -> IndexFunction:
+    """The index function that a text denotes; its free names are sizes."""
+    read = read_written(text)
+    if not isinstance(read, IndexFunction):
+        raise IllTyped(f"not an index function: {text}")
+    return read
+
+
+def read_written(text: str) -> Written:
+    """What a text denotes; its free names are sizes.  Raises `IllTyped`; nothing in the text is executed.
+
+    >>> read_written("lambda i: (i + 1) % n"), read_written("(1.0, 2.0), f32")
+    (lambda i: (i + 1) % n, (1.0, 2.0), f32)
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        raise IllTyped(f"not an index function or a row of numbers: {text!r}") from None
+    match tree:
+        case ast.Lambda(ast.arguments(args=[ast.arg(i)]), body):
+            return IndexFunction(_read(body, i))
+        case ast.Tuple([ast.Tuple(values), ast.Name(of)]) if of in SCALARS:
+            return Numbers(tuple(map(_number, values)), SCALARS[of])
+        case _:
+            raise IllTyped(f"not an index function or a row of numbers: {text!r}")
+
+
+def _number(node: ast.expr) -> float:
+    match node:
+        case ast.Constant(bool() | int() | float() as value):
+            return value
+        case ast.Name("inf" | "nan" as name):
+            return float(name)
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_number(operand)
+        case _:
+            raise IllTyped(f"not a number: {ast.unparse(node)}")
+
+
+_SYMBOLS: dict[type[ast.operator], Symbol] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+
+
+def _read(node: ast.expr, i: str) -> IndexExpression:
+    match node:
+        case ast.Name(name):
+            return TheIndex() if name == i else SizeIndex(nat(name))
+        case ast.Constant(int(value)):
+            return SizeIndex(Size.of(value))
+        case ast.UnaryOp(ast.USub(), operand):
+            return _combined("-", 0, _read(operand, i))
+        case ast.BinOp(left, operator, right) if type(operator) in _SYMBOLS:
+            return _combined(_SYMBOLS[type(operator)], _read(left, i), _read(right, i))
+        case _:
+            raise IllTyped(f"not an index expression: {ast.unparse(node)}")

@@ -1,0 +1,1 @@
+"""What a user writes: the vocabulary of patterns and programs, and how Python calls become typed terms."""

@@ -1,0 +1,143 @@
+"""Patterns on nested arrays, as compositions of the one-dimensional ones and never patterns of their own.
+
+Axis 0 is the outermost.  A tuple of sizes gives one for each of the outermost axes, and what is below them
+stays as it is; so `slide_nd((3, 3), (1, 1), image)` works on an image of any kind of pixel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.tracing import as_term
+from relift.semantics.syntax.sizes import SizeLike
+from relift.semantics.syntax.types import Array, Type, dimensions
+
+
+def map_nd(depth: int, f: Callable[[Any], Any], xs: Any) -> Any:
+    """`f` on every element `depth` arrays deep.
+
+    >>> map_nd(2, lambda x: x < 0, Input("image", f32[4, 6])).type
+    boolean[4, 6]
+    """
+    _require("map_nd", depth, xs)
+    return _at_depth(depth, f)(xs)
+
+
+def zip_nd(depth: int, *arrays: Any) -> Any:
+    """Tuples of the elements at the same indices of arrays that are at least `depth` deep.
+
+    >>> zip_nd(2, Input("xs", f32[4, 6]), Input("ys", i32[4, 6])).type
+    (f32, i32)[4, 6]
+    """
+    for xs in arrays:
+        _require("zip_nd", depth, xs)
+    zipped = rl.zip(*arrays)
+    return zipped if depth == 1 else rl.map(lambda rows: zip_nd(depth - 1, *rows), zipped)
+
+
+def transpose_axes(first: int, second: int, xs: Any) -> Any:
+    """Two axes exchanged, the others where they are.
+
+    >>> transpose_axes(0, 2, Input("xs", f32[4, 5, 6])).type
+    f32[6, 5, 4]
+    """
+    low, high = sorted((first, second))
+    if low < 0:
+        raise IllTyped(f"transpose_axes: axes count from 0, so there is no axis {low}")
+    _require("transpose_axes", high + 1, xs)
+    return _move(high - 1, low, _move(low, high, xs)) if high > low else xs
+
+
+def slide_nd(sizes: Sequence[SizeLike], steps: Sequence[SizeLike], xs: Any) -> Any:
+    """Windows of the given extents, one every `steps`: first the axes that count windows, then the windows.
+
+    >>> slide_nd((3, 3), (1, 1), Input("image", f32[6, 8])).type
+    f32[4, 6, 3, 3]
+    """
+    _require_equal("slide_nd", "sizes", sizes, "steps", steps)
+    _require("slide_nd", len(sizes), xs)
+    return _cut([rl.slide(size, step) for size, step in zip(sizes, steps, strict=True)], xs)
+
+
+def tile(sizes: Sequence[SizeLike], xs: Any) -> Any:
+    """Blocks of the given extents: first the axes that count blocks, then the blocks; `untile` undoes it.
+
+    >>> tile((2, 4), Input("image", f32[6, 8])).type
+    f32[3, 2, 2, 4]
+    """
+    _require("tile", len(sizes), xs)
+    return _cut([rl.split(size) for size in sizes], xs)
+
+
+def untile(depth: int, blocks: Any) -> Any:
+    """The array that `tile` with `depth` extents cut into blocks.
+
+    >>> untile(2, Input("blocks", f32[3, 2, 2, 4])).type
+    f32[6, 8]
+    """
+    _require("untile", 2 * depth, blocks)
+    rows = rl.join(_move(depth, 1, blocks))
+    return rows if depth == 1 else rl.map(lambda row: untile(depth - 1, row), rows)
+
+
+def pad_nd(left: Sequence[SizeLike], right: Sequence[SizeLike], boundary: Any, xs: Any) -> Any:
+    """`pad` on each of the outermost axes; `boundary` is one of `pad`, or a constant.
+
+    >>> pad_nd((1, 2), (1, 2), 0, Input("image", f32[4, 6])).type
+    f32[6, 10]
+    """
+    _require_equal("pad_nd", "left", left, "right", right)
+    _require("pad_nd", len(left), xs)
+    if len(left) > 1:
+        inner = (left[1:], right[1:], boundary)
+        xs = rl.map(lambda row: pad_nd(*inner, row), xs)
+    if not isinstance(boundary, rl.Boundary):
+        boundary = _filled(xs.type.element, boundary)
+    return rl.pad(left[0], right[0], boundary, xs)
+
+
+def _filled(t: Type, value: Any) -> Any:
+    """An array of type t that holds `value` everywhere."""
+    if isinstance(t, Array):
+        return rl.repeat(t.length, _filled(t.element, value))
+    return as_term(value, t)
+
+
+def _cut(cuts: Sequence[Callable[[Any], Any]], xs: Any) -> Any:
+    """One cut for each axis, then all counting axes before all axes inside the pieces."""
+    first, *others = cuts
+    if others:
+        xs = rl.map(lambda row: _cut(others, row), xs)
+    return _move(1, len(cuts), first(xs))
+
+
+def _move(start: int, end: int, xs: Any) -> Any:
+    """Axis `start` at place `end`; the axes between move up by one."""
+    places = range(start, end) if start < end else reversed(range(end, start))
+    for place in places:
+        xs = _at_depth(place, rl.transpose)(xs)
+    return xs
+
+
+def _at_depth(depth: int, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return f if depth == 0 else lambda xs: rl.map(_at_depth(depth - 1, f), xs)
+
+
+def _require(name: str, depth: int, xs: Any) -> None:
+    if depth < 1:
+        raise IllTyped(f"{name}: at least one axis is needed")
+    lengths, _ = dimensions(as_term(xs).type)
+    if len(lengths) < depth:
+        raise IllTyped(f"{name}: {as_term(xs).type} has {len(lengths)} axes, {depth} are needed")
+
+
+def _require_equal(
+    name: str, first: str, some: Sequence[SizeLike], second: str, others: Sequence[SizeLike]
+) -> None:
+    if len(some) != len(others):
+        raise IllTyped(
+            f"{name}: {first} gives {len(some)} axes, {second} gives {len(others)}; one for each axis"
+        )

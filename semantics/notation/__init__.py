@@ -1,0 +1,1 @@
+"""Terms as text, and the text back as terms."""

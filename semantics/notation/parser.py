@@ -1,0 +1,202 @@
+"""The parser: text printed by `printer` back to the same term.
+
+The text is Python in a small subset (calls, lambdas, arithmetic, subscripts, numbers, known names), and is
+traced by the same constructors as a user's program, so it is typed again.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.language.naming import named_in
+from relift.semantics.language.tracing import FixedLambda, Unapplied, as_term, scope, trace
+from relift.semantics.language.vocabulary import VOCABULARY
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.terms import (
+    BinaryOperator,
+    Term,
+    UserFunction,
+)
+from relift.semantics.syntax.types import SCALARS, Type, tup, vec
+
+_ALLOWED = (
+    ast.Expression, ast.Call, ast.Name, ast.Load, ast.Lambda, ast.arguments, ast.arg, ast.Constant,
+    ast.Tuple, ast.Subscript, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div,
+    ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert,
+    ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+)  # fmt: skip
+
+
+DEEPEST = 400
+"""How deeply a text may be nested; each level costs several of Python's frames when it is traced."""
+
+WIDEST_NUMBER = 64
+"""Bits; no size and no literal is wider."""
+
+LARGEST_POWER = 64
+"""Of a name or a number; of a sum, 8."""
+
+
+def parse_term(text: str, names: Mapping[str, Any]) -> Term:
+    """The term that `text` denotes, with `names` for inputs, variables, operators and user functions."""
+    return as_term(_value(text, names))
+
+
+def parse_lambda(text: str, names: Mapping[str, Any], types: list[Type]) -> FixedLambda:
+    """The function that `text` denotes, traced on arguments of the given types."""
+    with scope(list(names)):
+        traced = trace(_value(text, names), types)
+    return FixedLambda(traced.parameters, traced.body)
+
+
+def parse_type(text: str) -> Type:
+    """The type that `text` denotes.
+
+    >>> parse_type("(f32, vec(i32, 4))[2, 3]")
+    (f32, vec(i32, 4))[2, 3]
+    """
+    return _type(_expression(text, "type"))
+
+
+def parse_size(text: str) -> Size:
+    """The size that `text` denotes.
+
+    >>> parse_size("2*n + 1")
+    2*n + 1
+    """
+    return _size(_expression(text, "size"))
+
+
+def _type(node: ast.expr) -> Type:
+    match node:
+        case ast.Name(name) if name in SCALARS:
+            return SCALARS[name]
+        case ast.Tuple(parts):
+            return tup(*map(_type, parts))
+        case ast.Subscript(element, ast.Tuple(lengths)):
+            return _type(element)[tuple(map(_size, lengths))]
+        case ast.Subscript(element, length):
+            return _type(element)[_size(length)]
+        case ast.Call(ast.Name("vec"), [element, width]):
+            return vec(_type(element), _size(width))
+        case _:
+            raise IllTyped(f"not a type: {ast.unparse(node)}")
+
+
+def _size(node: ast.expr) -> Size:
+    match node:
+        case ast.Constant(int(value)) if value.bit_length() <= WIDEST_NUMBER:
+            return Size.of(value)
+        case ast.Name(name):
+            return nat(name)
+        case ast.BinOp(left, ast.Add(), right):
+            return _size(left) + _size(right)
+        case ast.BinOp(left, ast.Sub(), right):
+            return _size(left) - _size(right)
+        case ast.BinOp(left, ast.Mult(), right):
+            return _size(left) * _size(right)
+        case ast.BinOp(base, ast.Pow(), power) if _is_bounded(base, power):
+            return _size(base) ** _size(power)
+        case _:
+            raise IllTyped(f"not a size: {ast.unparse(node)}")
+
+
+def parse_operator(text: str, names: Mapping[str, Any] | None = None) -> Any:
+    """The operator, or the function of two arguments, that `text` denotes."""
+    return _value(text, names or {})
+
+
+def _expression(text: str, what: str) -> ast.expr:
+    """The syntax tree of one expression; raises `IllTyped` for a text that is none, or is nested too deeply."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:  # ValueError: a NUL byte, or a number of 5000 digits
+        reason = (error.msg if isinstance(error, SyntaxError) else str(error)).partition(";")[0]
+        raise IllTyped(f"not a {what}: {reason} in {_quoted(text)}") from None
+    except (
+        RecursionError,
+        MemoryError,
+    ):  # what Python's own parser raises, depending on the version
+        raise IllTyped(f"not a {what}: {_quoted(text)} is nested too deeply") from None
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise IllTyped(f"not a {what}: {_quoted(text)} is nested more than {DEEPEST} deep")
+        level = [c for node in level for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
+    return tree
+
+
+def _quoted(text: str) -> str:
+    """The beginning of a text, for a message of one line."""
+    return repr(text if len(text) <= 80 else f"{text[:77]}...")
+
+
+def _check(node: ast.expr, text: str, names: Collection[str]) -> None:
+    """Raise `IllTyped` for whatever the printer does not write: the tree is evaluated as Python.
+
+    What is refused beyond the syntax could take for ever or all memory: powers and multiples of constants.
+    """
+    nodes = list(ast.walk(node))
+    bound = {a.arg for n in nodes if isinstance(n, ast.Lambda) for a in n.args.args}
+    for n in nodes:
+        match n:
+            case ast.Constant(value) if not isinstance(value, bool | int | float):
+                raise IllTyped(f"not a term: {value!r} is no number, in {_quoted(text)}")
+            case ast.Constant(int(value)) if value.bit_length() > WIDEST_NUMBER:
+                raise IllTyped(f"not a term: a number beyond 2**{WIDEST_NUMBER} in {_quoted(text)}")
+            case ast.BinOp(base, ast.Pow(), power) if not _is_bounded(base, power):
+                raise IllTyped(f"not a term: too large a power in {_quoted(text)}")
+            case ast.BinOp(ast.Tuple(), _, _) | ast.BinOp(_, _, ast.Tuple()):
+                raise IllTyped(f"not a term: arithmetic with a tuple in {_quoted(text)}")
+            case ast.Name(name) if name not in names and name not in VOCABULARY:
+                if name not in bound and name not in ("inf", "nan"):
+                    raise IllTyped(f"not a term: the name {name} means nothing in {_quoted(text)}")
+            case _ if not isinstance(n, _ALLOWED):
+                raise IllTyped(f"not a term: {type(n).__name__} is not allowed in {_quoted(text)}")
+            case _:
+                pass
+
+
+def _is_bounded(base: ast.expr, power: ast.expr) -> bool:
+    """Whether a power is of a size, or a small power of a number, and is no tower of powers."""
+    names = any(isinstance(node, ast.Name) for node in ast.walk(power))
+    tower = any(isinstance(node, ast.Pow) for side in (base, power) for node in ast.walk(side))
+    match power:
+        case ast.Constant(int(value)):
+            most = LARGEST_POWER if isinstance(base, ast.Name | ast.Constant) else 8
+            return 0 <= value <= most and not tower
+        case _:
+            return names and not tower
+
+
+def _value(text: str, names: Mapping[str, Any]) -> Any:
+    body = _expression(text, "term")
+    _check(body, text, names.keys())
+    tree = ast.Expression(body)
+    environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan, **VOCABULARY, **names}
+    with scope([name for name in names if not isinstance(names[name], Unapplied)]):
+        try:
+            return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above
+        except RecursionError:
+            raise IllTyped(f"not a term: {_quoted(text)} is nested too deeply") from None
+
+
+def names_used(*terms: Term) -> dict[str, BinaryOperator | UserFunction]:
+    """The operators and user functions of some terms, by name; what their texts need besides inputs."""
+    found: dict[str, BinaryOperator | UserFunction] = {}
+
+    def keep(name: str, value: BinaryOperator | UserFunction) -> None:
+        if found.setdefault(name, value) != value:
+            raise IllTyped(
+                f"two different operators or user functions are called {name}; rename one"
+            )
+
+    for t in terms:
+        for named in named_in(t):
+            keep(named.name, named)
+    return found

@@ -1,0 +1,1 @@
+"""What programs are made of: sizes, types, terms, signatures, scalar functions; binders and substitution."""

@@ -1,0 +1,204 @@
+"""Binders and positions: substitution without capture, equality up to names, replacing a subterm.
+
+A position is the path of places from the root of a term: `("f", "xs")` is the data of the body of `f`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    Var,
+    children,
+    free_variables,
+)
+
+Position: TypeAlias = tuple[str, ...]
+
+
+def map_children(
+    t: Term, on_term: Callable[[Term], Term], on_lambda: Callable[[Lambda], Lambda]
+) -> Term:
+    """`t` with every immediate child replaced; types are kept, so children must keep theirs."""
+    match t:
+        case Var() | Input() | Literal():
+            return t
+        case Apply() | Call() | Metavariable():
+            return replace(t, arguments=tuple(on_term(u) for u in t.arguments))
+        case Combine():
+            return replace(t, left=on_term(t.left), right=on_term(t.right))
+        case MakeTuple():
+            return replace(t, parts=tuple(on_term(u) for u in t.parts))
+        case Get():
+            return _component(t, on_term(t.of))
+        case Pattern():
+            changes: dict[str, Any] = {
+                place: on_lambda(u) if isinstance(u, Lambda) else on_term(u)
+                for place, u in children(t)
+            }
+            return replace(t, **changes)
+
+
+def _component(t: Get, of: Term) -> Term:
+    """The component that `t` takes, of another tuple; of one written out it is the part itself."""
+    return of.parts[t.index] if isinstance(of, MakeTuple) else replace(t, of=of)
+
+
+def substitute(t: Term, values: Mapping[str, Term]) -> Term:
+    """Replace free variables by terms, all at once; a binder that would capture is renamed.
+
+    >>> x, y = Var("x", f32), Var("y", f32)
+    >>> show(substitute(x + y, {"x": y}))
+    'y + y'
+    """
+    values = {name: u for name, u in values.items() if u != Var(name, u.type)}
+    if not values:
+        return t
+    return _substitute(t, values, {name: free_variables(u) for name, u in values.items()})
+
+
+def _substitute(t: Term, values: Mapping[str, Term], free: Mapping[str, frozenset[str]]) -> Term:
+    if isinstance(t, Var):
+        return values.get(t.name, t)
+
+    def under(f: Lambda) -> Lambda:
+        wanted = free_variables(f.body) - {x.name for x in f.parameters}
+        inner = {name: u for name, u in values.items() if name in wanted}
+        if not inner:
+            return f
+        danger: frozenset[str] = frozenset().union(*(free[name] for name in inner))
+        parameters: list[Var] = []
+        for x in f.parameters:
+            name = x.name
+            while name in danger or (name != x.name and name in wanted):
+                name += "_"
+            if name != x.name:
+                inner[x.name] = Var(name, x.type)
+            parameters.append(Var(name, x.type))
+        return Lambda(tuple(parameters), substitute(f.body, inner))
+
+    return map_children(t, lambda u: _substitute(u, values, free), under)
+
+
+def canonical(t: Term) -> Term:
+    """`t` with its binders named by their depth, so that equal up to names means equal.
+
+    Names in `t` must not begin with `%`.
+    """
+    return _canonical(t, {}, 0)
+
+
+def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
+    if isinstance(t, Var):
+        return Var(names.get(t.name, t.name), t.type)
+
+    def under(f: Lambda) -> Lambda:
+        new = {x.name: f"%{depth + i}" for i, x in enumerate(f.parameters)}
+        return Lambda(
+            tuple(Var(new[x.name], x.type) for x in f.parameters),
+            _canonical(f.body, {**names, **new}, depth + len(new)),
+        )
+
+    return map_children(t, lambda u: _canonical(u, names, depth), under)
+
+
+def alpha_equal(t: Term, u: Term) -> bool:
+    """Whether the terms are equal up to the names of bound variables."""
+    return canonical(t) == canonical(u)
+
+
+def tidy(t: Term) -> Term:
+    """`t` with short binder names, distinct along every path; for reading."""
+    return _tidy(t, {}, frozenset(u.name for u in _inputs(t)))
+
+
+def _inputs(t: Term) -> Iterator[Input]:
+    if isinstance(t, Input):
+        yield t
+    for _, child in children(t):
+        yield from _inputs(child.body if isinstance(child, Lambda) else child)
+
+
+def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
+    if isinstance(t, Var):
+        return Var(names.get(t.name, t.name), t.type)
+
+    def under(f: Lambda) -> Lambda:
+        new: dict[str, str] = {}
+        taken = set(used)
+        for x in f.parameters:
+            base = x.name.rstrip("_0123456789") or "x"
+            name, count = base, 1
+            while name in taken:
+                count += 1
+                name = f"{base}{count}"
+            taken.add(name)
+            new[x.name] = name
+        return Lambda(
+            tuple(Var(new[x.name], x.type) for x in f.parameters),
+            _tidy(f.body, {**names, **new}, frozenset(taken)),
+        )
+
+    return map_children(t, lambda u: _tidy(u, names, used), under)
+
+
+def term_at(t: Term, position: Position) -> Term:
+    """The subterm at a position; raises `KeyError` when there is none."""
+    for place in position:
+        child = dict(children(t))[place]
+        t = child.body if isinstance(child, Lambda) else child
+    return t
+
+
+def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
+    """The variables bound around a position, outermost first."""
+    bound: tuple[Var, ...] = ()
+    for place in position:
+        child = dict(children(t))[place]
+        if isinstance(child, Lambda):
+            bound += child.parameters
+            child = child.body
+        t = child
+    return bound
+
+
+def replace_at(t: Term, position: Position, new: Term) -> Term:
+    """`t` with the subterm at `position` replaced by a term of the same type."""
+    if not position:
+        return new
+    place, rest = position[0], position[1:]
+    here = dict(children(t))[place]
+    changed: Any
+    if isinstance(here, Lambda):
+        changed = Lambda(here.parameters, replace_at(here.body, rest, new))
+    else:
+        changed = replace_at(here, rest, new)
+    if "." in place:
+        place, index = place.split(".")
+        items = list(getattr(t, place))
+        items[int(index)] = changed
+        changed = tuple(items)
+    update: dict[str, Any] = {place: changed}
+    return replace(t, **update)
+
+
+def positions(t: Term) -> Iterator[tuple[Position, Term]]:
+    """Every position of `t` with its subterm, outermost first."""
+    yield (), t
+    for place, child in children(t):
+        body = child.body if isinstance(child, Lambda) else child
+        for rest, u in positions(body):
+            yield (place, *rest), u

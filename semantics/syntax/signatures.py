@@ -1,0 +1,287 @@
+"""Signatures: the typing rule of a pattern, as data.
+
+A signature is written in the annotation language of rules.  `slide` reads
+
+    size: Nat, step: Nat, xs: a[size + k*step]  ->  a[k + 1, size]
+
+Matching it against actual arguments solves its sizes, each of which is linear in one unknown at a time.
+That one mechanism gives the typing rule here, the typing rule in egglog, and the divisibility premises of
+every rule that uses the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.sizes import Size, SizeLike
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    substitute_type,
+)
+
+
+@dataclass(frozen=True)
+class NatKind:
+    """A whole number written in the program: a size, the width of a vector, a dimension of OpenCL."""
+
+    role: Literal["size", "width", "dimension"]
+
+
+@dataclass(frozen=True)
+class FunctionKind:
+    """A function of some arguments, each typed; of a size first, where `binds` names one.
+
+    The size that it binds may be any: the function is traced once, and the pattern says what it is.
+    """
+
+    arguments: tuple[Type, ...]
+    result: Type
+    binds: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Fun[{', '.join(map(str, (*self.arguments, self.result)))}]"
+
+
+@dataclass(frozen=True)
+class OperatorKind:
+    """A binary operator on one type."""
+
+    element: Type
+
+    def __repr__(self) -> str:
+        return f"Op[{self.element}]"
+
+
+@dataclass(frozen=True)
+class IndexKind:
+    """A function on the indices of an array of this length (see `written`)."""
+
+    length: Size
+
+    def __repr__(self) -> str:
+        return f"Index[{self.length}]"
+
+
+@dataclass(frozen=True)
+class NumbersKind:
+    """Constants written in the program; they determine the type and the length of their array."""
+
+    element: Type
+    length: Size
+
+    def __repr__(self) -> str:
+        return f"numbers {self.element[self.length]}"
+
+
+WrittenKind: TypeAlias = NumbersKind
+"""What only a pattern can have: constants that are written out."""
+
+Kind: TypeAlias = NatKind | FunctionKind | OperatorKind | IndexKind | Type
+"""What a parameter of a pattern or of a rule can be; a type stands for data of that type."""
+
+Nat, Width, Dimension = NatKind("size"), NatKind("width"), NatKind("dimension")
+
+
+class _Fun:
+    """The notation `Fun[A, B]`: a function from A to B."""
+
+    def __getitem__(self, types: tuple[Type, ...]) -> Any:
+        return FunctionKind(tuple(types[:-1]), types[-1])
+
+
+class _Op:
+    """The notation `Op[A]`: a binary operator on A."""
+
+    def __getitem__(self, element: Type) -> Any:
+        return OperatorKind(element)
+
+
+class _Index:
+    """The notation `Index[n]`: a function from the indices below n to indices below n."""
+
+    def __getitem__(self, length: SizeLike) -> Any:
+        return IndexKind(Size.of(length))
+
+
+Fun, Op, Index = _Fun(), _Op(), _Index()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameters in the order they are written, the type of the result, and sizes that must be positive."""
+
+    parameters: Mapping[str, Kind | WrittenKind]
+    result: Type
+    positive: tuple[Size, ...] = ()
+
+    @cached_property
+    def term_fields(self) -> tuple[str, ...]:
+        """The parameters that hold terms or lambdas."""
+        return tuple(
+            name
+            for name, kind in self.parameters.items()
+            if not isinstance(kind, NatKind | OperatorKind | IndexKind | NumbersKind)
+        )
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}: {'Nat' if isinstance(kind, NatKind) else kind}"
+            for name, kind in self.parameters.items()
+        )
+        return f"{shown} -> {self.result}".replace("?", "")
+
+
+def schema_type(name: str) -> TypeVariable:
+    """A type variable of signatures, apart from those of rules."""
+    return TypeVariable("?" + name)
+
+
+def schema_size(name: str) -> Size:
+    """A size variable of signatures, apart from those of programs and rules."""
+    return Size.atom("?" + name)
+
+
+class Unproved(IllTyped):
+    """Two sizes that must be related and are not for every value: `left` divides, equals or is at most `right`."""
+
+    def __init__(
+        self,
+        message: str,
+        relation: Literal["divides", "equals", "at most"],
+        left: Size,
+        right: Size,
+    ) -> None:
+        super().__init__(message)
+        self.relation: Literal["divides", "equals", "at most"] = relation
+        self.left, self.right = left, right
+
+
+class Undetermined(IllTyped):
+    """Sizes that arguments leave open."""
+
+
+class Matching:
+    """One-way matching of schemas against actual types, for the pattern called `pattern`.
+
+    `types` and `sizes` hold what is known of the schema variables so far.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.types: dict[str, Type] = {}
+        self.sizes: dict[str, Size] = {}
+        self._equations: list[tuple[Size, Size]] = []
+
+    def match(self, schema: Type, actual: Type, what: str) -> None:
+        """Make `schema` equal `actual`, the type of argument `what`; raises `IllTyped`."""
+        self._match(schema, actual, what, (schema, actual))
+
+    def _match(self, schema: Type, actual: Type, what: str, whole: tuple[Type, Type]) -> None:
+        match schema, actual:
+            case TypeVariable(name), _ if name.startswith("?"):
+                known = self.types.setdefault(name, actual)
+                if known != actual:
+                    self._fail(f"{what} has type {actual}, but {known} is needed here")
+            case (Array(element, n), Array(other, m)) | (Vector(element, n), Vector(other, m)):
+                self._equations.append((n, m))
+                self._match(element, other, what, whole)
+            case Tuple(parts), Tuple(others) if len(parts) == len(others):
+                for part, other in zip(parts, others, strict=True):
+                    self._match(part, other, what, whole)
+            case _:
+                if schema == actual:
+                    return
+                outer, given = whole
+                wanted = str(self.apply(outer)).replace("?", "")
+                mend = _mend(schema, actual, outer, given)
+                self._fail(f"{what} must be of the form {wanted}, but has type {given}{mend}")
+
+    def equate(self, schema: Size, actual: Size) -> None:
+        """Make the size `schema` equal `actual`; decided by `solve`."""
+        self._equations.append((schema, actual))
+
+    def solve(self, *, final: bool = False) -> None:
+        """Solve every size equation with at most one unknown; at the end, all must be solved."""
+        while True:
+            left: list[tuple[Size, Size]] = []
+            for schema, actual in self._equations:
+                size = schema.substitute(self.sizes)
+                unknown = [name for name in size.names() if name.startswith("?")]
+                if not unknown:
+                    if size != actual:
+                        raise Unproved(
+                            f"{self.pattern}: length {size} is needed, but the argument has length "
+                            f"{actual}; write both with one size, or take or pad",
+                            "equals",
+                            size,
+                            actual,
+                        )
+                elif len(unknown) == 1 and (linear := size.linear_in(unknown[0])) is not None:
+                    self._solve_one(unknown[0], *linear, actual)
+                else:
+                    left.append((schema, actual))
+            progress = len(left) < len(self._equations)
+            self._equations = left
+            if not progress:
+                break
+        if final and self._equations:
+            raise Undetermined(
+                f"{self.pattern}: its sizes are not determined: "
+                + ", ".join(f"{a}" for _, a in self._equations)
+            )
+
+    def _solve_one(self, name: str, factor: Size, offset: Size, actual: Size) -> None:
+        rest = actual - offset
+        value = rest.divided_by(factor)
+        if value is None:
+            mend = f"pad the array or choose a size that divides {rest}"
+            after = f" (length {actual} after {offset})" if offset != 0 else ""
+            always = " for every size" if (rest.names() | factor.names()) else ""
+            message = f"{self.pattern}: {factor} does not divide {rest}{always}{after}; {mend}"
+            raise Unproved(message, "divides", factor, rest)
+        if not value.surely_at_least(0):
+            least = "" if actual.constant is not None else ", or state a size with least=..."
+            mend = f"pad the array{least}"
+            raise Unproved(
+                f"{self.pattern}: length {actual} is too short: {offset} elements are needed at "
+                f"least; {mend}",
+                "at most",
+                offset,
+                actual,
+            )
+        self.sizes[name] = value
+
+    def apply(self, schema: Type) -> Type:
+        """`schema` with what is known filled in."""
+        return substitute_type(schema, self.types, self.sizes)
+
+    def determined(self, schema: Type) -> bool:
+        """Whether all variables of `schema` are known."""
+        return "?" not in str(self.apply(schema))
+
+    def _fail(self, message: str) -> None:
+        raise IllTyped(f"{self.pattern}: {message}")
+
+
+def _mend(schema: Type, actual: Type, outer: Type, given: Type) -> str:
+    """How an argument of type `given` might be made to fit `outer`, which it does not at `schema`."""
+    match schema, actual:
+        case Array(), Vector():
+            return "; map_vec works on a vector"
+        case Array(), _ if outer is not schema and isinstance(given, Array):
+            return "; split(m, xs) makes rows of an array"
+        case Array(), Scalar():
+            return f"; repeat(m, x) makes an array of one {actual}"
+        case Vector(), _:
+            return "; as_vector makes vectors of an array"
+        case _:
+            return ""

@@ -1,0 +1,239 @@
+"""Types: scalars, arrays with a symbolic length, tuples, vectors.
+
+    t ::= f32 | f64 | i32 | i64 | boolean | t[n] | (t, ..., t) | vec(t, w) | a type variable
+
+An array type is written element first, outermost length first: `f32[n, m]` is n rows of m.
+
+>>> n, m = nat("n"), nat("m")
+>>> f32[n, m]
+f32[n, m]
+>>> f32[n, m].element
+f32[m]
+>>> tup(f32, i32)[n]
+(f32, i32)[n]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.sizes import Size, SizeLike, nat
+
+__all__ = [
+    "Array", "Scalar", "Tuple", "Type", "TypeVariable", "Vector",
+    "boolean", "f32", "f64", "i32", "i64", "nat", "tup", "vec",
+]  # fmt: skip
+
+
+class _Subscriptable:
+    """Gives every type the array notation `t[n, m]`."""
+
+    def __getitem__(self, lengths: SizeLike | tuple[SizeLike, ...]) -> Array:
+        assert isinstance(self, Scalar | Array | Tuple | Vector | TypeVariable)
+        dims = lengths if isinstance(lengths, tuple) else (lengths,)
+        array: Type = self
+        for length in reversed(dims):
+            n = Size.of(length)
+            if n.constant is not None and n.constant < 0:
+                raise IllTyped(f"{self}[{n}]: a length is not negative")
+            array = Array(array, n)
+        assert isinstance(array, Array), "cannot happen: t[()] has no length"
+        return array
+
+
+@dataclass(frozen=True)
+class Scalar(_Subscriptable):
+    """A number or a truth value, stored in `bytes` bytes."""
+
+    name: str
+    bytes: int
+
+    @property
+    def is_float(self) -> bool:
+        return self.name.startswith("f")
+
+    def __call__(self, x: Any) -> Any:
+        """A Python number as a constant of this type, or a scalar of another type converted to it."""
+        from relift.semantics.language.tracing import as_term, literal, scalar
+
+        if isinstance(x, bool | int | float) and isinstance(x, bool) == (self == boolean):
+            return literal(x, self)
+        if self == boolean:
+            raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
+        return scalar(self.name, as_term(x) if isinstance(x, bool) else x)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Array(_Subscriptable):
+    """`length` elements of one type."""
+
+    element: Type
+    length: Size
+
+    def __repr__(self) -> str:
+        lengths: list[str] = []
+        inner: Type = self
+        while isinstance(inner, Array):
+            lengths.append(str(inner.length))
+            inner = inner.element
+        return f"{inner}[{', '.join(lengths)}]"
+
+
+@dataclass(frozen=True)
+class Tuple(_Subscriptable):
+    """A fixed number of components, each of its own type."""
+
+    parts: tuple[Type, ...]
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True)
+class Vector(_Subscriptable):
+    """`width` lanes that a device processes in one instruction.
+
+    The element may be any type: a vector of pairs is a pair of vectors, seen lane by lane.
+    """
+
+    element: Type
+    width: Size
+
+    def __repr__(self) -> str:
+        return f"vec({self.element}, {self.width})"
+
+
+@dataclass(frozen=True)
+class TypeVariable(_Subscriptable):
+    """Any type; in rules and in the signatures of patterns."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Type: TypeAlias = Scalar | Array | Tuple | Vector | TypeVariable
+
+f32, f64 = Scalar("f32", 4), Scalar("f64", 8)
+i32, i64 = Scalar("i32", 4), Scalar("i64", 8)
+boolean = Scalar("boolean", 1)
+SCALARS: dict[str, Scalar] = {t.name: t for t in (f32, f64, i32, i64, boolean)}
+
+
+def tup(*parts: Type) -> Tuple:
+    """The type of tuples with these component types."""
+    if len(parts) < 2:
+        raise IllTyped("a tuple type has two components or more")
+    _require_types(parts)
+    return Tuple(parts)
+
+
+def _require_types(values: tuple[object, ...]) -> None:
+    for value in values:
+        if not isinstance(value, Scalar | Array | Tuple | Vector | TypeVariable):
+            raise IllTyped(
+                f"{value!r} is not a type; types are f32, i32, f32[n], tup(t, u), vec(t, w)"
+            )
+
+
+def vec(element: Type, width: SizeLike) -> Vector:
+    """The type of vectors of `width` lanes."""
+    _require_types((element,))
+    lanes = Size.of(width).constant
+    if lanes is not None and lanes < 1:
+        raise IllTyped("a vector has at least one lane")
+    return Vector(element, Size.of(width))
+
+
+def type_names(t: Type) -> Iterator[str]:
+    """The type variables of `t`."""
+    match t:
+        case TypeVariable(name):
+            yield name
+        case Array(element, _) | Vector(element, _):
+            yield from type_names(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from type_names(part)
+        case Scalar():
+            pass
+
+
+def type_sizes(t: Type) -> Iterator[Size]:
+    """The lengths and widths that occur in `t`, outermost first."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            yield n
+            yield from type_sizes(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from type_sizes(part)
+        case Scalar() | TypeVariable():
+            pass
+
+
+def types_within(t: Type) -> Iterator[Type]:
+    """t and the types of which it is made.
+
+    >>> list(types_within(tup(f32, i32[2])))
+    [(f32, i32[2]), f32, i32[2], i32]
+    """
+    yield t
+    match t:
+        case Array(element, _) | Vector(element, _):
+            yield from types_within(element)
+        case Tuple(parts):
+            for part in parts:
+                yield from types_within(part)
+        case Scalar() | TypeVariable():
+            pass
+
+
+def holds_array(t: Type) -> bool:
+    """Whether an array is among the parts of t, however deep."""
+    return any(isinstance(inner, Array) for inner in types_within(t))
+
+
+def substitute_type(t: Type, types: Mapping[str, Type], sizes: Mapping[str, Size]) -> Type:
+    """Replace type variables and size names, all at once."""
+    match t:
+        case TypeVariable(name):
+            return types.get(name, t)
+        case Array(element, n):
+            return Array(substitute_type(element, types, sizes), n.substitute(sizes))
+        case Vector(element, n):
+            return Vector(substitute_type(element, types, sizes), n.substitute(sizes))
+        case Tuple(parts):
+            return Tuple(tuple(substitute_type(part, types, sizes) for part in parts))
+        case Scalar():
+            return t
+
+
+def dimensions(t: Type) -> tuple[tuple[Size, ...], Type]:
+    """The lengths of nested arrays, outermost first, and the element below them."""
+    lengths: list[Size] = []
+    while isinstance(t, Array):
+        lengths.append(t.length)
+        t = t.element
+    return tuple(lengths), t
+
+
+def cells(t: Type) -> Size:
+    """How many scalars a value of type `t` holds."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            return n * cells(element)
+        case Tuple(parts):
+            total = Size.of(0)
+            for part in parts:
+                total = total + cells(part)
+            return total
+        case Scalar() | TypeVariable():
+            return Size.of(1)
