@@ -25,9 +25,9 @@ from relift.compiler.certificates.flows import (
     straight,
     under,
 )
-from relift.compiler.text.expressions import shown
+from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.reader import (
+from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
@@ -48,7 +48,6 @@ from relift.compiler.text.reader import (
     Real,
     Statement,
     Whole,
-    in_c,
     parts,
     within,
 )

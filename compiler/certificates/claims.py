@@ -34,18 +34,10 @@ from relift.compiler.certificates.coverage import NotCounted, covered, initialis
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Meeting, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
+from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.reader import (
-    Expression,
-    Invocation,
-    KernelText,
-    Name,
-    Whole,
-    in_c,
-    read_expression,
-    read_kernels,
-    within,
-)
+from relift.compiler.text.reader import read_expression, read_kernels
+from relift.compiler.text.tree import Expression, Invocation, KernelText, Name, Whole, within
 from relift.semantics.indices.expressions import as_c
 from relift.semantics.syntax.sizes import Size
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from relift.compiler.certificates.flows import Access, Array, Fact, Place, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
-from relift.compiler.text.reader import (
+from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from relift.compiler.text.expressions import shown
-from relift.compiler.text.reader import Binary, CType, Element, Expression, Name, Prefix, within
+from relift.compiler.text.tree import Binary, CType, Element, Expression, Name, Prefix, within
 
 Kind: TypeAlias = Literal["read", "write"]
 

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.running.launch import Launch
-from relift.compiler.text.reader import (
+from relift.compiler.text.reader import read_kernels
+from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
@@ -34,7 +35,6 @@ from relift.compiler.text.reader import (
     Statement,
     Whole,
     parts,
-    read_kernels,
 )
 from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from relift.compiler.certificates.flows import Fact, Place, Turn
-from relift.compiler.text.reader import (
+from relift.compiler.text.expressions import in_c
+from relift.compiler.text.tree import (
     Binary,
     Cast,
     Conditional,
@@ -23,7 +24,6 @@ from relift.compiler.text.reader import (
     Name,
     Prefix,
     Whole,
-    in_c,
 )
 
 Formula: TypeAlias = Any

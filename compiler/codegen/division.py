@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.text.reader import Function, Source
+from relift.compiler.text.tree import Function, Source
 from relift.compiler.validation.machine import Arithmetic, Fault
 from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation import Opaque, Translator

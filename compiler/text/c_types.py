@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.reader import CType
+from relift.compiler.text.tree import CType
 
 RANGES = {
     "char": (-(2**7), 2**7 - 1),

@@ -14,249 +14,37 @@ is read, also what stands between the kernels; only the body of a function may b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable
 
+from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood, numeric, tokens_of
-
-# ---- expressions
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole constant; `long` when that is its type, and not `int`."""
-
-    value: int
-    long: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True)
-class Real:
-    """A constant with a fraction, or without a sign, as it is written."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Name:
-    """A variable, an argument of the kernel, or an array."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Element:
-    """`array[index]`."""
-
-    array: Expression
-    index: Expression
-
-
-@dataclass(frozen=True)
-class Member:
-    """`of.field`: lanes of a vector."""
-
-    of: Expression
-    field: str
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """`operator operand`, where `*` follows a pointer."""
-
-    operator: str
-    operand: Expression
-
-
-@dataclass(frozen=True)
-class Binary:
-    """`left operator right`."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True)
-class Conditional:
-    """`condition ? yes : no`."""
-
-    condition: Expression
-    yes: Expression
-    no: Expression
-
-
-@dataclass(frozen=True)
-class Invocation:
-    """`function(arguments)`."""
-
-    function: str
-    arguments: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Cast:
-    """`(type)(arguments)`; several arguments, or one for all, are the lanes of a vector."""
-
-    type: CType
-    arguments: tuple[Expression, ...]
-
-
-Expression: TypeAlias = (
-    Whole | Real | Name | Element | Member | Prefix | Binary | Conditional | Invocation | Cast
+from relift.compiler.text.tree import (
+    Argument,
+    Assignment,
+    Barrier,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Function,
+    Guard,
+    Invocation,
+    KernelText,
+    Loop,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Return,
+    Source,
+    Statement,
+    Whole,
+    within,
 )
-
-
-@dataclass(frozen=True)
-class CType:
-    """A scalar, a vector of `width` lanes, or a pointer to such, in an address space."""
-
-    scalar: str
-    width: int = 1
-    pointer: bool = False
-    space: str = "private"
-    constant: bool = False
-
-
-# ---- statements
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type."""
-
-    type: CType
-    name: str
-    extent: Expression | None
-    value: Expression | None
-    aligned: int = 0
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """`target operator value;`, the operator `=` or, say, `+=`."""
-
-    target: Expression
-    operator: str
-    value: Expression
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A call for its effect."""
-
-    call: Expression
-
-
-@dataclass(frozen=True)
-class Barrier:
-    """All work-items of the group wait; `fences` names the address spaces that are made visible."""
-
-    fences: frozenset[str]
-
-
-@dataclass(frozen=True, eq=False)
-class Loop:
-    """`for (type counter = start; counter < end; counter += step) { body }`."""
-
-    type: CType
-    counter: str
-    start: Expression
-    end: Expression
-    step: Expression
-    body: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Guard:
-    """`if (condition) { body }`."""
-
-    condition: Expression
-    body: tuple[Statement, ...]
-
-
-Statement: TypeAlias = Declaration | Assignment | Evaluation | Barrier | Loop | Guard
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One parameter of a kernel."""
-
-    type: CType
-    name: str
-
-
-@dataclass(frozen=True)
-class KernelText:
-    """One kernel; `group` is the size of a work-group that it requires, if it does."""
-
-    name: str
-    parameters: tuple[Argument, ...]
-    body: tuple[Statement, ...]
-    group: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Return:
-    """`return value;`, or `if (condition) return value;`."""
-
-    condition: Expression | None
-    value: Expression
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function that kernels call; where its body is not understood, `body` is None.
-
-    `tokens` are those between the braces.
-    """
-
-    name: str
-    result: CType
-    parameters: tuple[Argument, ...]
-    body: tuple[Declaration | Return, ...] | None
-    tokens: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """All that a source defines, in order."""
-
-    kernels: tuple[KernelText, ...]
-    functions: tuple[Function, ...]
-
-
-# ---- inside
-
-
-def parts(e: Expression) -> tuple[Expression, ...]:
-    """The expressions directly inside."""
-    match e:
-        case Whole() | Real() | Name():
-            return ()
-        case Element(array, index):
-            return (array, index)
-        case Member(of, _):
-            return (of,)
-        case Prefix(_, operand):
-            return (operand,)
-        case Binary(_, left, right):
-            return (left, right)
-        case Conditional(condition, yes, no):
-            return (condition, yes, no)
-        case Invocation(_, arguments) | Cast(_, arguments):
-            return arguments
-
-
-def within(e: Expression) -> Iterator[Expression]:
-    """The expression and all inside it."""
-    yield e
-    for part in parts(e):
-        yield from within(part)
-
-
-# ---- reading
 
 _TYPE = re.compile(
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
@@ -661,51 +449,3 @@ class _Reader:
                 e = Member(e, self.name())
             else:
                 return e
-
-
-# ---- showing
-
-
-def in_c(e: Expression) -> str:
-    """An expression in C, with the parentheses that it needs.
-
-    >>> in_c(read_expression("(((a + b)) * (c%4))"))
-    '(a + b)*(c % 4)'
-    """
-    match e:
-        case Whole(value, long):
-            return f"{value}L" if long else str(value)
-        case Real(text):
-            return text
-        case Name(name):
-            return name
-        case Element(array, index):
-            return f"{_operand(array)}[{in_c(index)}]"
-        case Member(of, field):
-            return f"{_operand(of)}.{field}"
-        case Prefix(operator, operand):
-            return operator + _operand(operand)
-        case Binary("*", left, right):
-            return f"{_factor(left)}*{_operand(right)}"
-        case Binary(operator, left, right) if operator in "+-":
-            tight = isinstance(right, Binary) and right.operator not in ("*", "/", "%")
-            shown = f"({in_c(right)})" if tight else in_c(right)
-            loose = isinstance(left, Conditional)
-            return f"{f'({in_c(left)})' if loose else in_c(left)} {operator} {shown}"
-        case Binary(operator, left, right):
-            return f"{_operand(left)} {operator} {_operand(right)}"
-        case Conditional(condition, yes, no):
-            return f"{_operand(condition)} ? {_operand(yes)} : {_operand(no)}"
-        case Invocation(function, arguments):
-            return f"{function}({', '.join(map(in_c, arguments))})"
-        case Cast(t, arguments):
-            name = t.scalar + (str(t.width) if t.width > 1 else "") + ("*" if t.pointer else "")
-            return f"({name})({', '.join(map(in_c, arguments))})"
-
-
-def _operand(e: Expression) -> str:
-    return f"({in_c(e)})" if isinstance(e, Binary | Conditional) else in_c(e)
-
-
-def _factor(e: Expression) -> str:
-    return in_c(e) if isinstance(e, Binary) and e.operator == "*" else _operand(e)

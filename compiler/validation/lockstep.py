@@ -16,7 +16,7 @@ from typing import Any
 from relift.compiler.codegen.expressions import memory_type
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Piece
 from relift.compiler.text.c_types import plain
-from relift.compiler.text.reader import CType, Function, KernelText, Source
+from relift.compiler.text.tree import CType, Function, KernelText, Source
 from relift.compiler.validation.machine import Arithmetic, Fault, Item, Memory, Shared
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
 from relift.compiler.validation.translation import Opaque, Translated, Translator

@@ -28,8 +28,9 @@ from relift.compiler.text.c_types import (
     promoted,
     size_of,
 )
+from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.reader import (
+from relift.compiler.text.tree import (
     Argument,
     Assignment,
     Barrier,
@@ -53,7 +54,6 @@ from relift.compiler.text.reader import (
     Return,
     Statement,
     Whole,
-    in_c,
 )
 from relift.compiler.validation.machine import ARITIES, Arithmetic
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood, tokens_of
-from relift.compiler.text.reader import Function, Source, read_source
+from relift.compiler.text.reader import read_source
+from relift.compiler.text.tree import Function, Source
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.symbols import (

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from relift.compiler.running.launch import Launch
-from relift.compiler.text.reader import (
+from relift.compiler.text.expressions import in_c
+from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
@@ -23,7 +24,6 @@ from relift.compiler.text.reader import (
     Real,
     Source,
     Whole,
-    in_c,
     within,
 )
 from relift.semantics.syntax.sizes import Size

@@ -18,7 +18,8 @@ from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.text.reader import Expression, Whole, read_expression, read_kernels
+from relift.compiler.text.reader import read_expression, read_kernels
+from relift.compiler.text.tree import Expression, Whole
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, i32
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from relift.compiler.certificates.claims import Certificate, certify
 from relift.compiler.certificates.work_items import Grid
-from relift.compiler.text.reader import Whole, read_kernels
+from relift.compiler.text.reader import read_kernels
+from relift.compiler.text.tree import Whole
 
 
 def of_text(text: str, *, local: tuple[int, ...], groups: tuple[int, ...] = (1,)) -> Certificate:

@@ -6,7 +6,8 @@ import pytest
 
 from relift.compiler.certificates.claims import Claim, certify
 from relift.compiler.certificates.work_items import Grid
-from relift.compiler.text.reader import Whole, read_kernels
+from relift.compiler.text.reader import read_kernels
+from relift.compiler.text.tree import Whole
 
 ITEM, PLACE = "glb_0", "lcl_0"
 
