@@ -165,7 +165,7 @@ def names_that_checkers_see() -> dict[str, object]:
 def test_facade_loads_what_checkers_see() -> None:
     """Every name that a type checker sees in `relift` is there at run time, and is the same object."""
     seen = names_that_checkers_see()
-    assert set(relift.__all__) <= {*seen, "optimize"}
+    assert set(relift.__all__) <= {*seen}
     assert {name for name in seen if getattr(relift, name, None) is not seen[name]} == set()
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from relift.device import DeviceDescription, preset
 from relift.egraph.cost import Cost
@@ -64,6 +64,15 @@ class Found:
     derivation: Derivation
     measured: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """The candidate for a program that reads it."""
+        return {
+            "term": show(self.term.body),
+            "estimated_seconds": self.cost.seconds,
+            "measured_seconds": self.measured,
+            "steps": [step.rule for step in self.derivation.steps],
+        }
+
 
 @dataclass(frozen=True)
 class Optimized:
@@ -107,6 +116,26 @@ class Optimized:
     def derivation(self) -> Derivation:
         """How the best program follows from the source."""
         return self.candidates[0].derivation
+
+    def to_json(self) -> dict[str, Any]:
+        """The result for a program that reads it."""
+        written = self.written
+        return {
+            "program": self.source.name,
+            "stopped": self.stopped,
+            "complete": self.complete,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+            "profile": {
+                rule: {
+                    "matches": self.firings.get(rule, 0),
+                    "nodes_at_most": written.get(rule, 0),
+                    "seconds": seconds,
+                }
+                for rule, seconds in self.profile.items()
+            },
+            "candidates": [found.to_json() for found in self.candidates],
+        }
 
 
 @bounded_depth("the program")

@@ -1,12 +1,13 @@
-"""A derivation for a person: as text, and as one self-contained HTML page."""
+"""A derivation to be read: as text, as one self-contained HTML page, and as JSON for a program."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from relift.rewrites.derivation.confirmation import Confirmation
-from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.derivation.steps import Derivation, Step, standing
 from relift.rewrites.ledger.book import rule_hash, verdict
 from relift.rewrites.rule import Rule
 from relift.semantics.notation.printer import show
@@ -26,6 +27,22 @@ def as_text(
         lines += ["", f"{number}. {_title(step, rules)}", _standing(step, rules), show(tidy(t))]
     lines += ["", _ending(derivation, confirmed)]
     return "\n".join(lines)
+
+
+def to_json(
+    derivation: Derivation, rules: Mapping[str, Rule], confirmed: Confirmation | None
+) -> dict[str, Any]:
+    """What is known of a derivation that has been replayed."""
+    return {
+        "program": derivation.origin.name,
+        "steps": [step.rule for step in derivation.steps],
+        "verdicts": standing(derivation, rules),
+        "statements": [rule_hash(rules[step.rule]) for step in derivation.steps],
+        "replays": True,
+        "confirmed_at": None if confirmed is None else dict(confirmed.sizes),
+        "confirmed_recorded": confirmed is not None and confirmed.recorded,
+        "inputs": 0 if confirmed is None else confirmed.inputs,
+    }
 
 
 def as_html(

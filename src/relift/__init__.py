@@ -11,13 +11,13 @@
     best = rl.optimize(dot, sizes={"n": 1 << 20})  # search: best.term, best.cost, best.derivation
     rl.compile(best.term)(xs, ys)                  # an OpenCL kernel
 
-This module and `cli` are the facade: they name what the parts define and hold no logic.
+This module only names what the parts define, and imports a part when it is first asked for one of its names.
+`optimization` joins the search to the compiler, `cli` is the command line; neither holds logic of a part.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from relift.egraph.search.guided import reach
     from relift.egraph.search.optimize import Optimized
     from relift.egraph.sketches.language import sketch
+    from relift.optimization import optimize
     from relift.rewrites.rule import (
         RejectedRule,
         Rule,
@@ -180,6 +181,7 @@ _ELSEWHERE = {
     "nat": "relift.semantics.syntax.types",
     "naturals": "relift.rewrites.rule",
     "neutral": "relift.rewrites.rule",
+    "optimize": "relift.optimization",
     "pad_nd": "relift.semantics.language.multidimensional",
     "reach": "relift.egraph.search.guided",
     "reorder_stride": "relift.semantics.indices.functions",
@@ -201,30 +203,6 @@ _ELSEWHERE = {
 otherwise there."""
 
 
-def optimize(
-    program: Program,
-    sizes: Mapping[str, int] | None = None,
-    target: str | DeviceDescription = "cpu",
-    *,
-    tune: bool = False,
-    **options: Any,
-) -> Optimized:
-    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
-
-    With `tune`, they are timed on the device that `target` names, and the fastest come first.
-    """
-    from relift.compiler.program import runs
-    from relift.egraph.search.optimize import optimize as search
-
-    if tune:
-        from relift.compiler.agreement.verification import failure_on_symbols
-        from relift.compiler.running.timing import timer
-
-        options["judge"] = failure_on_symbols
-        options["measure"] = timer(target if isinstance(target, str) else target.kind)
-    return search(program, sizes, target, accepts=runs, **options)
-
-
 if not TYPE_CHECKING:  # a checker sees the imports above, and says which names there are not
 
     def __getattr__(name: str) -> Any:
@@ -242,7 +220,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Fun", "IllTyped", "Index", "Op", "Program", "RejectedRule", "ReliftError", "Rule",
+    "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule", "ReliftError", "Rule",
     "Undefined", "Unsupported", "absolute", "add", "as_scalar", "as_vector", "as_vector_aligned",
     "associative", "at_runtime", "at_runtime_unsafe", "bijective", "binary_search", "boolean",
     "ceil", "check", "circular_buffer", "clamp", "commutative", "compile", "concat", "cos",

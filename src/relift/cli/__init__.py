@@ -1,0 +1,90 @@
+"""The command line: each verb calls one part of Relift and prints what it returns.
+
+A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `kernels` (compile, run,
+verify), `machines` (bench, devices).  What they share: `options` that they read, `output` that they print.
+
+Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
+rule is tested only), 70 a defect of Relift, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from relift.cli.kernels import compile_, run, verify
+from relift.cli.machines import bench, devices
+from relift.cli.output import fail
+from relift.cli.rules import check, ledger
+from relift.cli.searching import explain, optimize
+from relift.semantics.errors import Refuted, ReliftError
+
+app = typer.Typer(
+    name="relift",
+    help="Validate rewrite rules, extract optimised kernels, test compilers and devices.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+app.command()(check)
+app.command()(ledger)
+app.command()(optimize)
+app.command(name="compile")(compile_)
+app.command()(run)
+app.command()(verify)
+app.command()(explain)
+app.command()(bench)
+app.command()(devices)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import relift
+
+        print(f"relift {relift.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Its version.")
+    ] = False,
+) -> None:
+    """Validate rewrite rules, extract optimised kernels, test compilers and devices."""
+
+
+def main() -> None:
+    """Run the command line; every error is one message on standard error."""
+    try:
+        status = app(standalone_mode=False)  # the status of typer.Exit, or what the verb returned
+        sys.exit(status if isinstance(status, int) else 0)
+    except (typer.Abort, KeyboardInterrupt):
+        fail("interrupted", 130)
+    except SystemExit as stop:
+        if stop.code == 130:  # how typer ends on Ctrl-C, without a word
+            fail("interrupted", 130)
+        raise
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Refuted as error:
+        fail(str(error), 1)
+    except ReliftError as error:
+        fail(str(error), 2)
+    except Exception as error:
+        usage = getattr(error, "format_message", None)  # what click's usage errors have
+        if usage is not None:
+            message = usage()
+            sys.exit(2) if not message else fail(message, 2)  # empty: the help has been printed
+        if os.environ.get("RELIFT_TRACEBACK"):
+            raise
+        fail(
+            f"internal error: {type(error).__name__}: {error} "
+            "(this is a defect of Relift; RELIFT_TRACEBACK=1 shows where)",
+            70,
+        )

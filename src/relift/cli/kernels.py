@@ -1,0 +1,434 @@
+"""The verbs for kernels: compile, run, verify."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from relift.cli.options import (
+    AllowOption,
+    BudgetOption,
+    FloatOption,
+    JsonOption,
+    ProgramArgument,
+    Refusal,
+    SizeOption,
+    TargetOption,
+    counts_of,
+    pairs_of,
+    sizes_of,
+)
+from relift.cli.output import brief, print_json, progress_of
+from relift.cli.searching import (
+    compile_for,
+    print_search,
+    say_what_rounds_otherwise,
+    search_or_refusal,
+)
+
+if TYPE_CHECKING:
+    from relift.compiler.agreement.artefacts import Saved
+    from relift.compiler.agreement.verification import Agreement
+    from relift.compiler.certificates.claims import Certificate
+    from relift.compiler.running.compiled import Compiled
+    from relift.rewrites.derivation.steps import Derivation
+    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.syntax.terms import Term
+
+InputOption = Annotated[
+    list[str] | None, typer.Option("--input", help="x=FILE.npy, or x=2.5 for a scalar.")
+]
+RandomOption = Annotated[
+    int | None, typer.Option(help="Random inputs from this seed.", min=0, max=2**63 - 1)
+]
+
+
+def compile_(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    local: Annotated[
+        str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
+    ] = None,
+    global_: Annotated[
+        str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
+    ] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Index with long.")] = False,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove bounds and the absence of races.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the kernels.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the kernels of a low-level program; sizes that are not given become their arguments."""
+    from relift.compiler.program import compile_program
+    from relift.rewrites.loading import load_program
+
+    loaded, sizes = load_program(program), sizes_of(size)
+    compiled = compile_program(
+        loaded,
+        sizes,
+        local=counts_of("local", local),
+        global_=counts_of("global", global_),
+        wide=wide,
+    )
+    found: tuple[Certificate, ...] = ()
+    if certify:
+        known = {name: n for name, n in sizes.items() if name in loaded.sizes}
+        found = _certificates(compiled, loaded.at(known, partly=True))
+    else:
+        _say_unknown(compiled)
+    if out is not None:
+        compiled.save(out)
+    if as_json:
+        certified = {"certificates": [c.to_json() for c in found]} if certify else {}
+        print_json({"source": compiled.source, "launch": compiled.launch, **certified})
+    else:
+        print(compiled.source)
+        for c in found:
+            print(c.text())
+        if out is not None:
+            print(f"written to {out}")
+    raise typer.Exit(0 if all(c.ok for c in found) else 1)
+
+
+def _say_unknown(compiled: Compiled) -> None:
+    """What is not known of a program's kernels, a line for each reason; raises `Refuted` for wrong ones."""
+    from relift.compiler.certificates.consultation import require_not_refuted, unknowns
+
+    require_not_refuted(compiled)
+    for line in unknowns(compiled.certificates):
+        print(line, file=sys.stderr)
+
+
+def _certificates(kernel: Compiled, program: Program) -> tuple[Certificate, ...]:
+    """The certificates of a kernel, with what its text shows on symbols where that is not too much."""
+    from relift.compiler.certificates.claims import certificates
+    from relift.compiler.validation.evidence import reports_of, with_values
+
+    return with_values(certificates(kernel), reports_of(kernel, program))
+
+
+# ---- run
+
+
+def run(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    given: InputOption = None,
+    random: RandomOption = None,
+    kernel: Annotated[
+        Path | None, typer.Option(help="A folder written by optimize --out; no search.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the interpreter and with NumPy.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result to this .npy file.")] = None,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 120.0,
+    float_policy: FloatOption = "reassociate",
+    allow: AllowOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a program on a device: search for a kernel or take one, then execute it.
+
+    A program that is low-level is its own kernel, compiled once for all sizes.
+    """
+    from relift.compiler.devices.naming import label
+    from relift.compiler.devices.survey import find_device
+    from relift.files import write_array
+    from relift.rewrites.loading import load_program
+
+    loaded = load_program(program)
+    sizes, arrays = _inputs(loaded, sizes_of(size), given, random)
+    source = loaded.at(sizes)
+    device = label(find_device(target))
+    if kernel is not None:
+        compiled, derivation = _saved_kernel(kernel, source, float_policy, allow)
+    else:
+        compiled, derivation = _found_kernel(
+            loaded, sizes, target, budget, float_policy, quiet=as_json
+        )
+    _say_unknown(compiled)
+    say_what_rounds_otherwise([compiled], [device])
+    with progress_of("running") as report:
+        report(f"{loaded.name} on {device}")
+        known = {name: sizes[name] for name in compiled.plan.sizes if name in sizes}
+        result = compiled(*arrays, device=device, sizes=known)
+        seconds = min(compiled.timed(arrays, device, 3, sizes=known))
+    checks = _checks_of_run(loaded, source, arrays, result, derivation, device) if check else []
+    if out is not None:
+        write_array(out, result)
+    if as_json:
+        about = {"program": loaded.name, "sizes": sizes, "device": device, "seconds": seconds}
+        print_json({**about, "checks": [c.to_json() for c in checks]})
+    else:
+        print(f"{loaded.name} on {device}: {seconds * 1e3:.3f} ms, result {brief(result)}")
+        for c in checks:
+            print(c.text())
+        if out is not None:
+            print(f"written to {out}")
+    agreed = any(c.ok for c in checks) or not checks
+    raise typer.Exit(0 if agreed and not any(c.refuted for c in checks) else 1)
+
+
+def _inputs(
+    program: Program, sizes: dict[str, int], given: list[str] | None, random: int | None
+) -> tuple[dict[str, int], tuple[Any, ...]]:
+    """The sizes and the inputs of a run: drawn, or read from files, which may say the sizes."""
+    from relift.compiler.agreement.verification import random_inputs, read_inputs
+
+    if random is None:
+        return read_inputs(program, sizes, pairs_of(given, "--input", "x=FILE.npy"))
+    if given:
+        raise Refusal("give --input or --random, not both")
+    return sizes, random_inputs(program.at(sizes), random)
+
+
+def _saved_kernel(
+    folder: Path, source: Program, float_policy: str, allow: Sequence[str] | None
+) -> tuple[Compiled, Derivation]:
+    """What lies in a folder, if it is of this program."""
+    from relift.compiler.agreement.artefacts import require_program
+
+    saved = _read_saved(folder, allow)
+    require_program(saved, source)
+    _require_policy(saved, float_policy)
+    return saved.kernel, saved.derivation
+
+
+def _found_kernel(
+    program: Program,
+    sizes: dict[str, int],
+    target: str,
+    budget: float,
+    float_policy: str,
+    *,
+    quiet: bool,
+) -> tuple[Compiled, Derivation | None]:
+    """The program itself, compiled, if it is low-level; the best that a search finds if not."""
+    from relift.compiler.program import is_low_level
+
+    if is_low_level(program):
+        return compile_for(program, float_policy), None
+    best = search_or_refusal(program, sizes, target, budget, 1, float_policy)
+    compiled = compile_for(best.term, float_policy)
+    if not quiet:
+        print_search(best)
+    return compiled, best.derivation
+
+
+def _checks_of_run(
+    program: Program,
+    source: Program,
+    arrays: tuple[Any, ...],
+    result: Any,
+    derivation: Derivation | None,
+    device: str,
+) -> list[Agreement]:
+    from relift.compiler.agreement.verification import check_derivation, check_run
+
+    with progress_of("comparing"):
+        checks = check_run(program, arrays, result, source)
+        if derivation is not None:
+            checks.append(check_derivation(derivation, device))
+    return checks
+
+
+# ---- verify
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """A low-level term, and all that was said of its kernels."""
+
+    term: Term
+    certificates: tuple[Certificate, ...]
+    checks: Sequence[Agreement]
+
+    @property
+    def verdicts(self) -> Iterator[tuple[bool, bool]]:
+        """Of each: whether it is refuted, and whether it is a pass."""
+        for said in (*self.certificates, *self.checks):
+            yield said.refuted, said.ok
+
+    def to_json(self) -> dict[str, Any]:
+        from relift.semantics.notation.printer import show
+
+        return {
+            "term": show(self.term),
+            "certificates": [c.to_json() for c in self.certificates],
+            "checks": [c.to_json() for c in self.checks],
+        }
+
+    def text(self) -> str:
+        from relift.semantics.notation.printer import show
+
+        certified = ("  " + c.text().replace("\n", "\n  ") for c in self.certificates)
+        return "\n".join((show(self.term), *certified, *("  " + c.text() for c in self.checks)))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What `verify` was asked for, but the program."""
+
+    devices: Sequence[str]
+    sizes: dict[str, int]
+    float_policy: str
+
+
+def verify(
+    program: Annotated[
+        str,
+        typer.Argument(metavar="PROGRAM|DIR", help="A program, or a folder of optimize --out."),
+    ],
+    size: SizeOption = None,
+    devices: Annotated[
+        str | None, typer.Option(help="Names of devices, with commas; all if not given.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many candidates to test.", min=1)] = 4,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 120.0,
+    float_policy: FloatOption = "reassociate",
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--program",
+            metavar="PROGRAM",
+            help="Of a folder: its program, whose NumPy function judges large sizes.",
+        ),
+    ] = None,
+    allow: AllowOption = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="What could not be decided is no failure.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Certify every kernel; compare interpreter, low-level term, kernel on every device, race checker.
+
+    Of a folder, the kernel that lies there is run at its own sizes.  A program that is low-level is certified
+    for all sizes, and compared at those given, or at small ones.  What is unknown is a failure, too.
+    """
+    from relift.compiler.program import is_low_level
+    from relift.rewrites.loading import load_program
+
+    task = _Task(_chosen_devices(devices), sizes_of(size), float_policy)
+    if Path(program).is_dir():
+        name, tested = _verify_saved(task, _read_saved(Path(program), allow), reference)
+    elif reference is not None:
+        raise Refusal(
+            "--program says what a folder computes; without a folder the program itself is given"
+        )
+    elif is_low_level(loaded := load_program(program)):
+        name, tested = loaded.name, _verify_low_level(task, loaded)
+    else:
+        name, tested = loaded.name, _verify_found(task, loaded, target, budget, top)
+    if as_json:
+        print_json({"program": name, "candidates": [t.to_json() for t in tested]})
+    else:
+        for t in tested:
+            print(t.text())
+    said = [verdict for t in tested for verdict in t.verdicts]
+    refuted, unknown = any(no for no, _ in said), not all(yes for _, yes in said)
+    if unknown and not refuted and not as_json:
+        allowed = "allowed" if allow_unknown else "which is no pass; --allow-unknown lets it be"
+        print(f"not everything could be decided, {allowed}")
+    raise typer.Exit(1 if refuted or (unknown and not allow_unknown) else 0)
+
+
+def _chosen_devices(names: str | None) -> list[str]:
+    """The labels of the devices of `--devices`; of all but simulators without it."""
+    from relift.compiler.devices.naming import is_simulator, label
+    from relift.compiler.devices.survey import devices, find_device
+
+    if names is not None:
+        return [label(find_device(name)) for name in names.split(",")]
+    return [label(device) for device in devices() if not is_simulator(device)]
+
+
+def _verify_saved(task: _Task, saved: Saved, reference: str | None) -> tuple[str, list[_Tested]]:
+    """The kernel of a folder, with the name of its program."""
+    from relift.compiler.agreement.artefacts import require_program, verify_saved
+    from relift.rewrites.loading import load_program
+    from relift.semantics.syntax.binding import tidy
+
+    _require_policy(saved, task.float_policy)
+    say_what_rounds_otherwise([saved.kernel], task.devices)
+    judge = None
+    if reference is not None:
+        judge = load_program(reference).at(saved.derivation.sizes)
+        require_program(saved, judge)
+    with progress_of("comparing") as report:
+        checks = list(verify_saved(saved, task.devices, report, judge))
+    certified = _certified(saved.kernel, saved.derivation)
+    tested = _Tested(tidy(saved.derivation.result), certified, checks)
+    return saved.derivation.origin.name, [tested]
+
+
+def _verify_low_level(task: _Task, program: Program) -> list[_Tested]:
+    """A program that is its own kernel."""
+    from relift.compiler.agreement.verification import differential_at
+
+    kernel = compile_for(program, task.float_policy)
+    say_what_rounds_otherwise([kernel], task.devices)
+    with progress_of("comparing") as report:
+        checks = differential_at(program, kernel, task.sizes, task.devices, report)
+    return [_Tested(program.body, _certificates(kernel, program), checks)]
+
+
+def _verify_found(
+    task: _Task, program: Program, target: str, budget: float, top: int
+) -> list[_Tested]:
+    """The candidates of a search."""
+    from relift.compiler.agreement.verification import differential
+    from relift.semantics.syntax.binding import tidy
+
+    sizes = task.sizes or dict.fromkeys(program.sizes, 1024)
+    best = search_or_refusal(program, sizes, target, budget, top, task.float_policy)
+    compiled = [compile_for(found.term, task.float_policy) for found in best.candidates]
+    say_what_rounds_otherwise(compiled, task.devices)
+    derivations = [found.derivation for found in best.candidates]
+    with progress_of("comparing") as report:
+        return [
+            _Tested(tidy(d.result), _certified(kernel, d), differential(d, task.devices, report))
+            for kernel, d in zip(compiled, derivations, strict=True)
+        ]
+
+
+def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
+    """The certificates of a candidate."""
+    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.syntax.binding import tidy
+
+    source = derivation.program
+    return _certificates(kernel, Program(source.name, source.parameters, tidy(derivation.result)))
+
+
+# ---- a folder of optimize --out
+
+
+def _require_policy(saved: Saved, float_policy: str) -> None:
+    """What was searched with leave to regroup is not exact because it is asked for now."""
+    if float_policy == "exact" and not (
+        saved.derivation.policy == "exact" and saved.kernel.is_exact
+    ):
+        raise Refusal(
+            f"--float exact: the kernel in {saved.folder} is none; write one with relift optimize --float exact --out"
+        )
+
+
+def _read_saved(folder: Path, allow: Sequence[str] | None) -> Saved:
+    """A folder whose files belong together, and whose rules and laws are to be believed."""
+    from relift.compiler.agreement.artefacts import read_saved
+    from relift.rewrites.checks.operator_uses import require_laws
+    from relift.rewrites.derivation.steps import require_standing
+    from relift.rewrites.library import RULES
+
+    saved = read_saved(folder)
+    require_standing(saved.derivation, RULES, allow or ())
+    require_laws(saved.derivation.program.body)
+    return saved

@@ -1,0 +1,55 @@
+"""What the verbs print: lines, tables as wide as they are, JSON, and what goes on while a person watches."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """End with one line on standard error."""
+    print(f"relift: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def print_table(table: Table) -> None:
+    """A table as wide as it is, where no terminal says how wide a line may be: nothing is cut in a file or a pipe."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = 1000
+    console.print(table)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object."""
+    print(json.dumps(value, indent=1, default=str))
+
+
+def brief(result: Any) -> str:
+    """The result of a program in a line: a scalar, or an array's type and shape."""
+    if isinstance(result, tuple):
+        return "(" + ", ".join(map(brief, result)) + ")"
+    shape = getattr(result, "shape", ())
+    return f"{result}" if shape == () else f"{result.dtype}{list(shape)}"
+
+
+@contextmanager
+def progress_of(title: str) -> Generator[Callable[[str], None]]:
+    """A line on standard error that says what goes on, where a person is watching."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status(title) as status:
+        yield lambda text: status.update(f"{title}: {text}")

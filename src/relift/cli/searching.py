@@ -1,0 +1,331 @@
+"""The verbs that search, and that replay what a search found: optimize, explain."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relift.cli.options import (
+    AllowOption,
+    BudgetOption,
+    FloatOption,
+    JsonOption,
+    ProgramArgument,
+    Refusal,
+    SizeOption,
+    TargetOption,
+    sizes_of,
+)
+from relift.cli.output import fail, print_json, print_table, progress_of
+from relift.semantics.errors import ReliftError
+
+if TYPE_CHECKING:
+    from relift.compiler.running.compiled import Compiled
+    from relift.device import DeviceDescription
+    from relift.egraph.search.optimize import Found, Optimized
+    from relift.semantics.language.vocabulary import Program
+
+SketchOption = Annotated[
+    str | None,
+    typer.Option(help="A goal: file.py:name of an rl.sketch, or its text. Tiles: --size."),
+]
+TimesOption = Annotated[
+    Path | None, typer.Option(help="Database of the times that were measured.", metavar="FILE")
+]
+BundleOption = Annotated[
+    Path | None,
+    typer.Option(help="Write the candidates as a folder to be timed on another machine."),
+]
+TimesFromOption = Annotated[
+    Path | None,
+    typer.Option(help="The results.json of such a folder: the fastest there first."),
+]
+ProfileOption = Annotated[
+    bool, typer.Option("--profile", help="Print what each rule of the search matched and took.")
+]
+
+
+def optimize(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    target: TargetOption = "cpu",
+    budget: BudgetOption = 120.0,
+    top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
+    float_policy: FloatOption = "reassociate",
+    sketch: SketchOption = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
+    times: TimesOption = None,
+    bundle: BundleOption = None,
+    times_from: TimesFromOption = None,
+    profile: ProfileOption = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search for fast low-level programs; print the plan, its cost and how it was derived."""
+    from relift.rewrites.loading import load_program
+
+    _require_one_place(tune, times, bundle, times_from)
+    loaded, sizes = load_program(program), sizes_of(size)
+    timed_on = None
+    if times_from is not None:
+        timed_on = _keep_times(times_from, loaded, sizes, target, times)
+    elsewhere = bundle is not None or times_from is not None
+    best = search(
+        loaded, sizes, target, budget, top, float_policy, sketch,
+        tune=tune, times=times, timed_on=timed_on, elsewhere=elsewhere,
+    )  # fmt: skip
+    written: list[str] = []
+    if bundle is not None:
+        with progress_of("computing what results must be"):
+            written = _write_candidates(bundle, best, loaded, sizes, target)
+    compiled = [compile_for(found.term, float_policy) for found in best.candidates]
+    if not elsewhere:
+        say_what_rounds_otherwise(compiled, [target])
+    pairs = list(zip(best.candidates, compiled, strict=True))
+    if out is not None:
+        _save(out, pairs)
+    if as_json:
+        candidates = [{**found.to_json(), "launch": kernel.launch} for found, kernel in pairs]
+        about = {"timed_on": timed_on, "bundle": written, "candidates": candidates}
+        print_json(best.to_json() | about)
+        return
+    print_search(best)
+    if profile:
+        _print_profile(best)
+    _print_candidates(best.candidates)
+    if out is not None:
+        print(f"\nwritten to {out}")
+    if bundle is not None:
+        print(f"\nwritten to {bundle}: {', '.join(written)}")
+        print(
+            f"there: python {bundle.name}/runner.py --device {target}; here: --times-from results.json"
+        )
+    if timed_on is not None:
+        known = sum(found.measured is not None for found in best.candidates)
+        print(f"\n{known} of {len(pairs)} candidates have a time on {timed_on}")
+
+
+def _require_one_place(
+    tune: bool, times: Path | None, bundle: Path | None, times_from: Path | None
+) -> None:
+    """Candidates are timed here or elsewhere, or not at all."""
+    if times is not None and not tune and times_from is None:
+        raise Refusal("--times keeps the times of --tune or --times-from; give one of them")
+    if sum((tune, bundle is not None, times_from is not None)) > 1:
+        raise Refusal("--tune times here, --bundle and --times-from elsewhere; give one of them")
+
+
+def _save(out: Path, candidates: Sequence[tuple[Found, Compiled]]) -> None:
+    """The kernels, the terms and the derivations; a folder each where there are several."""
+    from relift.compiler.agreement.artefacts import DERIVATION, TERM, origin_of
+    from relift.rewrites.derivation.files import write_json
+    from relift.semantics.notation.printer import show
+
+    for number, (found, kernel) in enumerate(candidates, 1):
+        folder = out if len(candidates) == 1 else out / str(number)
+        others = {
+            TERM: show(found.term.body) + "\n",
+            DERIVATION: write_json(found.derivation),
+        }
+        kernel.save(folder, others, origin_of(found.derivation))
+
+
+def _print_candidates(candidates: Sequence[Found]) -> None:
+    from relift.egraph.cost import time_text
+    from relift.semantics.notation.printer import show
+
+    for number, found in enumerate(candidates, 1):
+        title = "best program" if number == 1 else f"candidate {number}"
+        measured = "" if found.measured is None else f"measured {time_text(found.measured)}, "
+        print(f"\n{title}, {measured}estimated {found.cost}:\n")
+        print(show(found.term.body))
+        print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
+
+
+def _write_candidates(
+    bundle: Path, best: Optimized, program: Program, sizes: Mapping[str, int], target: str
+) -> list[str]:
+    from relift.compiler.bench.candidates import write_candidates
+    from relift.device import preset
+
+    candidates = [found.term for found in best.candidates]
+    return write_candidates(bundle, program, _own(sizes, program), candidates, preset(target).kind)
+
+
+def _keep_times(
+    file: Path, program: Program, sizes: Mapping[str, int], target: str, database: Path | None
+) -> str:
+    """Take a runner's times into the database of times; the device that they are of."""
+    from relift.compiler.bench.candidates import read_times
+    from relift.device import preset
+    from relift.egraph.search.tuning import Timing, Timings, default_path
+
+    device, found = read_times(file, program, _own(sizes, program), preset(target).kind)
+    kept = Timings(database or default_path(), device)
+    kept.keep(program.name, {t.term: Timing(t.seconds, t.failure) for t in found})
+    return device
+
+
+def _own(sizes: Mapping[str, int], program: Program) -> dict[str, int]:
+    """The sizes of a program, without those of a sketch."""
+    return {name: n for name, n in sizes.items() if name in program.sizes}
+
+
+def _print_profile(best: Optimized) -> None:
+    """The rules that matched, those that took longest first, and those that never did.
+
+    Nodes are what the matches wrote, before the e-graph shared it: egglog does not say who was first.
+    """
+    from rich.table import Table
+
+    table = Table("rule", "matches", "nodes at most", "seconds")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    matched = [rule for rule in best.profile if best.firings.get(rule)]
+    for rule in sorted(matched, key=lambda r: (-best.profile[r], -best.firings[r], r)):
+        numbers = str(best.firings[rule]), str(best.written[rule]), f"{best.profile[rule]:.3f}"
+        table.add_row(rule, *numbers)
+    print_table(table)
+    dead = sorted(set(best.profile) - set(matched))
+    print("never matched: " + (", ".join(dead) or "none"))
+
+
+def explain(
+    derivation: Annotated[Path, typer.Argument(help="A derivation.json of optimize --out.")],
+    html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    allow: AllowOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay a derivation step by step, and confirm it by the interpreter.
+
+    A step by a rule that is not PROVED in the ledger is an error unless it is allowed by name.
+    """
+    from relift.files import write_text
+    from relift.rewrites.checks.operator_uses import require_laws
+    from relift.rewrites.derivation.confirmation import confirm
+    from relift.rewrites.derivation.files import read_json
+    from relift.rewrites.derivation.pages import as_html, as_text, to_json
+    from relift.rewrites.derivation.steps import BrokenDerivation, require_standing
+    from relift.rewrites.library import RULES
+
+    loaded = read_json(derivation, RULES)
+    require_standing(loaded, RULES, allow or ())
+    require_laws(loaded.program.body)
+    terms = loaded.replay(RULES)
+    try:
+        with progress_of("confirming"):
+            confirmed = confirm(loaded, RULES)
+    except BrokenDerivation as error:
+        fail(f"{derivation}: {error.message}", 1)
+    if html is not None:
+        write_text(html, as_html(loaded, terms, RULES, confirmed))
+    if as_json:
+        print_json(to_json(loaded, RULES, confirmed))
+    else:
+        print(as_text(loaded, terms, RULES, confirmed))
+        if html is not None:
+            print(f"written to {html}")
+    raise typer.Exit(0 if confirmed is not None else 1)
+
+
+def search(
+    program: Program,
+    sizes: Mapping[str, int],
+    target: str,
+    budget: float,
+    top: int,
+    float_policy: str,
+    sketch: str | None = None,
+    *,
+    tune: bool = False,
+    times: Path | None = None,
+    timed_on: str | None = None,
+    elsewhere: bool = False,
+) -> Optimized:
+    """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
+    from relift.device import preset
+    from relift.egraph.sketches.language import load_sketch
+    from relift.optimization import compilable
+
+    goal = None if sketch is None else load_sketch(sketch)
+    tiles = () if goal is None else goal.names
+    program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
+    # a missing size is a better message than a missing device
+    device = preset(target) if elsewhere else _description(target, tune=tune)
+    with progress_of("searching") as report:
+        return compilable(
+            program,
+            sizes,
+            device,
+            timed_here=target if tune else None,
+            budget=budget,
+            top=top,
+            sketch=goal,
+            varied=elsewhere,
+            timed_on=timed_on,
+            tuning=times,
+            float=float_policy,
+            progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
+        )
+
+
+def search_or_refusal(
+    program: Program, sizes: Mapping[str, int], target: str, budget: float, top: int, policy: str
+) -> Optimized:
+    """A search; of what says itself what runs in parallel, the compiler's refusal is the better reason than the search's."""
+    from relift.compiler.program import is_parallel
+
+    try:
+        return search(program, sizes, target, budget, top, policy)
+    except ReliftError:
+        if is_parallel(program):
+            compile_for(program, policy)
+        raise
+
+
+def _description(target: str, *, tune: bool) -> DeviceDescription:
+    """The device of this machine; where it has none and nothing is timed, what stands for its kind."""
+    from relift.compiler.devices.survey import describe, find_device
+    from relift.device import preset
+    from relift.semantics.errors import Unsupported
+
+    if not target:
+        raise Refusal("--target is empty; say cpu, gpu, or part of a device's name")
+    try:
+        return describe(find_device(target))
+    except Unsupported:
+        if tune or target not in ("cpu", "gpu"):
+            raise
+        found = preset(target)
+        print(f"there is no {target} here: searching for {found.name}", file=sys.stderr)
+        return found
+
+
+def compile_for(program: Program, float_policy: str) -> Compiled:
+    """The kernels; those of an exact program round every product and every sum."""
+    from relift.compiler.program import compile_program
+
+    return compile_program(program, contract=float_policy != "exact")
+
+
+def say_what_rounds_otherwise(kernels: Iterable[Compiled], targets: Iterable[str]) -> None:
+    """A line for each device on which exact kernels may round otherwise all the same."""
+    from relift.compiler.devices.survey import rounds_otherwise
+    from relift.semantics.errors import Unsupported
+
+    if not any(kernel.is_exact for kernel in kernels):
+        return
+    for target in targets:
+        with suppress(Unsupported):  # no such device here: nothing runs on it
+            if (said := rounds_otherwise(target)) is not None:
+                print(f"--float exact: {said}", file=sys.stderr)
+
+
+def print_search(best: Optimized) -> None:
+    ended = best.stopped if best.complete else f"{best.stopped}; this is the best found so far"
+    print(f"searched {best.nodes} nodes in {best.seconds:.1f} s ({ended})")

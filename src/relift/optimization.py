@@ -1,0 +1,50 @@
+"""The search with what only the compiler knows: which programs run, what they take, and what is wrong with them.
+
+`egraph` and `compiler` do not know each other; here they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from relift.device import DeviceDescription
+    from relift.egraph.search.optimize import Optimized
+    from relift.semantics.language.vocabulary import Program
+
+
+def optimize(
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    target: str | DeviceDescription = "cpu",
+    *,
+    tune: bool = False,
+    **options: Any,
+) -> Optimized:
+    """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
+
+    With `tune`, they are timed on the device that `target` names, and the fastest come first.
+    """
+    here = target if isinstance(target, str) else target.kind
+    return compilable(program, sizes, target, timed_here=here if tune else None, **options)
+
+
+def compilable(
+    program: Program,
+    sizes: Mapping[str, int] | None,
+    target: str | DeviceDescription,
+    *,
+    timed_here: str | None,
+    **options: Any,
+) -> Optimized:
+    """The same; timed on the device of this machine that `timed_here` names, where it names one."""
+    from relift.compiler.program import runs
+    from relift.egraph.search.optimize import optimize as search
+
+    if timed_here is not None:
+        from relift.compiler.agreement.verification import failure_on_symbols
+        from relift.compiler.running.timing import timer
+
+        options |= {"judge": failure_on_symbols, "measure": timer(timed_here)}
+    return search(program, sizes, target, accepts=runs, **options)
