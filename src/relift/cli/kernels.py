@@ -147,6 +147,7 @@ def run(
     sizes, arrays = _inputs(loaded, sizes_of(size), given, random)
     source = loaded.at(sizes)
     device = label(find_device(target))
+    derivation: Derivation | None
     if kernel is not None:
         compiled, derivation = _saved_kernel(kernel, source, float_policy, allow)
     else:
@@ -253,8 +254,10 @@ class _Tested:
     @property
     def verdicts(self) -> Iterator[tuple[bool, bool]]:
         """Of each: whether it is refuted, and whether it is a pass."""
-        for said in (*self.certificates, *self.checks):
-            yield said.refuted, said.ok
+        for certificate in self.certificates:
+            yield certificate.refuted, certificate.ok
+        for check in self.checks:
+            yield check.refuted, check.ok
 
     def to_json(self) -> dict[str, Any]:
         from relift.semantics.notation.printer import show
