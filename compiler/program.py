@@ -134,7 +134,7 @@ def compile_program(
     for stage in stages[:-1]:
         buffers += _buffers(stage.result, stage.body.type, "temporary")
     buffers += _buffers("out", program.body.type, "output")
-    sizes_of = open_sizes(program)
+    sizes_of = program.least_sizes
     index_type = i64 if wide else i32
     buffers += [Buffer(name, index_type, Size.of(1), "size") for name in sizes_of]
     launch = Launch(
@@ -168,19 +168,12 @@ def is_parallel(program: Program) -> bool:
     return any(isinstance(u, MapGlb | MapWrg) for u, _ in subterms(program.body))
 
 
-def open_sizes(program: Program) -> dict[str, int]:
-    """The sizes that are no numbers, and the least value of each."""
-    types = [*(p.type for p in program.parameters), program.body.type]
-    atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
-    return {name: max(a.least for a in atoms if a == name) for name in program.sizes}
-
-
 def _with_c_sizes(program: Program, names: Names) -> Program:
     """The program with sizes that are called as the kernels can call them."""
-    called = {name: names.fresh(name) for name in open_sizes(program)}
+    called = {name: names.fresh(name) for name in program.sizes}
     renamed = {
         name: Size.atom(Name(c, least))
-        for name, least in open_sizes(program).items()
+        for name, least in program.least_sizes.items()
         if (c := called[name]) != name
     }
     return program.with_sizes(renamed) if renamed else program

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relift.compiler.agreement.simulator import NotAvailable, race_check
-from relift.compiler.program import compile_program, open_sizes
+from relift.compiler.program import compile_program
 from relift.compiler.running.buffers import components
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.validate import Report, validate
@@ -49,9 +49,6 @@ INTERPRETER_LIMIT = 200_000
 
 SMALL_REACH = 100_000
 """Cells and calls of programs, all together, that are run as they are where they have no smaller sizes."""
-
-SMALL = 3
-"""A size at which a kernel of open sizes is compared, where no other is asked for: no tile and no group fits it."""
 
 
 @dataclass(frozen=True)
@@ -250,10 +247,7 @@ _STEPS = "the interpreter, step by step"
 
 @dataclass(frozen=True)
 class _Small:
-    """A program at small sizes, its kernel, and what the interpreter says on inputs of whole numbers.
-
-    `sizes` are those that are open in the kernel.
-    """
+    """A program at small sizes, its kernel, and what the interpreter says on inputs of whole numbers."""
 
     at: str
     source: Program
@@ -261,11 +255,10 @@ class _Small:
     arrays: tuple[Any, ...]
     expected: Any
     low: Program
-    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def validated(self) -> Report:
         """The text of the kernel against the low-level program, on symbols."""
-        return validate(self.kernel.source, self.kernel.plan, self.low, self.sizes)
+        return validate(self.kernel.source, self.kernel.plan, self.low)
 
 
 def steps_agree(derivation: Derivation) -> Agreement:
@@ -346,24 +339,6 @@ def differential(
     return [steps, *_everywhere(small, devices, report)]
 
 
-def differential_at(
-    program: Program,
-    kernel: Compiled,
-    sizes: Mapping[str, int],
-    devices: Sequence[str],
-    report: Callable[[str], None],
-) -> list[Agreement]:
-    """The kernel of a low-level program, whose sizes may be open in it, as `differential`; at SMALL where not given."""
-    small_sizes = {name: max(least, SMALL) for name, least in open_sizes(program).items()}
-    sizes = {**small_sizes, **sizes}
-    source = program.at(sizes)
-    at = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its sizes"
-    arrays = whole_inputs(source, seed=0)
-    known = {name: sizes[name] for name in kernel.plan.sizes if name in sizes}
-    small = _Small(at, source, kernel, arrays, source(*arrays), source, known)
-    return list(_everywhere(small, devices, report))
-
-
 def _everywhere(
     small: _Small, devices: Sequence[str], report: Callable[[str], None]
 ) -> Iterator[Agreement]:
@@ -375,13 +350,13 @@ def _everywhere(
         report(device)
         against = f"the interpreter (kernel on {device})"
         try:
-            result = small.kernel(*small.arrays, device=device, sizes=small.sizes)
+            result = small.kernel(*small.arrays, device=device)
         except Refuted as error:
             yield Agreement(against, False, error.message)
             continue
         yield agreed(against, small.source, result, small.expected)
     report("race checker")
-    races = race_check(small.kernel, small.arrays, sizes=small.sizes)
+    races = race_check(small.kernel, small.arrays)
     if isinstance(races, NotAvailable):
         yield not_simulated(races)
     else:

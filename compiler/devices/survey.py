@@ -144,9 +144,14 @@ def _seen() -> dict[str, list[cl.Device]]:
 def find_device(target: str | None = None) -> cl.Device:
     """The device for a target: `cpu`, `gpu`, or part of its name or of that of its implementation.
 
-    Without a target it is a CPU, and `cpu` the one that `RELIFT_DEVICE` names where that is set.  Raises `Unsupported` with the devices that there are, when none fits, and
-    with the reason when the one that fits is broken.
+    Without a target it is a CPU, and `cpu` the one that `RELIFT_DEVICE` names where that is set.  Raises
+    `Unsupported` with the devices that there are, when none fits or none is named, and with the reason when the
+    one that fits is broken.
     """
+    if target is not None and not target.strip():
+        raise Unsupported(
+            "the name of a device is empty; say cpu, gpu, or part of a device's name (see relift devices)"
+        )
     known = survey()
     wanted = (target or "cpu").lower()
     if wanted == "cpu":

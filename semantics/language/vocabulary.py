@@ -354,6 +354,13 @@ class Program:
                 found.update(dict.fromkeys(sorted(size.names())))
         return tuple(found)
 
+    @property
+    def least_sizes(self) -> dict[str, int]:
+        """The sizes that are no numbers, each with the least value that it promises."""
+        types = [*(p.type for p in self.parameters), self.body.type]
+        atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
+        return {name: max(a.least for a in atoms if a == name) for name in self.sizes}
+
     @bounded_depth("the program")
     def __call__(self, *arguments: Any) -> Any:
         """The meaning of the program on NumPy values, by the interpreter."""

@@ -13,7 +13,7 @@ import pytest
 from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
 from relift import cli
-from relift.compiler.agreement.verification import differential_at
+from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates import consultation
 from relift.compiler.certificates.claims import Claim
 from relift.compiler.certificates.claims import certificates as certified

@@ -24,7 +24,7 @@ from relift.semantics.indices.functions import reverse, shift
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.tracing import as_term, make_tuple
-from relift.semantics.syntax.sizes import Name, Size, nat
+from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import Input, Term, UserFunction
 from relift.semantics.syntax.types import (
     Array,
@@ -35,7 +35,6 @@ from relift.semantics.syntax.types import (
     f32,
     i32,
     tup,
-    type_sizes,
 )
 
 T = TypeVar("T")
@@ -112,14 +111,7 @@ def random_kernel(seed: int, kind: Kind) -> rl.Program | None:
 
 def random_sizes(program: rl.Program, choices: Choices, most: int = 5) -> dict[str, int]:
     """Small sizes for a program, the least ones often."""
-    return {name: choices.number(least, most) for name, least in least_sizes(program).items()}
-
-
-def least_sizes(program: rl.Program) -> dict[str, int]:
-    """The open sizes of a program, each with the least value that it promises."""
-    types = [*(p.type for p in program.parameters), program.body.type]
-    atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
-    return {name: max(a.least for a in atoms if a == name) for name in program.sizes}
+    return {name: choices.number(least, most) for name, least in program.least_sizes.items()}
 
 
 def random_arguments(program: rl.Program, seed: int) -> tuple[Any, ...]:

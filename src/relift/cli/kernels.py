@@ -349,7 +349,7 @@ def _chosen_devices(names: str | None) -> list[str]:
     from relift.compiler.devices.survey import devices, find_device
 
     if names is not None:
-        return [label(find_device(name)) for name in names.split(",")]
+        return [label(find_device(name.strip())) for name in names.split(",")]
     return [label(device) for device in devices() if not is_simulator(device)]
 
 
@@ -374,7 +374,7 @@ def _verify_saved(task: _Task, saved: Saved, reference: str | None) -> tuple[str
 
 def _verify_low_level(task: _Task, program: Program) -> list[_Tested]:
     """A program that is its own kernel."""
-    from relift.compiler.agreement.verification import differential_at
+    from relift.compiler.agreement.open_sizes import differential_at
 
     kernel = compile_for(program, task.float_policy)
     say_what_rounds_otherwise([kernel], task.devices)
