@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -88,6 +88,9 @@ _Application: TypeAlias = Apply | Call | Combine | Metavariable
 class Numeric:
     """NumPy scalars, in the precision of their type."""
 
+    lazy: ClassVar[bool] = False
+    """Whether elements of arrays are computed after the function that returned the array has ended."""
+
     def unspecified(self) -> Value:
         """The value of a cell whose content is left open."""
         return UNSPECIFIED
@@ -103,6 +106,10 @@ class Numeric:
     def twin(self, function: UserFunction) -> Callable[..., Value]:
         """The meaning of a user function that is opaque C: its Python twin."""
         return function.twin
+
+    def meaning(self, pattern: Pattern) -> Callable[..., Value]:
+        """The meaning of a pattern: its own, whatever the elements are."""
+        return pattern.meaning
 
 
 class Exact(Numeric):
@@ -375,7 +382,7 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
         value = size.substitute({"?" + n: s for n, s in t.solved.items()})
         if world.size(value) < 1:
             raise Undefined(f"{t.name}: {value} must be at least 1, but is {world.size(value)}")
-    meaning = partial(t.meaning, **known)
+    meaning = partial(world.domain.meaning(t), **known)
     return lambda: meaning(**{name: term() for name, term in terms.items()})
 
 
@@ -387,11 +394,14 @@ def _parameters(meaning: Callable[..., Value]) -> tuple[str, ...]:
 def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     """The meaning of a lambda.  It sets the cells of its parameters and runs its body.
 
-    No pattern calls a function while a call of the same function runs, so one cell a parameter is enough.
+    No pattern calls a function while a call of the same function runs, so one cell a parameter is enough; but
+    for a domain whose arrays are lazy, where a result that holds an array needs its parameters later.
     `lambda x: g(x)` is g.
     """
     if isinstance(f.body, _Application) and _arguments(f.body) == f.parameters:
         return _head(f.body, world)
+    if world.domain.lazy and _holds_array(f.body.type):
+        return partial(_call_anew, f, world, scope)
     cells = [Cell() for _ in f.parameters]
     body = denote(f.body, world, scope.inside(f, cells))
     if len(cells) == 1:
@@ -409,6 +419,21 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
         return body()
 
     return call
+
+
+def _call_anew(f: Lambda, world: World, scope: Scope, *xs: Value) -> Value:
+    """A call whose parameters have cells of their own."""
+    return denote(f.body, world, scope.inside(f, [Cell(x) for x in xs]))()
+
+
+def _holds_array(t: Type) -> bool:
+    match t:
+        case Array():
+            return True
+        case Tuple(parts):
+            return any(map(_holds_array, parts))
+        case _:
+            return False
 
 
 def _closed(f: Lambda, world: World) -> Callable[..., Value]:

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from relift.compiler.agreement.artefacts import (
     require_program,
     verify_saved,
 )
+from relift.compiler.agreement.sampled import sampled
 from relift.compiler.agreement.verification import Agreement, whole_inputs
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import find_device
@@ -214,23 +216,64 @@ def test_a_kernel_that_does_not_end_is_given_up(folder: Path) -> None:
     assert result == Failed("it did not end within 0 s", finished=False)
 
 
-def test_a_source_beyond_reach_is_unknown_or_judged_by_numpy(
+def at_own_sizes(folder: Path, program: Program | None = None) -> list[Agreement]:
+    """What `relift verify` compares on the device at the sizes of the kernel, by what judged it."""
+    found = verify_saved(read_saved(folder), [label(find_device("cpu"))], lambda _: None, program)
+    return [a for a in found if "at its own sizes" in a.against]
+
+
+@pytest.fixture
+def beyond_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter runs no program at its own sizes."""
+    monkeypatch.setattr(artefact_checks, "REACH", 0)
+    monkeypatch.setattr(artefact_checks, "race_check", lambda *_, **__: [])
+
+
+@pytest.mark.usefixtures("beyond_reach")
+def test_of_a_source_beyond_reach_cells_are_sampled(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a reference nothing was compared at the own sizes; with one it was."""
-    monkeypatch.setattr(artefact_checks, "REACH", 0)
-    saved, cpu = read_saved(folder), [label(find_device("cpu"))]
+    """Without a reference some cells are compared, and that is said; none where not even one is in reach."""
+    [own] = at_own_sizes(folder)
+    assert own.ok
+    assert "8 of 8 cells, sampled: equal to the last bit" in own.detail
 
-    def own(program: Program | None) -> Agreement:
-        found = verify_saved(saved, cpu, lambda _: None, program)
-        return next(a for a in found if "at its own sizes" in a.against)
+    monkeypatch.setattr(artefact_checks, "sampled", partial(sampled, effort=0))
+    [own] = at_own_sizes(folder)
+    assert not own.ok
+    assert not own.known
+    assert "NOT compared" in own.text()
 
-    assert not own(None).ok
-    assert not own(None).known
-    assert "NOT compared" in own(None).text()
-    judged = replace(saved.derivation.program, reference=lambda x: x + x)
-    assert own(judged).ok
-    assert "NumPy" in own(judged).against
+
+@pytest.mark.usefixtures("beyond_reach")
+def test_of_a_source_beyond_reach_numpy_judges_all_cells(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the sampled ones, which are judged to the last bit, or alone where there are none."""
+    judge = replace(read_saved(folder).derivation.program, reference=lambda x: x + x)
+    numpy, cells = at_own_sizes(folder, judge)
+    assert numpy.ok
+    assert "NumPy" in numpy.against
+    assert cells.ok
+
+    monkeypatch.setattr(artefact_checks, "sampled", partial(sampled, effort=0))
+    [numpy] = at_own_sizes(folder, judge)
+    assert numpy.ok
+
+
+@pytest.mark.usefixtures("beyond_reach")
+@pytest.mark.parametrize("cell", [0, 7])
+def test_a_sampled_cell_that_is_wrong_differs(folder: Path, cell: int) -> None:
+    """The ends of a result are always among the samples."""
+    kernel = folder / "kernel.cl"
+    head, brace, body = kernel.read_text().partition("{\n")
+    kernel.write_text(
+        head + brace + body.replace("] =", f"] = (get_global_id(0) == {cell} ? 1.0f : 0.0f) +", 1)
+    )
+    resealed(folder)
+    [own] = at_own_sizes(folder)
+    assert own.refuted
+    assert f"at index [{cell}]" in own.detail
 
 
 def test_a_folder_is_of_one_program_only(made: dict[str, Path]) -> None:
