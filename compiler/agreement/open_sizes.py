@@ -17,6 +17,7 @@ from relift.compiler.agreement.verification import Agreement, agreed, not_simula
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Launch
 from relift.compiler.validation.evidence import ENOUGH
+from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report, validate
 from relift.rewrites.derivation.confirmation import work
 from relift.semantics.errors import Refuted, Undefined
@@ -165,10 +166,11 @@ def _open(kernel: Compiled, case: Case) -> dict[str, int]:
 
 
 def _on_symbols(kernel: Compiled, found: Sequence[Case]) -> Agreement:
-    limit = {"limit": ENOUGH} if len(found) > 1 else {}
+    limit = ENOUGH if len(found) > 1 else LIMIT
     shown: list[Report] = []
     for case in found:
-        own = validate(kernel.source, kernel.plan, case.program, _open(kernel, case), **limit)
+        open_ = _open(kernel, case)
+        own = validate(kernel.source, kernel.plan, case.program, open_, limit=limit)
         one = replace(own, sizes=case.at)
         if one.verdict == "refuted":
             return Agreement(AGAINST_TEXT, False, one.text())

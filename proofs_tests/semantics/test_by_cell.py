@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relift as rl
+from proofs_tests.compiler.programs import typed
 from relift.compiler.running.buffers import components, flatten
 from relift.rewrites.checks.random.kernels import KINDS, random_arguments, random_kernel
 from relift.semantics.by_cell import Cells, Lazy, TooMuch
@@ -31,7 +32,7 @@ def assert_cells_agree(program: Program, values: tuple[Any, ...]) -> None:
     rows = flatten(expected, here.body.type, "the result")
     for number, (row, (_, shape)) in enumerate(zip(rows, components(here.body.type), strict=True)):
         for place in reversed(range(len(row))):
-            found = cells.at(number, np.unravel_index(place, shape))
+            found = cells.at(number, tuple(map(int, np.unravel_index(place, shape))))
             np.testing.assert_array_equal(found, row[place])
 
 
@@ -51,17 +52,17 @@ def test_cells_of_random_kernels(kind: Any) -> None:
             assert_cells_agree(here, random_arguments(here, seed))
 
 
-@rl.program
-def product(A: rl.f32[n, n], B: rl.f32[n, n]):
-    return rl.map(
-        lambda row: rl.map(
-            lambda column: rl.reduce(
-                rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column))
-            ),
-            rl.transpose(B),
-        ),
-        A,
-    )
+@typed(A=rl.f32[n, n], B=rl.f32[n, n])
+def product(A: Any, B: Any) -> Any:
+    def dot(row: Any, column: Any) -> Any:
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, column)))
+
+    return rl.map(lambda row: rl.map(lambda column: dot(row, column), rl.transpose(B)), A)
+
+
+@typed(x=rl.f32[n], y=rl.f32[2])
+def chained(x: Any, y: Any) -> Any:
+    return rl.reduce_seq(lambda acc, v: rl.map(lambda a: a + v, acc), y, x)
 
 
 def test_a_cell_of_a_large_product_needs_a_row_and_a_column() -> None:
@@ -77,10 +78,6 @@ def test_a_cell_of_a_large_product_needs_a_row_and_a_column() -> None:
 
 
 def test_a_long_chain_is_refused_and_not_a_crash() -> None:
-    @rl.program
-    def chained(x: rl.f32[n], y: rl.f32[2]):
-        return rl.reduce_seq(lambda acc, v: rl.map(lambda a: a + v, acc), y, x)
-
     here = chained.at({"n": 5000})
     with pytest.raises(Unsupported, match="nested too deeply"):
         Cells(here, (np.ones(5000, np.float32), np.ones(2, np.float32)), 10**6).at(0, (0,))

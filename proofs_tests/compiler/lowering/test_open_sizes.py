@@ -18,7 +18,7 @@ from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
 from relift.compiler import compile_program
-from relift.compiler.agreement.verification import differential_at
+from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.lowering import analyses
 from relift.compiler.lowering.threads import Counts
