@@ -24,13 +24,13 @@ class Effort:
         """Z3's answer; `unknown` where it would take more than it may."""
         import z3
 
-        from relift.rewrites.checks.smt.goals import effort_of, effort_so_far
+        from relift.rewrites.checks.smt.goals import answer_of, effort_of, effort_so_far
 
         if self.exhausted:
             return z3.unknown
         before = effort_so_far()
         solver.set(rlimit=self.query, random_seed=1)
-        answer = solver.check()
+        answer = answer_of(solver)
         self._spent += max(0, effort_of(solver) - before) + QUESTION
         return answer
 

@@ -124,7 +124,7 @@ class Prover:
 
     def _check(self, solver: Any) -> Any:
         """The answer of Z3, whose effort is counted."""
-        answer = solver.check()
+        answer = answer_of(solver)
         self.asked += 1
         now = effort_of(solver)
         self.spent += max(0, now - self.before)
@@ -407,8 +407,16 @@ def effort_of(solver: Any) -> int:
 
 def effort_so_far() -> int:
     solver = z3.Solver()
-    solver.check()
+    answer_of(solver)
     return effort_of(solver)
+
+
+def answer_of(solver: Any) -> Any:
+    """What Z3 says; raises `KeyboardInterrupt` for Ctrl-C, which Z3 takes to itself and answers with `unknown`."""
+    answer = solver.check()
+    if answer == z3.unknown and "interrupted" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return answer
 
 
 def _lone_quotient(monomial: Monomial) -> Quotient | None:
