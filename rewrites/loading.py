@@ -37,15 +37,18 @@ def load_rules(file: Path) -> dict[str, Rule | RejectedRule]:
     rules: dict[str, Rule | RejectedRule] = {}
     for found in {**held, **{id(rule): rule for rule in own}}.values():
         if found.name in rules:
-            line = lambda place: int(place.rpartition(":")[2])
-            places = " and ".join(
-                sorted((str(rules[found.name].place), str(found.place)), key=line)
-            )
+            both = str(rules[found.name].place), str(found.place)
+            places = " and ".join(sorted(both, key=_line_of))
             raise CannotLoad(f"two rules are called {found.name}: {places}; rename one")
         rules[found.name] = found
     if not rules:
         raise CannotLoad(f"{file} defines no rule; a rule is a function below @rl.rule()")
     return rules
+
+
+def _line_of(place: str) -> int:
+    """The line of a place in a file."""
+    return int(place.rpartition(":")[2])
 
 
 def load_program(spec: str) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import symtable
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,7 +97,8 @@ def load_benchmarks(
 ) -> list[Benchmark]:
     """The benchmarks for a kind of device that the Python files of a folder list; all if no names are given.
 
-    With `defaults`, only their first variants.  A file lists them as `benchmarks`.  Raises `ReliftError` for a folder or a name that there is not.
+    With `defaults`, only their first variants.  A file lists them as `benchmarks`; others are not executed.
+    Raises `ReliftError` for a folder without such a file, and for a name that there is not.
     """
     if not folder.is_dir():
         raise ReliftError(
@@ -104,7 +106,13 @@ def load_benchmarks(
             "checkout, say --folder where it is",
             place="",
         )
-    modules = [load_file(file) for file in sorted(folder.glob("*.py"))]
+    files = [file for file in sorted(folder.glob("*.py")) if _lists_benchmarks(file)]
+    if not files:
+        raise ReliftError(
+            f"no file of {folder} lists benchmarks; one does by a list that is called benchmarks",
+            place="",
+        )
+    modules = [load_file(file) for file in files]
     listed = [b for module in modules for b in getattr(module, "benchmarks", ())]
     found = [b for b in listed if b.target == target]
     known = {b.name for b in found}
@@ -115,3 +123,15 @@ def load_benchmarks(
         )
     chosen = [b for b in found if not names or b.name in names]
     return [replace(b, variants=b.variants[:1]) if defaults else b for b in chosen]
+
+
+def _lists_benchmarks(file: Path) -> bool:
+    """Whether a file gives the name `benchmarks` to something, found without executing it."""
+    try:
+        names = symtable.symtable(file.read_bytes(), str(file), "exec")
+        found = names.lookup("benchmarks")
+    except (KeyError, SyntaxError, ValueError):
+        return False
+    except OSError as error:
+        raise ReliftError(f"cannot read {file}: {error.strerror}", place="") from None
+    return found.is_assigned() or found.is_imported()
