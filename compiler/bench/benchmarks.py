@@ -128,7 +128,7 @@ def load_benchmarks(
 def _lists_benchmarks(file: Path) -> bool:
     """Whether a file gives the name `benchmarks` to something, found without executing it."""
     try:
-        names = symtable.symtable(file.read_bytes(), str(file), "exec")
+        names = symtable.symtable(file.read_text(encoding="utf-8"), str(file), "exec")
         found = names.lookup("benchmarks")
     except (KeyError, SyntaxError, ValueError):
         return False
