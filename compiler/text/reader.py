@@ -46,7 +46,8 @@ from relift.compiler.text.tree import (
     within,
 )
 
-_TYPE = re.compile(
+_TYPE = re.compile(  # size_t2 and bool4 are names like any other
+    r"(?!(?:bool|size_t)\d)"
     r"(bool|char|uchar|short|ushort|int|uint|long|ulong|half|float|double|size_t)(2|3|4|8|16)?$"
 )
 _QUALIFIERS = frozenset(["global", "local", "private", "const", "restrict", "kernel", "volatile"])

@@ -121,7 +121,7 @@ def test_a_large_graph_is_searched_in_two_seconds(cases: Mapping[str, Case]) -> 
     rules = tuple(dict.fromkeys(rule for group in PURPOSES.values() for rule in group))
     rules = tuple(rule for rule in rules if rule != "vectorize_map")
     budget = Budget(seconds=100, nodes=60_000, memory_mb=4_000)
-    stage = Stage("all", rules, 6)
+    stage = Stage("all", rules, 3)
     found = saturate(Request(program, (stage,), NORMAL_FORM, (2, 4), (2,), budget=budget))
     assert found.nodes >= 15_000
     shape = sketch("... >= map[4](... >= map[4](... >= map[4](... + ... * ...)))").at({})

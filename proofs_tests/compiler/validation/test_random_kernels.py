@@ -41,6 +41,16 @@ def test_random_kernels_run_on_the_device(kind: Kind) -> None:
     assert not [outcome for outcome in found if outcome.verdict in set(FINDINGS) - {"driver"}]
 
 
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [("groups", 184), ("open items", 3760)],
+    ids=["a variable called size_t2", "a parameter called size_t2"],
+)
+def test_what_campaigns_found_stays_mended(kind: Kind, seed: int) -> None:
+    """Seeds beyond those of every run that were findings once."""
+    assert judge(kind, seed, NO_DEVICE).verdict == "right"
+
+
 def test_a_seed_is_a_program() -> None:
     """Findings can be made again."""
     assert str(random_kernel(7, "groups")) == str(random_kernel(7, "groups"))
