@@ -43,7 +43,7 @@ from relift.semantics.notation.printer import show
 from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
-from relift.semantics.syntax.terms import Input, UserFunction, subterms
+from relift.semantics.syntax.terms import Input, UserFunction, require_writable, subterms
 from relift.semantics.syntax.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 
 WORK_ITEMS = {
@@ -100,6 +100,7 @@ def compile_program(
     """
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
     program = program.at(sizes or {}, partly=True)
+    require_writable(program.body, program.name)
     program = replace(program, body=written_out(program.body))
     check_sizes(program)
     file = Names()

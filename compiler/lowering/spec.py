@@ -230,6 +230,11 @@ def _check_owner(t: Term, place: Place) -> None:
         (name, d) for name, d in place.used - place.around if name in shared[place.target]
     )
     if missing:
+        if isinstance(t, Iterate):
+            raise Unsupported(
+                f"iterate repeats {describe(missing)}, and a kernel is not repeated; write its steps one after the "
+                "other, each under to_global"
+            )
         raise Unsupported(
             f"{name_of(t)} is written to {place.target} memory by every work-item of "
             f"{describe(missing)} alike; put it under {describe(missing)}"
@@ -380,7 +385,7 @@ def _check_local(place: Place) -> None:
     if place.has("map_lcl"):
         raise Unsupported(
             "to_local inside map_lcl; the work-items of a group fill local memory together, "
-            "outside the map_lcl that reads it"
+            "outside the map_lcl that reads it: rl.let(lambda tile: map_lcl(...), to_local(...))"
         )
     if place.lanes:
         raise Unsupported("to_local inside map_vec; fill local memory before")

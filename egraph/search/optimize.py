@@ -34,7 +34,7 @@ from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import tidy
-from relift.semantics.syntax.terms import Metavariable, Var, subterms
+from relift.semantics.syntax.terms import Metavariable, Var, require_writable, subterms
 
 SEARCHED = (
     frozenset(name for stage in STAGES for name in stage.rules)
@@ -176,6 +176,7 @@ def optimize(
     no term satisfies the sketch.
     """
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
+    require_writable(program.body, program.name)
     one_of(float, get_args(FloatPolicy), "float")
     top = whole_number(top, "top", least=1)
     if not isinstance(target, str | DeviceDescription):

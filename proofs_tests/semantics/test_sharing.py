@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.programs import typed
 from relift.compiler import compile_program
+from relift.egraph.search.optimize import optimize
+from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import Program
+from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.terms import Input, Pattern, Term, UserFunction, subterms
-from relift.semantics.syntax.types import i32
+from relift.semantics.syntax.types import f32, i32
 
 n = nat("n")
 xs = Input("xs", i32[n])
@@ -135,3 +139,45 @@ def test_what_duplication_costs() -> None:
 
     assert [patterns(program(k).body) for k in (1, 2, 5)] == [2, 3, 6]
     assert [compile_program(program(k)).source.count("for (") for k in (1, 2, 5)] == [1, 1, 1]
+
+
+def doubled(times: int) -> Any:
+    """A program whose term has twice the parts with each step, and few objects."""
+
+    def steps(v: Any) -> Any:
+        for _ in range(times):
+            v = v * v + 0.25 * v
+        return v
+
+    return typed(x=f32[n])(lambda x: rl.map_glb(0)(steps, x))
+
+
+def test_what_is_used_again_and_again_is_refused_where_it_would_be_written() -> None:
+    """It is traced, put at sizes and interpreted at once; a text of 3^60 parts is nobody's wish."""
+    program = doubled(60)
+
+    assert program.at({"n": 4})(np.zeros(4, np.float32)).tolist() == [0] * 4
+    for write in (
+        lambda: show(program.body),
+        lambda: compile_program(program),
+        lambda: optimize(program, {"n": 64}),
+    ):
+        with pytest.raises(Unsupported, match=r"has \de\+\d\d parts .*rl\.let"):
+            write()
+    assert "parts when it is written out" in str(program)
+    assert repr(program) == str(program)
+    show(doubled(6).body)
+
+
+def test_with_a_name_for_each_value_it_is_short() -> None:
+    """As the refusal says."""
+
+    @typed(x=f32[n])
+    def program(x: Any) -> Any:
+        def steps(v: Any, times: int = 20) -> Any:
+            return v if times == 0 else rl.let(lambda w: steps(w * w - w, times - 1), v)
+
+        return rl.map_glb(0)(steps, x)
+
+    assert len(show(program.body)) < 20_000
+    assert len(compile_program(program).source) < 20_000

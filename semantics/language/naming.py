@@ -27,8 +27,10 @@ from relift.semantics.syntax.terms import (
     Pattern,
     Term,
     UserFunction,
+    Var,
     Vectorized,
-    subterms,
+    children,
+    distinct,
 )
 
 Named: TypeAlias = "UserFunction | BinaryOperator"
@@ -37,7 +39,7 @@ Named: TypeAlias = "UserFunction | BinaryOperator"
 
 def named_in(t: Term) -> Iterator[Named]:
     """The user functions and operators of a term, in the order of its text, what a function calls before it."""
-    for u, _ in subterms(t):
+    for u in distinct(t):
         match u:
             case Call(function):
                 if function.body is not None:
@@ -49,6 +51,13 @@ def named_in(t: Term) -> Iterator[Named]:
                 yield from _named_operator(op)
             case _:
                 pass
+
+
+def _bound(t: Term) -> Iterator[Var]:
+    for u in distinct(t):
+        for _, child in children(u):
+            if isinstance(child, Lambda):
+                yield from child.parameters
 
 
 def _named_operator(operator: Operator) -> Iterator[BinaryOperator]:
@@ -74,7 +83,7 @@ def distinctly_named(
     used = {
         *taken,
         *vocabulary,
-        *(x.name for t in terms for _, bound in subterms(t) for x in bound),
+        *(x.name for t in terms for x in _bound(t)),
     }
     renamed: dict[Named, str] = {}
     for named in found:

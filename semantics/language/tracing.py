@@ -164,11 +164,24 @@ def _not_a_term(value: object) -> str:
     if isinstance(value, list):
         return "a list is not a term: a tuple is written (x, y), and patterns make arrays"
     if isinstance(value, np.ndarray | np.generic):
-        return f"a NumPy value of shape {np.shape(value)} is not a term: make it a parameter"
+        number = isinstance(value, np.generic) or np.shape(value) == ()
+        hint = "write float(...) or int(...) around it, or " if number else ""
+        return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter"
     if callable(value):
         name = getattr(value, "__name__", repr(value))
         return f"the function {name} is not a term: call it, or give it to map"
     return f"{value!r} is not a term"
+
+
+def refused_by_numpy(function: str, given: Sequence[object]) -> IllTyped:
+    """What to write instead of a function of NumPy's on terms, or of a NumPy value beside a term."""
+    if numpy := [v for v in given if isinstance(v, np.ndarray | np.generic)]:
+        return IllTyped(_not_a_term(numpy[0]))
+    known = function in SCALAR_FUNCTIONS
+    return IllTyped(
+        f"np.{function} knows no terms; "
+        + (f"write rl.{function}" if known else "the functions of relift do, such as rl.sqrt")
+    )
 
 
 def literal(value: float, expected: Type | None = None) -> Literal:
@@ -264,6 +277,13 @@ def component(of: Any, index: Any) -> Term:
     if isinstance(of.type, Array):
         from relift.semantics.patterns import At
 
+        if isinstance(index, slice):
+            raise IllTyped(
+                "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it"
+            )
+        if isinstance(index, int) and index < 0:
+            last = of.type.length - Size.of(-index)
+            raise IllTyped(f"an index counts from the start; for {index} write {last}")
         return build(At, (index, of))
     raise IllTyped(
         f"a value of type {of.type} has no components"
@@ -344,7 +364,7 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
         count = f"{len(types)} argument{'s' * (len(types) != 1)}"
         given = f"a term of type {function.type}" if is_term(function) else repr(function)
         raise IllTyped(f"a function of {count} is needed, not {given}; write lambda x: ...")
-    names = _parameter_names(function, len(types))
+    names = _parameter_names(function, types)
     used = list(_names_in_scope.get())
     variables: list[Var] = []
     for name, t in zip(names, types, strict=True):
@@ -354,16 +374,25 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
         return Lambda(tuple(variables), as_term(function(*variables), expected))
 
 
-def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    if inspect.isfunction(function):
-        parameters = list(inspect.signature(function).parameters)
-        if len(parameters) != count:
-            raise IllTyped(
-                f"a function of {count} argument{'s' * (count != 1)} is needed here, "
-                f"but this one takes {len(parameters)}"
-            )
-        return parameters
-    return ["x", "y", "z"][:count]
+def _parameter_names(function: Callable[..., Any], types: Sequence[Type]) -> list[str]:
+    """The names of as many parameters as there are types; those that have defaults keep them."""
+    count = len(types)
+    if not inspect.isfunction(function):
+        return ["x", "y", "z"][:count]
+    parameters = inspect.signature(function).parameters
+    required = [name for name, p in parameters.items() if p.default is p.empty]
+    if len(required) == count:
+        return required
+    if len(required) < count <= len(parameters):
+        return list(parameters)[:count]
+    hint = ""
+    if count == 1 and isinstance(types[0], Tuple) and len(required) == len(types[0].parts):
+        parts = ", ".join(f"p[{i}]" for i in range(len(required)))
+        hint = f"; an element is a tuple: write lambda p: ... with {parts}"
+    raise IllTyped(
+        f"a function of {count} argument{'s' * (count != 1)} is needed here, "
+        f"but this one takes {len(required)}{hint}"
+    )
 
 
 class Unapplied:

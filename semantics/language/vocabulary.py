@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from relift.semantics import patterns
-from relift.semantics.errors import IllTyped, bounded_depth
+from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.functions import numbers
 from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
 from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
@@ -54,7 +54,7 @@ from relift.semantics.syntax.terms import (
     Term,
     UserFunction,
     Vectorized,
-    subterms,
+    distinct,
 )
 from relift.semantics.syntax.types import (
     SCALARS,
@@ -424,7 +424,7 @@ class Program:
 
     def _require_countable(self) -> None:
         """Raise `IllTyped` for an array with too many cells to count."""
-        for t in [*(p.type for p in self.parameters), *(u.type for u, _ in subterms(self.body))]:
+        for t in [*(p.type for p in self.parameters), *(u.type for u in distinct(self.body))]:
             if math.prod(n.constant or 1 for n in type_sizes(t)) > MOST_CELLS:
                 raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
@@ -441,11 +441,17 @@ class Program:
         object.__setattr__(self, "reference", function)
         return function
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         parameters = ", ".join(f"{p.name}: {p.type}" for p in self.parameters)
-        return f"{self.name}({parameters}) -> {self.body.type} =\n  " + show(self.body).replace(
-            "\n", "\n  "
-        )
+        try:
+            body = show(self.body)
+        except Unsupported as error:
+            body = f"({error.message})"
+        indented = body.replace("\n", "\n  ")
+        return f"{self.name}({parameters}) -> {self.body.type} =\n  {indented}"
 
 
 def well_formed(body: Term, parameters: Sequence[Input]) -> Term:
@@ -458,7 +464,7 @@ def well_formed(body: Term, parameters: Sequence[Input]) -> Term:
 
 def _require_positive_sizes(body: Term) -> None:
     """Raise `IllTyped` where a pattern divides by a size, or pads an array, that may be 0 at some sizes."""
-    for t, _ in subterms(body):
+    for t in distinct(body):
         if not isinstance(t, Pattern):
             continue
         for size in t.signature.positive:

@@ -35,6 +35,7 @@ from relift.semantics.syntax.terms import (
     Term,
     Var,
     Vectorized,
+    require_writable,
 )
 from relift.semantics.syntax.types import boolean, f32, i32
 
@@ -52,6 +53,7 @@ def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
     if not isinstance(t, Expression | Lambda):
         raise IllTyped(f"a term is shown, such as the body of a program, not {t!r}")
     one_of(style, get_args(Style), "style")
+    require_writable(t, "the term")
     return _layout(_node(t, style), width, 0)
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from relift.semantics.errors import IllTyped
+from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
 
@@ -111,10 +111,14 @@ class Expression:
     def __bool__(self) -> bool:
         raise IllTyped(
             "a term has no truth value while it is traced; use select(condition, a, b), "
-            "minimum or maximum"
+            "minimum or maximum; conditions are joined by & and |"
         )
 
-    __array_ufunc__ = None  # so that NumPy leaves `np.float32(2) * x` to the methods here
+    def __array_ufunc__(self, function: Any, method: str, *given: Any, **options: Any) -> Any:
+        """NumPy's functions, and its operators, whose left side is a value of NumPy's, know no terms."""
+        from relift.semantics.language.tracing import refused_by_numpy
+
+        raise refused_by_numpy(function.__name__, given)
 
     def __float__(self) -> float:
         raise IllTyped(
@@ -398,6 +402,53 @@ def subterms(t: Term, bound: tuple[Var, ...] = ()) -> Iterator[tuple[Term, tuple
             yield from subterms(child.body, bound + child.parameters)
         else:
             yield from subterms(child, bound)
+
+
+def distinct(t: Term) -> Iterator[Term]:
+    """`t` and everything below it, in the order of `subterms`; what stands in several places is met once.
+
+    >>> x = Input("x", f32)
+    >>> twice = Apply("mul", (Apply("neg", (x,), f32),) * 2, f32)
+    >>> len(list(distinct(twice))), len(list(subterms(twice)))
+    (3, 5)
+    """
+    met: set[int] = set()
+
+    def visit(t: Term) -> Iterator[Term]:
+        if id(t) in met:
+            return
+        met.add(id(t))
+        yield t
+        for _, child in children(t):
+            yield from visit(child.body if isinstance(child, Lambda) else child)
+
+    return visit(t)
+
+
+MOST_PARTS = 100_000
+"""So many parts of a term are written out; a kernel of so many takes some ten seconds to make."""
+
+
+def require_writable(t: Term | Lambda, what: str) -> None:
+    """Raise `Unsupported` for a term that is small only because values are shared which a text would repeat."""
+    if (parts := _parts(t.body if isinstance(t, Lambda) else t)) > MOST_PARTS:
+        raise Unsupported(
+            f"{what} has {parts:{',' if parts < 10**9 else '.0e'}} parts when it is written out, and {MOST_PARTS:,} is the most: a value that is "
+            "used several times is written as often; give it a name, rl.let(lambda v: ..., value)"
+        )
+
+
+def _parts(t: Term) -> int:
+    """How many parts a term has where all are written, those that are shared once for each place."""
+    found: dict[int, int] = {}
+
+    def visit(t: Term) -> int:
+        if id(t) not in found:
+            below = (c.body if isinstance(c, Lambda) else c for _, c in children(t))
+            found[id(t)] = 1 + sum(map(visit, below))
+        return found[id(t)]
+
+    return visit(t)
 
 
 def unused(name: str, taken: Container[str]) -> str:

@@ -101,15 +101,15 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "map: python min": (
         lambda: rl.map(lambda x: min(x, 0.0), xs),
-        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum",
+        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum; conditions are joined by & and |",
     ),
     "map: python if": (
         lambda: rl.map(lambda x: x if x > 0.0 else -x, xs),
-        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum",
+        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum; conditions are joined by & and |",
     ),
     "map: and": (
         lambda: rl.map(lambda x: x > 0.0 and x < 1.0, xs),
-        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum",
+        "a term has no truth value while it is traced; use select(condition, a, b), minimum or maximum; conditions are joined by & and |",
     ),
     "map: math.sqrt": (
         lambda: rl.map(lambda x: math.sqrt(x), xs),
@@ -130,8 +130,33 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "numpy scalar": (
         lambda: rl.map(lambda x: np.float32(2) * x, xs),
-        "mul works on scalars: a NumPy value of shape () is not a term: make it a parameter",
+        "a NumPy value of shape () is not a term: write float(...) or int(...) around it, or make it a parameter",
     ),
+    "numpy scalar on the right": (
+        lambda: rl.map(lambda x: x * np.float32(2), xs),
+        "mul works on scalars: a NumPy value of shape () is not a term: write float(...) or int(...) around it, or make it a parameter",
+    ),
+    "numpy function": (
+        lambda: rl.map(lambda x: np.maximum(x, 0.0), xs),
+        "np.maximum knows no terms; write rl.maximum",
+    ),
+    "numpy function unknown": (
+        lambda: rl.map(lambda x: np.arctanh(x), xs),
+        "np.arctanh knows no terms; the functions of relift do, such as rl.sqrt",
+    ),
+    "numpy array beside a term": (
+        lambda: rl.map(lambda x: np.zeros(3) < x, xs),
+        "a NumPy value of shape (3,) is not a term: make it a parameter",
+    ),
+    "two parameters for a pair": (
+        lambda: rl.map(lambda x, y: x + y, rl.zip(xs, xs)),
+        "a function of 1 argument is needed here, but this one takes 2; an element is a tuple: write lambda p: ... with p[0], p[1]",
+    ),
+    "a part by a slice": (
+        lambda: xs[1:3],
+        "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it",
+    ),
+    "from the end": (lambda: xs[-2], "an index counts from the start; for -2 write n - 2"),
     "size in arithmetic": (
         lambda: rl.map(lambda x: x * n, xs),
         "mul works on scalars: the size n is not a term: sizes are known to types and patterns only",
@@ -148,8 +173,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: four[4],
         "at: length 4 is too short: 5 elements are needed at least; pad the array",
     ),
-    "at negative": (lambda: four[-1], "at: index is -1, but a size is not negative"),
-    "at slice": (lambda: four[1:2], "at: index is a size, not slice(1, 2, None)"),
+    "at negative": (lambda: four[-1], "an index counts from the start; for -1 write 3"),
+    "at slice": (
+        lambda: four[1:2],
+        "a part of an array is not written [i:j]; take(j - i, drop(i, xs)) is it",
+    ),
     "at symbolic": (
         lambda: xs[1],
         "at: length n is too short: 2 elements are needed at least; pad the array, or state a size with least=...",
