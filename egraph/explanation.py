@@ -35,7 +35,7 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -171,7 +171,7 @@ class _Sides:
         self.ground, self.firing = ground, firing
         log = firing.rule.log
         self.sizes = dict(zip(log.sizes, firing.sizes, strict=True))
-        self.filling = Filling(
+        self.substitution = Substitution(
             dict(zip(log.types, firing.types, strict=True)),
             {name: Size.of(n) for name, n in self.sizes.items()},
             {},
@@ -205,15 +205,17 @@ class _Sides:
             case Var(name):
                 return ground.variable(scope[name])
             case Literal(value, of):
-                data = (literal_text(value, of), self.filling.type(of))
+                data = (literal_text(value, of), self.substitution.type(of))
                 return ground.node("Literal", data, ())
             case Apply(function, arguments, of):
-                return several("Apply", (function, self.filling.type(of)), arguments)
+                return several("Apply", (function, self.substitution.type(of)), arguments)
             case Call(user, arguments, of):
-                return several("Call", (user.name, self.filling.type(of)), arguments)
+                return several("Call", (user.name, self.substitution.type(of)), arguments)
             case Combine(operator, x, y):
                 parts = (self._term(x, scope), self._term(y, scope))
-                return ground.node("Combine", (self.filling.operator(operator), None, None), parts)
+                return ground.node(
+                    "Combine", (self.substitution.operator(operator), None, None), parts
+                )
             case MakeTuple(terms):
                 return several("Tuple", (), terms)
             case Get(index, of):
@@ -243,7 +245,7 @@ class _Sides:
                     sizes = {name: Size.of(value) for name, value in self.sizes.items()}
                     data += written_data(constant.substitute(sizes))
                 case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                    data.append(self.filling.operator(operator))
+                    data.append(self.substitution.operator(operator))
                 case part:
                     data.append(None)
                     children.append(self._term(part, scope))
@@ -723,7 +725,7 @@ class Explainer:
             rule = self.rules[step.rule]
             try:
                 term = apply_filled(
-                    rule, terms[-1], step.position, step.direction, step.filling, self.policy
+                    rule, terms[-1], step.position, step.direction, step.substitution, self.policy
                 )
             except (NoMatch, KeyError) as error:
                 raise Unexplained(f"a step of the explanation does not replay: {error}") from None
@@ -744,7 +746,7 @@ class Explainer:
         return tuple(steps)
 
     def _step(self, term: Term, ground: int, move: _Move) -> Step:
-        """One move as a step; its filling speaks of the binders that are around its place in `term`."""
+        """One move as a step; its substitution speaks of the binders that are around its place in `term`."""
         firing = move.edge.firing
         assert firing is not None, "cannot happen: only firings become steps"
         around = binders_at(term, move.position)
@@ -757,7 +759,7 @@ class Explainer:
         ):
             parameters = tuple(self.ground.variables[firing.names[i]] for i in indices)
             functions[name] = _renamed(Lambda(parameters, self._decode(body)), outer)
-        filling = Filling(
+        substitution = Substitution(
             dict(zip(log.types, firing.types, strict=True)),
             {n: Size.of(v) for n, v in zip(log.sizes, firing.sizes, strict=True)},
             functions,
@@ -770,7 +772,7 @@ class Explainer:
             firing.rule.rule,
             "forward" if applied == "forward" else "backward",
             move.position,
-            filling,
+            substitution,
             choices,
         )
 

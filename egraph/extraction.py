@@ -594,8 +594,8 @@ class Extractor:
         for position, lowering in self._lowerings(root, plan, ()):
             rule: Rule = RULES[lowering.rule]
             choices = dict(lowering.choices)
-            low, filling = apply_rule(rule, low, position, choices=choices, policy=policy)
-            steps.append(Step(rule.name, "forward", position, filling, choices))
+            low, substitution = apply_rule(rule, low, position, choices=choices, policy=policy)
+            steps.append(Step(rule.name, "forward", position, substitution, choices))
         return Candidate(high, low, tuple(steps), plan, cost)
 
     def _choice(self, state: State, plan: Plan) -> Choice:

@@ -35,7 +35,7 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.binding import binders_at, positions, replace_at
 from relift.semantics.syntax.signatures import IndexKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Combine, Get, MakeTuple, Metavariable, Term, Var
 from relift.semantics.syntax.types import TypeVariable
 
@@ -64,7 +64,7 @@ def _mutated(rule: Rule, kind: str, mutation: Mutation) -> Iterator[Rule | Rejec
     name = f"{rule.name}, {kind}"
     for t in mutation(rule):
         try:
-            right = Filling().term(t)
+            right = Substitution().term(t)
             if right.type != rule.left.type:
                 raise ReliftError(
                     f"the sides have types {rule.left.type} and {right.type}", place=""

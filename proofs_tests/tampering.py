@@ -41,7 +41,7 @@ from relift.semantics.language.vocabulary import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Literal, Term, Var
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, boolean, i32
 
@@ -70,7 +70,9 @@ CHARACTERS = (
 # ---- one derivation for each rule
 
 
-def ground(rule: Rule, sizes: tuple[int, ...], index: str) -> tuple[Filling, tuple[Input, ...]]:
+def ground(
+    rule: Rule, sizes: tuple[int, ...], index: str
+) -> tuple[Substitution, tuple[Input, ...]]:
     """What fills a rule at these sizes: inputs for data, functions that use all their arguments, lawful operators."""
     operators: dict[str, BinaryOperator] = {}
     functions: dict[str, Lambda] = {}
@@ -89,7 +91,7 @@ def ground(rule: Rule, sizes: tuple[int, ...], index: str) -> tuple[Filling, tup
         name: Size.of(max(n, rule.least.get(name, 0)))
         for name, n in zip(rule.sizes, itertools.cycle(sizes), strict=False)
     }
-    typed = Filling(dict.fromkeys(rule.types, i32), values)
+    typed = Substitution(dict.fromkeys(rule.types, i32), values)
     inputs: list[Input] = []
     indices = {
         name: read_index_function(index)
@@ -107,7 +109,7 @@ def ground(rule: Rule, sizes: tuple[int, ...], index: str) -> tuple[Filling, tup
                 if name not in functions:
                     inputs.append(Input(name, typed.type(kind)))
                     functions[name] = Lambda((), inputs[-1])
-    return Filling(typed.types, values, functions, operators, indices), tuple(inputs)
+    return Substitution(typed.types, values, functions, operators, indices), tuple(inputs)
 
 
 def value_of(t: Type, given: tuple[Term, ...]) -> Term:
@@ -148,10 +150,10 @@ def derivation_of(rule: Rule, direction: Direction) -> dict[str, Any] | None:
     before, _ = rule.side(direction)
     for sizes, index in itertools.product(SIZES, INDICES):
         try:
-            filling, inputs = ground(rule, sizes, index)
-            source = filling.term(before)
-            result = apply_filled(rule, source, (), direction, filling, "reassociate")
-            step = Step(rule.name, direction, (), filling)
+            substitution, inputs = ground(rule, sizes, index)
+            source = substitution.term(before)
+            result = apply_filled(rule, source, (), direction, substitution, "reassociate")
+            step = Step(rule.name, direction, (), substitution)
             made = Derivation(Program("tampered", inputs, source), {}, (step,), result)
             data: dict[str, Any] = json.loads(json.dumps(to_json(made)))
             from_json(data, RULES)

@@ -13,8 +13,8 @@ from typing import TypeAlias, cast, get_args
 
 from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.fillings import require_fits
 from relift.rewrites.rule import Condition, IndexCondition, Rule, is_miller
+from relift.rewrites.substitutions import require_fits
 from relift.rewrites.totality import first_partial, first_partial_operator, has_open_cells
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import IndexFunction, Written
@@ -31,7 +31,7 @@ from relift.semantics.syntax.binding import (
 )
 from relift.semantics.syntax.signatures import IndexKind, Matching, OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -89,7 +89,7 @@ def apply_rule(
     choices: Mapping[str, int] | None = None,
     parts: Mapping[str, Position] | None = None,
     policy: FloatPolicy = "reassociate",
-) -> tuple[Term, Filling]:
+) -> tuple[Term, Substitution]:
     """`t` with the rule applied at a position, and what its metavariables stand for.
 
     `choices` gives values to sizes that matching does not determine, and `parts` the places, from the
@@ -104,8 +104,8 @@ def apply_rule(
     before, _ = rule.side(direction)
     here = term_at(t, position)
     chosen = {name: term_at(here, place) for name, place in (parts or {}).items()}
-    filling = match(rule, before, here, choices or {}, chosen)
-    return apply_filled(rule, t, position, direction, filling, policy), filling
+    substitution = match(rule, before, here, choices or {}, chosen)
+    return apply_filled(rule, t, position, direction, substitution, policy), substitution
 
 
 def apply_filled(
@@ -113,12 +113,12 @@ def apply_filled(
     t: Term,
     position: Position,
     direction: Direction,
-    filling: Filling,
+    substitution: Substitution,
     policy: FloatPolicy,
 ) -> Term:
     """`t` with the rule applied, its metavariables being given; every premise is checked.
 
-    Raises `NoMatch` when an entry of the filling is not what its metavariable is declared as, the filled side is
+    Raises `NoMatch` when an entry of the substitution is not what its metavariable is declared as, the filled side is
     not what stands at the position, a law is not declared, a size that must be positive is not, or a value
     might be lost.
     """
@@ -128,19 +128,19 @@ def apply_filled(
     before, after = rule.side(direction)
     here = term_at(t, position)
     try:
-        require_fits(rule, filling)
-        if not alpha_equal(filling.term(before), here):
+        require_fits(rule, substitution)
+        if not alpha_equal(substitution.term(before), here):
             raise NoMatch(f"{rule.name}: its side, filled in, is not the term at this place")
         for condition in rule.where:
             if isinstance(condition, Condition):
-                require(rule, condition, filling, policy)
-        _require_index_laws(rule, filling)
+                require(rule, condition, substitution, policy)
+        _require_index_laws(rule, substitution)
         for bound in rule.lower_bounds:
-            if not bound.at(filling.sizes).surely():
+            if not bound.at(substitution.sizes).surely():
                 raise NoMatch(f"{rule.name}: {bound.size} must be at least {bound.least}")
-        _require_uncopied(rule, before, after, filling)
-        new = filling.term(after)
-        _require_defined(rule, direction, filling, t, new)
+        _require_uncopied(rule, before, after, substitution)
+        new = substitution.term(after)
+        _require_defined(rule, direction, substitution, t, new)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
     if new.type != here.type:
@@ -172,7 +172,7 @@ def match(
     t: Term,
     choices: Mapping[str, int],
     parts: Mapping[str, Term] | None = None,
-) -> Filling:
+) -> Substitution:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
     matcher = _Matcher(rule, parts or {})
     try:
@@ -183,17 +183,17 @@ def match(
         matcher.sizes.solve(final=True)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
-    filling = matcher.filling()
-    missing = [n for n in rule.sizes if n not in filling.sizes]
+    substitution = matcher.substitution()
+    missing = [n for n in rule.sizes if n not in substitution.sizes]
     if missing:
         raise NoMatch(f"{rule.name}: size {missing[0]} is not determined; choose it")
     for name in matcher.applied_to_terms:
-        if name not in filling.functions and name not in filling.indices:
+        if name not in substitution.functions and name not in substitution.indices:
             raise NoMatch(f"{rule.name}: {name} is not determined by this side")
-    return filling
+    return substitution
 
 
-def match_sides(rule: Rule, left: Term, right: Term) -> Filling:
+def match_sides(rule: Rule, left: Term, right: Term) -> Substitution:
     """What the metavariables stand for where both sides of a rule are given; raises `NoMatch`.
 
     So sizes that one side alone names are determined, too.
@@ -205,7 +205,7 @@ def match_sides(rule: Rule, left: Term, right: Term) -> Filling:
         matcher.sizes.solve(final=True)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
-    return matcher.filling()
+    return matcher.substitution()
 
 
 def determines(rule: Rule, direction: Direction) -> bool:
@@ -241,8 +241,8 @@ class _Matcher:
     def schema(self, t: Type) -> Type:
         return substitute_type(t, self._type_schema, self._size_schema)
 
-    def filling(self) -> Filling:
-        return Filling(
+    def substitution(self) -> Substitution:
+        return Substitution(
             {name.removeprefix("?"): t for name, t in self.sizes.types.items()},
             {name.removeprefix("?"): n for name, n in self.sizes.sizes.items()},
             self.functions,
@@ -402,9 +402,9 @@ def _kind(t: Term) -> str:
             return type(t).__name__.lower()
 
 
-def _require_uncopied(rule: Rule, before: Term, after: Term, filling: Filling) -> None:
+def _require_uncopied(rule: Rule, before: Term, after: Term, substitution: Substitution) -> None:
     """Raise `NoMatch` when a term with open cells would be copied: each copy would leave them open anew."""
-    for name, f in filling.functions.items():
+    for name, f in substitution.functions.items():
         if any(isinstance(t, PadEmpty) for t, _ in subterms(f.body)):
             uses, depth = _uses(after, name)
             most_uses, most_depth = _uses(before, name)
@@ -415,24 +415,24 @@ def _require_uncopied(rule: Rule, before: Term, after: Term, filling: Filling) -
 
 
 def _require_defined(
-    rule: Rule, direction: Direction, filling: Filling, whole: Term, new: Term
+    rule: Rule, direction: Direction, substitution: Substitution, whole: Term, new: Term
 ) -> None:
     """Raise `NoMatch` when the new term might be undefined where the one in its place was not.
 
-    A direction that is not shown to keep definedness for all fillings needs such as are total.
+    A direction that is not shown to keep definedness for all substitutions needs such as are total.
     """
     open_cells = has_open_cells(whole) or has_open_cells(new)
     if first_partial(new, open_cells=open_cells) is None:
         return
-    for name, operator in filling.operators.items():
+    for name, operator in substitution.operators.items():
         kind = rule.parameters[name]
         assert isinstance(kind, OperatorKind), "cannot happen: an operator fills it"
-        element = filling.type(kind.element)
+        element = substitution.type(kind.element)
         if (what := first_partial_operator(operator, element, open_cells)) is not None:
             raise NoMatch(f"{rule.name}: {name} must be total, and {what} is not")
     partial = {
         name: what
-        for name, f in filling.functions.items()
+        for name, f in substitution.functions.items()
         if (what := first_partial(f.body, open_cells=open_cells)) is not None
     }
     from relift.rewrites.ledger.book import (
@@ -462,7 +462,7 @@ def _uses(t: Term, name: str) -> tuple[int, int]:
     return len(depths), max(depths, default=0)
 
 
-def _require_index_laws(rule: Rule, filling: Filling) -> None:
+def _require_index_laws(rule: Rule, substitution: Substitution) -> None:
     """Raise `NoMatch` unless the index functions stay in the array and obey the rule's conditions.
 
     Both are decided by trying all indices, so only at a length that is a number.
@@ -471,9 +471,9 @@ def _require_index_laws(rule: Rule, filling: Filling) -> None:
     for name, kind in rule.parameters.items():
         if not isinstance(kind, IndexKind):
             continue
-        if name not in filling.indices:
+        if name not in substitution.indices:
             raise NoMatch(f"{rule.name}: the index function {name} is not determined")
-        f, length = filling.indices[name], kind.length.substitute(filling.sizes)
+        f, length = substitution.indices[name], kind.length.substitute(substitution.sizes)
         if length.constant is None:
             raise NoMatch(
                 f"{rule.name}: {name} is an index function of {length} elements; whether it stays "
@@ -484,25 +484,27 @@ def _require_index_laws(rule: Rule, filling: Filling) -> None:
         tables[name] = f.table(length.constant).tolist()
     for condition in rule.where:
         if isinstance(condition, IndexCondition) and not holds(condition, tables):
-            shown = filling.indices[condition.function]
+            shown = substitution.indices[condition.function]
             raise NoMatch(f"{rule.name}: {condition} does not hold of {shown}")
 
 
-def require(rule: Rule, condition: Condition, filling: Filling, policy: FloatPolicy) -> None:
+def require(
+    rule: Rule, condition: Condition, substitution: Substitution, policy: FloatPolicy
+) -> None:
     """Raise `NoMatch` unless the law is declared, and granted for the type that the operator works on."""
-    operator = filling.operators[condition.operator]
+    operator = substitution.operators[condition.operator]
     if condition.over is not None:
-        if not distributes(operator, filling.operators[condition.over]):
+        if not distributes(operator, substitution.operators[condition.over]):
             raise NoMatch(f"{condition} is not declared of these operators")
     elif condition.element is None:
         if not has_law(operator, condition.law):
             raise NoMatch(f"{condition} is not declared of this operator")
-    elif not is_neutral(operator, filling.functions[condition.element].body):
+    elif not is_neutral(operator, substitution.functions[condition.element].body):
         raise NoMatch(f"{condition} is not declared of this operator and value")
     if policy == "exact" and condition.law not in EXACT_LAWS:
         kind = rule.parameters[condition.operator]
         assert isinstance(kind, OperatorKind), "cannot happen: a rule checks its conditions"
-        t = filling.type(kind.element)
+        t = substitution.type(kind.element)
         if holds_floats(t):
             raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
 

@@ -46,7 +46,7 @@ from relift.semantics.syntax.signatures import (
     Unproved,
 )
 from relift.semantics.syntax.sizes import Name, Size, is_bound, nat
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
@@ -508,26 +508,26 @@ def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> C
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
     other.__annotations__ = {
-        name: of if isinstance(of, str) else _kind_at(of, Filling(sizes=sizes))
+        name: of if isinstance(of, str) else _kind_at(of, Substitution(sizes=sizes))
         for name, of in function.__annotations__.items()
     }
     other.__doc__ = function.__doc__
     return other
 
 
-def _kind_at(kind: Any, filling: Filling) -> Any:
+def _kind_at(kind: Any, substitution: Substitution) -> Any:
     """The kind of a metavariable, at other sizes and types."""
     match kind:
         case FunctionKind(arguments, result):
-            return FunctionKind(tuple(map(filling.type, arguments)), filling.type(result))
+            return FunctionKind(tuple(map(substitution.type, arguments)), substitution.type(result))
         case OperatorKind(element):
-            return OperatorKind(filling.type(element))
+            return OperatorKind(substitution.type(element))
         case IndexKind(length):
-            return IndexKind(length.substitute(filling.sizes))
+            return IndexKind(length.substitute(substitution.sizes))
         case NatKind():
             return kind
         case _:
-            return filling.type(kind)
+            return substitution.type(kind)
 
 
 def specialised(
@@ -539,8 +539,8 @@ def specialised(
     >>> print(specialised(RULES["join_split"], {"m": Size.of(4)}))
     join_split: join(split(4, xs)) == xs
     """
-    filling = Filling(types or {}, sizes)
-    left, right = filling.term(rule.left), filling.term(rule.right)
+    substitution = Substitution(types or {}, sizes)
+    left, right = substitution.term(rule.left), substitution.term(rule.right)
     _require_one_type(rule.name, left, right)
     promised = [
         Bound(Size.atom(name), least) for name, least in rule.least.items() if name in sizes
@@ -549,7 +549,7 @@ def specialised(
     return replace(
         rule,
         bounds=tuple(bound for bound in bounds if not bound.surely()),
-        parameters={name: _kind_at(kind, filling) for name, kind in rule.parameters.items()},
+        parameters={name: _kind_at(kind, substitution) for name, kind in rule.parameters.items()},
         left=left,
         right=right,
         choose=tuple(size.substitute(sizes) for size in rule.choose),
@@ -569,10 +569,13 @@ def without_argument(rule: Rule, name: str, index: int) -> Rule:
     names = [Var(f"a{i}", t) for i, t in enumerate(kind.arguments)]
     used = (*names[:index], *names[index + 1 :])
     body = Metavariable(name, used, kind.result)
-    filling = Filling(functions={name: Lambda(tuple(names), body)})
+    substitution = Substitution(functions={name: Lambda(tuple(names), body)})
     parameters = {**rule.parameters, name: FunctionKind(rest, kind.result) if rest else kind.result}
     return replace(
-        rule, parameters=parameters, left=filling.term(rule.left), right=filling.term(rule.right)
+        rule,
+        parameters=parameters,
+        left=substitution.term(rule.left),
+        right=substitution.term(rule.right),
     )
 
 

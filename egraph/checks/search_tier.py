@@ -43,7 +43,7 @@ from relift.semantics.language.vocabulary import add, operator, select
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     BinaryOperator,
     Lambda,
@@ -232,7 +232,7 @@ class Trial:
     rule: Rule
     direction: Direction
     encoded: EncodedRule
-    filling: Filling
+    substitution: Substitution
     operators: Mapping[str, BinaryOperator]
     functions: Mapping[str, UserFunction]
     choice: int
@@ -245,7 +245,7 @@ class Trial:
     @property
     def term(self) -> Term:
         """The matched side, ground."""
-        return self.filling.term(self.matched)
+        return self.substitution.term(self.matched)
 
     def fire(self, t: Term, rename: Mapping[str, str] | None = None) -> _Fired:
         """Fire the rule once on a term; `rename` puts names of egglog in place of names of Python."""
@@ -336,11 +336,13 @@ class Trial:
         for name, kind in self.rule.parameters.items():
             match kind:
                 case FunctionKind(_, result):
-                    found[name] = _opaque_function((seed, name), self.filling.type(result))
+                    found[name] = _opaque_function((seed, name), self.substitution.type(result))
                 case OperatorKind() | NatKind() | IndexKind():
                     pass
                 case _:
-                    found[name] = _value(self.filling.type(kind), (seed, name), seed >= _WORLDS)
+                    found[name] = _value(
+                        self.substitution.type(kind), (seed, name), seed >= _WORLDS
+                    )
         return found
 
     def scope_mutants(self) -> Iterator[tuple[Term, dict[str, str]]]:
@@ -367,7 +369,7 @@ class Trial:
                     yield t, {marker: _name_text(row.dump, logged[index])}
         for i, j in self.encoded.distinct:
             x, y = self._binders[i], self._binders[j]
-            if self.filling.type(x.type) == self.filling.type(y.type):
+            if self.substitution.type(x.type) == self.substitution.type(y.type):
                 yield self.term, {f"(V {quoted(y.name)} ": f"(V {quoted(x.name)} "}
 
     @property
@@ -377,9 +379,9 @@ class Trial:
 
     def _mutant(self, name: str, extra: Var) -> Term | None:
         """The matched side, ground, where a metavariable uses one more name; None for a literal."""
-        if name in self.filling.functions:
+        if name in self.substitution.functions:
             return None
-        return self.filling.term(_with_argument(self.matched, name, extra))
+        return self.substitution.term(_with_argument(self.matched, name, extra))
 
 
 def _trials(
@@ -390,7 +392,7 @@ def _trials(
         try:
             trial = make_trial(rule, direction, encoded, bench, sizes, choice)
             free_variables(trial.term)
-            if any(_has_many_cells(trial.filling.term(side)) for side in rule.side(direction)):
+            if any(_has_many_cells(trial.substitution.term(side)) for side in rule.side(direction)):
                 continue
         except IllTyped:
             continue
@@ -432,7 +434,7 @@ def make_trial(
             value = operators[condition.operator].laws.neutral
             assert value is not None, "cannot happen: the operator was chosen to have one"
             neutral[condition.element] = Lambda((), Literal(value, i32))
-    filling = Filling(
+    substitution = Substitution(
         dict.fromkeys(rule.types, i32),
         {
             n: Size.of(max(v, rule.least.get(n, 0)))
@@ -443,7 +445,7 @@ def make_trial(
     )
     own, functions = names_of((rule.left, rule.right))
     by_name = {**own, **{o.name: o for o in operators.values()}}
-    return Trial(rule, direction, encoded, filling, by_name, functions, choice, bench)
+    return Trial(rule, direction, encoded, substitution, by_name, functions, choice, bench)
 
 
 @cache

@@ -319,7 +319,7 @@ class _Search:
         for step in steps:
             rule = self.guide.rules[step.rule]
             term = apply_filled(
-                rule, term, step.position, step.direction, step.filling, self.guide.policy
+                rule, term, step.position, step.direction, step.substitution, self.guide.policy
             )
         self.program = replace(self.program, body=term)
         self._report(waypoint, saturation, time.monotonic() - began)
@@ -350,8 +350,8 @@ def copies(
         if want.rule.startswith("store_") and is_layout(stored):
             inner = stored.type
             while isinstance(inner, Array):
-                t, filling = apply_rule(rules["insert_copy"], t, position, policy=policy)
-                steps.append(Step("insert_copy", "forward", position, filling))
+                t, substitution = apply_rule(rules["insert_copy"], t, position, policy=policy)
+                steps.append(Step("insert_copy", "forward", position, substitution))
                 position, inner = (*position, "f"), inner.element
     return tuple(steps), t
 
@@ -364,8 +364,8 @@ def lowered(
     for want in sorted(wanted, key=lambda w: -len(w.position)):
         choices = dict(want.choices)
         rule = rules[want.rule]
-        t, filling = apply_rule(rule, t, want.position, choices=choices, policy=policy)
-        steps.append(Step(want.rule, "forward", want.position, filling, choices))
+        t, substitution = apply_rule(rule, t, want.position, choices=choices, policy=policy)
+        steps.append(Step(want.rule, "forward", want.position, substitution, choices))
     return tuple(steps), t
 
 

@@ -192,8 +192,8 @@ class Proposals:
         inner = t.type
         places: Position = ()
         while is_layout(self.source.body) and isinstance(inner, Array):
-            t, filling = apply_rule(RULES["insert_copy"], t, places)
-            steps.append(Step("insert_copy", "forward", places, filling))
+            t, substitution = apply_rule(RULES["insert_copy"], t, places)
+            steps.append(Step("insert_copy", "forward", places, substitution))
             places, inner = (*places, "f"), inner.element
         return Derivation(self.program, self.sizes, tuple(steps), t, self.policy)
 
@@ -312,8 +312,10 @@ def _lowered(high: Derivation, candidate: Candidate) -> Derivation:
     lowerings: list[Step] = []
     for step in candidate.lowering:
         rule = RULES[step.rule]
-        t, filling = apply_rule(rule, t, step.position, choices=step.choices, policy=high.policy)
-        lowerings.append(Step(step.rule, step.direction, step.position, filling, step.choices))
+        t, substitution = apply_rule(
+            rule, t, step.position, choices=step.choices, policy=high.policy
+        )
+        lowerings.append(Step(step.rule, step.direction, step.position, substitution, step.choices))
     return replace(high, steps=(*high.steps, *lowerings), result=t)
 
 

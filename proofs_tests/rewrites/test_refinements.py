@@ -190,9 +190,9 @@ def test_a_refinement_is_confirmed_at_small_sizes() -> None:
     def program(row: f32[4]):
         return pad_empty(1, 1, map(lambda x: x + 1.0, row))
 
-    t, filling = apply_rule(map_inside_border, program.body)
+    t, substitution = apply_rule(map_inside_border, program.body)
     rules = {"map_inside_border": map_inside_border}
-    step = Step("map_inside_border", "forward", (), filling)
+    step = Step("map_inside_border", "forward", (), substitution)
     derivation = Derivation(program, {}, (step,), t)
 
     assert show(t) == "map(lambda x: x + 1.0, pad_empty(1, 1, row))"

@@ -1,7 +1,7 @@
 """What each side of a rule computes at small sizes: which data, and which functions of what.
 
 A side is defined where all that it computes is.  So a direction of a rule loses definedness for partial
-fillings where the side that is put in place computes something that the other does not: one call of a
+substitutions where the side that is put in place computes something that the other does not: one call of a
 function, on free symbols, that is made on one side only.  Of f(t) the side that was there computes t only
 perhaps: f may not use it.  This refutes at small sizes what `definedness` states and Rocq proves for all.
 """

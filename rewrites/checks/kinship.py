@@ -18,7 +18,7 @@ from relift.semantics.syntax.binding import (
     replace_at,
     term_at,
 )
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Metavariable, OperatorMetavariable, Term
 
 
@@ -76,35 +76,35 @@ def _is_instance(other: Rule, rule: Rule, left: Term, right: Term) -> bool:
     """Whether the sides are those of the other rule, filled in, under conditions that the rule states."""
     for x, y in ((left, right), (right, left))[: 1 if other.refinement else 2]:
         try:
-            filling = match_sides(other, x, y)
-            same = alpha_equal(filling.term(other.left), x) and alpha_equal(
-                filling.term(other.right), y
+            substitution = match_sides(other, x, y)
+            same = alpha_equal(substitution.term(other.left), x) and alpha_equal(
+                substitution.term(other.right), y
             )
         except (ReliftError, LookupError, AssertionError):
             continue
-        if same and _stated(other, rule, filling):
+        if same and _stated(other, rule, substitution):
             return True
     return False
 
 
-def _stated(other: Rule, rule: Rule, filling: Filling) -> bool:
+def _stated(other: Rule, rule: Rule, substitution: Substitution) -> bool:
     """Whether the rule states what the other needs."""
-    bounds = [bound.at(filling.sizes) for bound in other.lower_bounds]
+    bounds = [bound.at(substitution.sizes) for bound in other.lower_bounds]
     if not all(bound.surely() or bound in rule.lower_bounds for bound in bounds):
         return False
-    return all(_renamed(condition, filling) in rule.where for condition in other.where)
+    return all(_renamed(condition, substitution) in rule.where for condition in other.where)
 
 
 def _renamed(
-    condition: Condition | IndexCondition, filling: Filling
+    condition: Condition | IndexCondition, substitution: Substitution
 ) -> Condition | IndexCondition | None:
     """A condition in the names of the rule; None where it speaks of what is no metavariable."""
     match condition:
         case Condition(law, operator, element, over):
-            names = [filling.operators.get(name) for name in (operator, over) if name]
+            names = [substitution.operators.get(name) for name in (operator, over) if name]
             if not all(isinstance(found, OperatorMetavariable) for found in names):
                 return None
-            filler = filling.functions.get(element) if element is not None else None
+            filler = substitution.functions.get(element) if element is not None else None
             z = filler.body if filler is not None else None
             if element is not None and not isinstance(z, Metavariable):
                 return None
@@ -116,7 +116,9 @@ def _renamed(
                 shown[1] if over else None,
             )
         case IndexCondition(law, function, inverse):
-            found = [filling.indices[name].metavariable for name in (function, inverse) if name]
+            found = [
+                substitution.indices[name].metavariable for name in (function, inverse) if name
+            ]
             if any(alone is None for alone in found):
                 return None
             alone = [f.name for f in found if f is not None]

@@ -34,7 +34,7 @@ from relift.semantics.notation.parser import (
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import binders_at, canonical
 from relift.semantics.syntax.sizes import Size, nat
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Term, UserFunction, Var
 from relift.semantics.syntax.types import Scalar
 
@@ -117,24 +117,24 @@ def _user_json(f: UserFunction) -> dict[str, Any]:
 
 def _step_json(step: Step, t: Term, rule: Rule) -> dict[str, Any]:
     """A step from `t`.  What is read back may give binders other names, so those around it are listed."""
-    filling = step.filling
+    substitution = step.substitution
     return {
         "rule": step.rule,
         "statement": rule_hash(rule),
         "direction": step.direction,
         "position": list(step.position),
         "around": [x.name for x in binders_at(t, step.position)],
-        "types": {name: str(t) for name, t in sorted(filling.types.items())},
-        "sizes": {name: n.constant for name, n in sorted(filling.sizes.items())},
+        "types": {name: str(t) for name, t in sorted(substitution.types.items())},
+        "sizes": {name: n.constant for name, n in sorted(substitution.sizes.items())},
         "functions": {
             name: {
                 "parameters": {x.name: str(x.type) for x in f.parameters},
                 "body": show(f.body),
             }
-            for name, f in sorted(filling.functions.items())
+            for name, f in sorted(substitution.functions.items())
         },
-        "operators": {n: operator_name(o) for n, o in sorted(filling.operators.items())},
-        "indices": {n: str(f) for n, f in sorted(filling.indices.items())},
+        "operators": {n: operator_name(o) for n, o in sorted(substitution.operators.items())},
+        "indices": {n: str(f) for n, f in sorted(substitution.indices.items())},
         "choices": dict(sorted(step.choices.items())),
         "parts": {name: list(place) for name, place in sorted(step.parts.items())},
     }
@@ -281,7 +281,7 @@ def _step(
             own[x] = Var(new, parse_type(of))
         body = parse_term(f["body"], {**scope, **{y.name: y for y in own.values()}, **own})
         functions[name] = Lambda(tuple(own.values()), body)
-    filling = Filling(
+    substitution = Substitution(
         {name: parse_type(of) for name, of in entry["types"].items()},
         {name: Size.of(_whole(name, n)) for name, n in entry["sizes"].items()},
         functions,
@@ -290,7 +290,7 @@ def _step(
     )
     parts = {name: tuple(place) for name, place in entry["parts"].items()}
     choices = {name: _whole(name, n) for name, n in entry["choices"].items()}
-    return Step(entry["rule"], entry["direction"], position, filling, choices, parts)
+    return Step(entry["rule"], entry["direction"], position, substitution, choices, parts)
 
 
 def _user_function(f: Mapping[str, Any], names: Mapping[str, Any]) -> UserFunction:

@@ -18,7 +18,7 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.binding import Position, alpha_equal
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Input, Term, subterms
 
 
@@ -37,7 +37,7 @@ class Step:
     rule: str
     direction: Direction
     position: Position
-    filling: Filling
+    substitution: Substitution
     choices: Mapping[str, int] = field(default_factory=dict)
     parts: Mapping[str, Position] = field(default_factory=dict)
 
@@ -83,14 +83,14 @@ def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy
     if step.direction not in ("forward", "backward"):
         raise BrokenDerivation(f"{step.direction!r} is no direction of a rule")
     for name, value in step.choices.items():
-        if step.filling.sizes.get(name) != Size.of(value):
+        if step.substitution.sizes.get(name) != Size.of(value):
             raise BrokenDerivation(
                 f"{name} = {value} was chosen, but is not what {name} stands for"
             )
     if unknown := sorted(set(step.parts) - set(rule.parameters)):
         raise BrokenDerivation(f"{rule.name} has no metavariable {unknown[0]}")
     try:
-        return apply_filled(rule, t, step.position, step.direction, step.filling, policy)
+        return apply_filled(rule, t, step.position, step.direction, step.substitution, policy)
     except KeyError as error:
         raise BrokenDerivation(f"there is no place {error}") from None
 
@@ -123,7 +123,7 @@ def steps_at(
     t = small.body
     for step in derivation.steps:
         chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
-        t, filling = apply_rule(
+        t, substitution = apply_rule(
             rules[step.rule],
             t,
             step.position,
@@ -132,7 +132,7 @@ def steps_at(
             parts=step.parts,
             policy=derivation.policy,
         )
-        yield t, replace(step, filling=filling, choices=chosen)
+        yield t, replace(step, substitution=substitution, choices=chosen)
 
 
 def redo(

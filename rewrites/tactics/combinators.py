@@ -73,7 +73,7 @@ def apply(
     known = RULES[rule]
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t, filling = apply_rule(
+        t, substitution = apply_rule(
             known,
             at.term,
             place,
@@ -82,7 +82,7 @@ def apply(
             parts=parts,
             policy=at.policy,
         )
-        step = Step(rule, direction, place, filling, choices, parts or {})
+        step = Step(rule, direction, place, substitution, choices, parts or {})
         return replace(at, term=t, steps=(*at.steps, step))
 
     return tactic

@@ -42,7 +42,7 @@ _Done: TypeAlias = dict[tuple[int, frozenset[str]], tuple[Term, Term]]
 
 
 @dataclass(frozen=True)
-class Filling:
+class Substitution:
     """What metavariables stand for: types, sizes, functions (data: without parameters), operators, indices."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -156,4 +156,4 @@ class Filling:
 
 def at_sizes(t: Term, sizes: Mapping[str, Size]) -> Term:
     """`t` with named sizes replaced, typed again."""
-    return Filling(sizes=sizes).term(t)
+    return Substitution(sizes=sizes).term(t)

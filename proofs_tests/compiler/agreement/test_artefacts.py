@@ -57,8 +57,8 @@ def squared(x: rl.f32[n]):
 def save(program: Program, folder: Path, size: int = 8) -> Path:
     """A folder like those of `optimize --out`, found without a search."""
     source = program.at({"n": size})
-    result, filling = apply_rule(RULES["map_to_glb"], source.body, choices={"d": 0})
-    step = Step("map_to_glb", "forward", (), filling, {"d": 0})
+    result, substitution = apply_rule(RULES["map_to_glb"], source.body, choices={"d": 0})
+    step = Step("map_to_glb", "forward", (), substitution, {"d": 0})
     derivation = Derivation(program, {"n": size}, (step,), result)
     compiled = compile_program(Program(source.name, source.parameters, result))
     others = {"term.txt": show(result) + "\n", DERIVATION: write_json(derivation)}

@@ -34,7 +34,7 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.signatures import Op
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Input, Lambda, Literal, Var
 from relift.semantics.syntax.types import f32, i32
 
@@ -57,15 +57,17 @@ def one_step(
     program: Program, size: int, name: str, position: tuple[str, ...], **how: Any
 ) -> Derivation:
     """The derivation of one step by a rule of the library."""
-    result, filling = apply_rule(RULES[name], program.at({"n": size}).body, position, **how)
-    step = Step(name, "forward", position, filling, how.get("choices", {}))
+    result, substitution = apply_rule(RULES[name], program.at({"n": size}).body, position, **how)
+    step = Step(name, "forward", position, substitution, how.get("choices", {}))
     return Derivation(program, {"n": size}, (step,), result)
 
 
-def refilled(d: Derivation, **fields: Any) -> Filling:
-    """The filling of the only step, with other entries."""
-    filling = d.steps[0].filling
-    return replace(filling, **{f: {**getattr(filling, f), **new} for f, new in fields.items()})
+def refilled(d: Derivation, **fields: Any) -> Substitution:
+    """The substitution of the only step, with other entries."""
+    substitution = d.steps[0].substitution
+    return replace(
+        substitution, **{f: {**getattr(substitution, f), **new} for f, new in fields.items()}
+    )
 
 
 BORDER = one_step(border, 8, "pad_clamp_as_concat", ("xs",))
@@ -94,7 +96,7 @@ def test_a_size_that_stands_on_the_right_alone_is_checked() -> None:
         ({"operators": {"op": rl.add}}, "it has no operator op"),
     ],
 )
-def test_every_entry_of_a_filling_is_checked(fields: Any, message: str) -> None:
+def test_every_entry_of_a_substitution_is_checked(fields: Any, message: str) -> None:
     """Sizes, types, terms and functions are what the rule declares, and nothing else is filled."""
     with pytest.raises(NoMatch, match=message):
         apply_filled(
@@ -104,7 +106,7 @@ def test_every_entry_of_a_filling_is_checked(fields: Any, message: str) -> None:
 
 
 def test_what_is_not_filled_is_an_error() -> None:
-    bare = replace(BORDER.steps[0].filling, types={})
+    bare = replace(BORDER.steps[0].substitution, types={})
     with pytest.raises(NoMatch, match="its type A is not determined"):
         apply_filled(
             RULES["pad_clamp_as_concat"], BORDER.program.body, ("xs",), "forward", bare, "exact"
@@ -148,8 +150,10 @@ def test_a_step_that_is_not_proved_is_allowed_by_name_only() -> None:
     """The ledger is asked, not the file."""
     x = Input("x", f32[8])
     program = Program("p", (x,), rl.scan_seq(lambda acc, y: acc + y, Literal(0.0, f32), x))
-    result, filling = apply_rule(RULES["scan_split"], program.body, choices={"m": 4})
-    d = Derivation(program, {}, (Step("scan_split", "forward", (), filling, {"m": 4}),), result)
+    result, substitution = apply_rule(RULES["scan_split"], program.body, choices={"m": 4})
+    d = Derivation(
+        program, {}, (Step("scan_split", "forward", (), substitution, {"m": 4}),), result
+    )
 
     if standing(d, RULES) == ["PROVED"]:
         pytest.skip("scan_split is proved by now; take another rule")
@@ -188,7 +192,7 @@ def test_a_wrong_recorded_program_is_found_by_the_interpreter(
 ) -> None:
     """Confirming does not believe the replay: with its checks taken out, a false step differs."""
     monkeypatch.setattr(matching, "require_fits", lambda *_: None)
-    step = replace(BORDER.steps[0], filling=refilled(BORDER, sizes={"n": Size.of(2)}))
+    step = replace(BORDER.steps[0], substitution=refilled(BORDER, sizes={"n": Size.of(2)}))
     false = replace(BORDER, steps=(step,))
     false = replace(false, result=false_result(false))
 
@@ -200,7 +204,7 @@ def false_result(d: Derivation) -> Any:
     """What the steps of a derivation give, whatever it records."""
     step = d.steps[0]
     return apply_filled(
-        RULES[step.rule], d.program.body, step.position, step.direction, step.filling, d.policy
+        RULES[step.rule], d.program.body, step.position, step.direction, step.substitution, d.policy
     )
 
 
@@ -237,8 +241,10 @@ def test_programs_with_not_a_number_are_equal_to_themselves() -> None:
     program = Program(
         "p", (Input("x", f32[8]),), rl.map(lambda v: v + float("nan"), Input("x", f32[8]))
     )
-    result, filling = apply_rule(RULES["split_join"], program.body, choices={"m": 4})
-    d = Derivation(program, {}, (Step("split_join", "forward", (), filling, {"m": 4}),), result)
+    result, substitution = apply_rule(RULES["split_join"], program.body, choices={"m": 4})
+    d = Derivation(
+        program, {}, (Step("split_join", "forward", (), substitution, {"m": 4}),), result
+    )
 
     assert confirm(from_json(json.loads(json.dumps(to_json(d))), RULES), RULES) is not None
     assert Literal(0.0, f32) != Literal(-0.0, f32)
@@ -320,7 +326,7 @@ def test_no_change_of_a_derivation_is_believed_wrongly(capsys: pytest.CaptureFix
 
 
 def test_the_campaign_finds_a_check_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the check of fillings, changes are believed that the interpreter refutes."""
+    """Without the check of substitutions, changes are believed that the interpreter refutes."""
     monkeypatch.setattr(matching, "require_fits", lambda *_: None)
 
     assert campaign(only=frozenset(("pad_clamp_as_concat",))).wrong

@@ -108,9 +108,9 @@ def test_a_team_computes_single_values() -> None:
 def test_a_part_is_named_wherever_it_occurs() -> None:
     t = two_sums.at({"n": 4, "m": 8}).body
     place = next(p for p, u in positions(t) if isinstance(u, Reduce))
-    new, filling = apply_rule(RULES["map_one_by_one"], t, parts={"h": place})
+    new, substitution = apply_rule(RULES["map_one_by_one"], t, parts={"h": place})
 
-    assert show(filling.functions["g"].body) == "h * h"
+    assert show(substitution.functions["g"].body) == "h * h"
     assert sum(isinstance(u, Reduce) for _, u in positions(new)) == 1
 
 
@@ -127,20 +127,20 @@ def test_a_part_that_uses_a_variable_of_its_own_is_refused() -> None:
         apply_rule(RULES["map_one_by_one"], t, parts={"h": place})
 
 
-def test_a_filling_that_leaves_a_variable_unbound_is_refused() -> None:
+def test_a_substitution_that_leaves_a_variable_unbound_is_refused() -> None:
     """Also when it comes from a file: the filled side is what stands there, the other one is no term."""
     t = example("matmul").at({"n": 4, "m": 4, "k": 8}).body
     rule = RULES["map_one_by_one"]
-    _, filling = apply_rule(rule, t, parts={"h": ("f", "xs")})
-    (x,) = filling.functions["h"].parameters
+    _, substitution = apply_rule(rule, t, parts={"h": ("f", "xs")})
+    (x,) = substitution.functions["h"].parameters
     inside = next(u for _, u in positions(t) if isinstance(u, Reduce))
     unused, body = Var("unused", inside.type), term_at(t, ("f",))
     escaped = {
-        **filling.functions,
+        **substitution.functions,
         "g": Lambda((unused, x), body),
         "h": Lambda((x,), inside),
     }
-    wrong = replace(filling, functions=escaped, types={**filling.types, "B": inside.type})
+    wrong = replace(substitution, functions=escaped, types={**substitution.types, "B": inside.type})
     with pytest.raises(NoMatch, match="uses column outside its binder"):
         apply_filled(rule, t, (), "forward", wrong, "reassociate")
 

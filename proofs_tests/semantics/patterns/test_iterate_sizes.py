@@ -112,7 +112,7 @@ def test_terms_read_back_and_are_rebuilt(name: str) -> None:
 
 
 def test_at_numbers_nothing_is_left_of_a_power() -> None:
-    """Filling in the sizes gives a concrete type and the same meaning."""
+    """Substitution in the sizes gives a concrete type and the same meaning."""
     t = at_sizes(TERMS["open"](), {"n": Size.of(2), "m": Size.of(2), "b": Size.of(3)})
     assert t.type == i32[2]
     assert value(t, xs=list(range(18))) == [0, 1]

@@ -18,7 +18,7 @@ from relift.semantics.notation.parser import parse_term
 from relift.semantics.notation.printer import show
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.binding import alpha_equal, canonical, substitute
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms
 from relift.semantics.syntax.types import Type, i32
 from relift.testing import values
@@ -314,7 +314,7 @@ def test_pattern_is_rebuilt_and_substituted(types: tuple[Type, ...], build: Buil
     """Rebuilding a term through its constructors, and substituting what does not occur, changes nothing."""
     term, _ = term_of(types, build)
 
-    assert alpha_equal(Filling().term(term), term)
+    assert alpha_equal(Substitution().term(term), term)
     assert canonical(canonical(term)) == canonical(term)
     assert substitute(term, {"absent": Input("y", i32)}) == term
 

@@ -421,7 +421,7 @@ def free_world(xs: list[Value], **more: Value) -> World:
 
 @pytest.mark.parametrize("count", range(5))
 def test_filters_keep_what_the_predicate_holds_of(count: int) -> None:
-    """For every predicate on free data: the elements it holds of, in order, then the filling."""
+    """For every predicate on free data: the elements it holds of, in order, then the substitution."""
     xs, fill = free(count), "fill"
     data, z = Metavariable("xs", (), A[n]), Metavariable("z", (), A)
     p = lambda x: Metavariable("p", (x,), boolean)

@@ -15,7 +15,7 @@ from relift.semantics.syntax.binding import (
     term_at,
     tidy,
 )
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     Input,
     Lambda,
@@ -79,10 +79,10 @@ def test_capture_is_avoided_two_binders_deep() -> None:
     )
 
 
-def test_filling_renames_the_binders_of_the_rule() -> None:
+def test_substitution_renames_the_binders_of_the_rule() -> None:
     """What fills a metavariable keeps its own x, though the rule binds an x around it."""
     hole = Metavariable("c", (), f32)
-    filled = Filling(functions={"c": Lambda((), x)}).term(mapped(x, x + hole))
+    filled = Substitution(functions={"c": Lambda((), x)}).term(mapped(x, x + hole))
 
     assert free_variables(filled) == {"x"}
     assert alpha_equal(filled, mapped(z, z + x))
@@ -91,7 +91,7 @@ def test_filling_renames_the_binders_of_the_rule() -> None:
 def test_function_metavariables_are_applied() -> None:
     """A function metavariable becomes its body with the arguments put in."""
     hole = Metavariable("f", (x,), f32)
-    filled = Filling(functions={"f": Lambda((y,), y * y)}).term(mapped(x, hole))
+    filled = Substitution(functions={"f": Lambda((y,), y * y)}).term(mapped(x, hole))
 
     assert alpha_equal(filled, mapped(x, x * x))
 
@@ -135,7 +135,7 @@ def test_positions_lead_to_their_subterms(t: Term) -> None:
 @given(terms())
 def test_rebuilding_keeps_types(t: Term) -> None:
     """Every node keeps its type when it goes through its typed constructor again."""
-    again = Filling().term(t)
+    again = Substitution().term(t)
 
     assert alpha_equal(again, t)
     assert [u.type for u, _ in subterms(again)] == [u.type for u, _ in subterms(t)]

@@ -16,12 +16,12 @@ A rule may be used from left to right where what the left side is defined at, th
 
     .. premises ..,  iff D_x D_x' -> .. -> D(left) -> D(right')
 
-Some directions compute more than the side before (`calls` finds out what): there the fillings of some
+Some directions compute more than the side before (`calls` finds out what): there the substitutions of some
 metavariables must be total, and their D is True.
 Operators and opaque functions are total, index metavariables stay in range; `matching` sees to that.
 
 What branches on a cell that `pad_empty` leaves open is undefined, too; `Literal["total"]` of a rule with such
-a cell means that its fillings do not even branch.
+a cell means that its substitutions do not even branch.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ def directions(rule: Provable) -> tuple[Direction, ...]:
 
 
 def statements_of(rule: Provable) -> tuple[str, ...]:
-    """All that tier 4b says of a rule, with fillings that may be partial."""
+    """All that tier 4b says of a rule, with substitutions that may be partial."""
     kept = (definedness(rule, direction) for direction in directions(rule))
     return (proposition(rule), *(statement for statement in kept if statement is not None))
 

@@ -82,11 +82,18 @@ Place: TypeAlias = tuple[object, tuple[int, ...]]
 class Comparison:
     """Shows that one value may stand for another, or raises `Open`.
 
-    Without `filling` it may do so only if both are equal: an open cell is a value like any other.
+    Without `substitution` it may do so only if both are equal: an open cell is a value like any other.
     """
 
-    def __init__(self, rule: Rule, prover: Prover, meaning: Meaning, filling: bool = True) -> None:
-        self.rule, self.prover, self.meaning, self.filling = rule, prover, meaning, filling
+    def __init__(
+        self, rule: Rule, prover: Prover, meaning: Meaning, substitution: bool = True
+    ) -> None:
+        self.rule, self.prover, self.meaning, self.substitution = (
+            rule,
+            prover,
+            meaning,
+            substitution,
+        )
         self.scope: list[
             tuple[Number, Number]
         ] = []  # indices that were opened, below their extents
@@ -124,7 +131,7 @@ class Comparison:
         match x, y:
             case (Choice() as choice, _):
                 self._by_cases(x, y, t, choice)
-            case Opaque(Named("open cell")), _ if self.filling:
+            case Opaque(Named("open cell")), _ if self.substitution:
                 self._fill(x, y, t)
             case (_, Choice() as choice):
                 self._by_cases(x, y, t, choice)
@@ -149,7 +156,9 @@ class Comparison:
             known = self.filled[place]
             if not (_identical(known.indices, x.indices) and _identical(known.scope, opened)):
                 raise Open("an open cell is looked at in two places")
-            Comparison(self.rule, self.prover, self.meaning, filling=False).same(known.value, y, t)
+            Comparison(self.rule, self.prover, self.meaning, substitution=False).same(
+                known.value, y, t
+            )
             return
         others = self._opened(opened)
         renamed = list(zip(opened, others, strict=True))

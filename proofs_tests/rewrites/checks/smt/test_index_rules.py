@@ -178,10 +178,10 @@ xs = Input("xs", f32[6])
 def test_matching_binds_an_index_function() -> None:
     """The metavariable becomes what stands in the program."""
     before = gather(shift(2), map(lambda x: x + 1, xs))
-    after, filling = apply_rule(gather_of_map, before)
+    after, substitution = apply_rule(gather_of_map, before)
 
     assert show(after) == "map(lambda x: x + 1.0, gather(lambda i: (i + 2) % 6, xs))"
-    assert str(filling.indices["p"]) == "lambda i: (i + 2) % 6"
+    assert str(substitution.indices["p"]) == "lambda i: (i + 2) % 6"
 
 
 def test_composition_is_filled_in() -> None:
@@ -249,8 +249,8 @@ def test_a_derivation_keeps_declared_laws() -> None:
         return gather(shift(2), map(lambda x: larger(x, x), xs))
 
     rules = {"combined_with_itself": combined_with_itself}
-    t, filling = apply_rule(combined_with_itself, program.body, ("xs",))
-    step = Step("combined_with_itself", "forward", ("xs",), filling)
+    t, substitution = apply_rule(combined_with_itself, program.body, ("xs",))
+    step = Step("combined_with_itself", "forward", ("xs",), substitution)
     first = Derivation(program, {}, (step,), t)
     again = from_json(to_json(first, rules), rules)
     assert again.result == t == gather(shift(2), program.parameters[0])
@@ -263,13 +263,13 @@ def test_a_derivation_reads_index_functions_back() -> None:
     def program(xs: f32[6]):
         return gather(shift(2), map(lambda x: x + 1.0, xs))
 
-    t, filling = apply_rule(gather_of_map, program.body)
-    step = Step("gather_of_map", "forward", (), filling)
+    t, substitution = apply_rule(gather_of_map, program.body)
+    step = Step("gather_of_map", "forward", (), substitution)
     rules = {"gather_of_map": gather_of_map}
     data = to_json(Derivation(program, {}, (step,), t), rules)
 
     assert data["steps"][0]["indices"] == {"p": "lambda i: (i + 2) % 6"}
-    assert from_json(data, rules).steps[0].filling == filling
+    assert from_json(data, rules).steps[0].substitution == substitution
 
 
 def test_search_refuses_index_functions_with_a_reason() -> None:

@@ -13,7 +13,7 @@ from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
-from relift.semantics.syntax.substitution import Filling
+from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     BinaryOperator,
     Lambda,
@@ -25,7 +25,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import Type, Vector, type_sizes
 
 
-def require_fits(rule: Rule, filling: Filling) -> None:
+def require_fits(rule: Rule, substitution: Substitution) -> None:
     """Raise `IllTyped` unless all metavariables, and no others, are filled as they are declared.
 
     A size is a natural number (what else it promises is a bound of the rule); a term has the declared type at the filled
@@ -42,28 +42,32 @@ def require_fits(rule: Rule, filling: Filling) -> None:
                 pass
             case _:
                 functions.add(name)
-    _require_names("type", filling.types, rule.types)
-    _require_names("size", filling.sizes, rule.sizes)
-    _require_names("metavariable", filling.functions, functions)
-    _require_names("operator", filling.operators, operators)
-    _require_names("index function", filling.indices, indices)
+    _require_names("type", substitution.types, rule.types)
+    _require_names("size", substitution.sizes, rule.sizes)
+    _require_names("metavariable", substitution.functions, functions)
+    _require_names("operator", substitution.operators, operators)
+    _require_names("index function", substitution.indices, indices)
     for size in rule.sizes:
-        if not filling.sizes[size].surely_at_least(0):
-            raise IllTyped(f"size {size} is {filling.sizes[size]}, and must be a natural number")
-    for t in filling.types.values():
+        if not substitution.sizes[size].surely_at_least(0):
+            raise IllTyped(
+                f"size {size} is {substitution.sizes[size]}, and must be a natural number"
+            )
+    for t in substitution.types.values():
         for n in type_sizes(t):
             if not n.surely_at_least(0):
                 raise IllTyped(f"{t} has a length that may be negative")
     for name, kind in rule.parameters.items():
         match kind:
             case FunctionKind(arguments, result):
-                _require_function(name, filling.functions[name], arguments, result, filling)
+                _require_function(
+                    name, substitution.functions[name], arguments, result, substitution
+                )
             case OperatorKind(element):
-                require_operator(filling.operators[name], filling.type(element))
+                require_operator(substitution.operators[name], substitution.type(element))
             case IndexKind() | NatKind():
                 pass  # an index function is tried on all indices, see `matching`
             case _:
-                _require_function(name, filling.functions[name], (), kind, filling)
+                _require_function(name, substitution.functions[name], (), kind, substitution)
 
 
 def _require_names(what: str, filled: Iterable[str], declared: Collection[str]) -> None:
@@ -75,9 +79,9 @@ def _require_names(what: str, filled: Iterable[str], declared: Collection[str]) 
 
 
 def _require_function(
-    name: str, f: Lambda, arguments: tuple[Type, ...], result: Type, filling: Filling
+    name: str, f: Lambda, arguments: tuple[Type, ...], result: Type, substitution: Substitution
 ) -> None:
-    takes, gives = tuple(map(filling.type, arguments)), filling.type(result)
+    takes, gives = tuple(map(substitution.type, arguments)), substitution.type(result)
     if tuple(x.type for x in f.parameters) != takes:
         found = ", ".join(str(x.type) for x in f.parameters)
         raise IllTyped(f"{name} takes ({found}), and must take ({', '.join(map(str, takes))})")
