@@ -214,7 +214,7 @@ def test_compile_takes_sizes_and_numbers_of_work_items(tmp_path: Path) -> None:
 
 
 def test_compile_refuses_what_is_not_low_level() -> None:
-    """One message, with the mend."""
+    """One message, with the hint."""
     done = relift("compile", "examples/saxpy.py")
     assert done.returncode == 2
     assert "says not where; lower it to map_seq, map_glb(d)" in done.stderr

@@ -356,7 +356,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class RejectedRule:
-    """A rule whose sides do not even type-check; kept so that a check can say so, and what would mend it.
+    """A rule whose sides do not even type-check; kept so that a check can say so, and what would repair it.
 
     `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.  `malformed`: its Python
     fails, so that there are no sides.

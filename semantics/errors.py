@@ -1,4 +1,4 @@
-"""The errors of the language, each one message that names the thing, the place and the mend.
+"""The errors of the language, each one message that names the thing, the place and the hint.
 
 `IllTyped`: the program is wrong.  `Undefined`: a well-typed program met a value outside an operator's
 domain.  `Refuted`: a kernel is known to be wrong.  `Unsupported`: well typed and defined, but Relift does not

@@ -3,7 +3,7 @@
 A kernel computes one array, tuple or scalar.  Its work-items are `map_glb(d)`, or `map_lcl(d)` inside
 `map_wrg(d)`, outermost and each dimension once.  What computes an array stands where the array has a
 place: in the result, or under `to_local` (in a work-group, outside `map_lcl`) or `to_private`; everywhere
-else only layouts stand.  Whatever is refused is named, with the mend.
+else only layouts stand.  Whatever is refused is named, with the hint.
 """
 
 from __future__ import annotations

@@ -93,9 +93,9 @@ def fixed(n: Size, what: str) -> int:
     relift.semantics.errors.Unsupported: to_local of f32[m] needs a number where it has the size m; compile with sizes={"m": ...}
     """
     if n.constant is None:
-        mend = ", ".join(f'"{name}": ...' for name in sorted(n.names()))
+        hint = ", ".join(f'"{name}": ...' for name in sorted(n.names()))
         raise Unsupported(
-            f"{what} needs a number where it has the size {n}; compile with sizes={{{mend}}}"
+            f"{what} needs a number where it has the size {n}; compile with sizes={{{hint}}}"
         )
     return n.constant
 

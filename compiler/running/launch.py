@@ -145,8 +145,8 @@ class Launch:
                 f"{p.name}: {p.type} has shape {_shape(argument)}"
                 for p, argument in zip(self.parameters, arguments, strict=False)
             )
-            mend = '; call with sizes={"name": ...}' if isinstance(error, Undetermined) else ""
-            raise IllTyped(f"{error.message} ({shapes}){mend}", error.place) from None
+            hint = '; call with sizes={"name": ...}' if isinstance(error, Undetermined) else ""
+            raise IllTyped(f"{error.message} ({shapes}){hint}", error.place) from None
         missing = [name for name in self.sizes if name not in found]
         if missing:
             raise IllTyped(

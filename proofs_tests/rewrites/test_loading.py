@@ -92,7 +92,7 @@ def test_modules_are_found_in_the_current_folder(
 def test_a_program_that_is_not_there_is_named(
     text: str | None, spec: str, message: str, folder: Path
 ) -> None:
-    """Every failure is one line that names the file, the line if there is one, and the mend."""
+    """Every failure is one line that names the file, the line if there is one, and the hint."""
     if text is not None:
         (folder / "f.py").write_text(text)
     with pytest.raises(ReliftError) as caught:

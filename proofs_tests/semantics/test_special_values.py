@@ -196,7 +196,7 @@ def test_an_empty_result_keeps_its_shape(t: Type) -> None:
 
 
 def test_a_size_is_at_least_one_unless_it_says_so() -> None:
-    """Typing relies on what a size states, so a call that breaks it is refused, with the mend."""
+    """Typing relies on what a size states, so a call that breaks it is refused, with the hint."""
 
     def tail(x: f32[k]):  # type: ignore[valid-type,no-untyped-def]
         return rl.drop(1, x)

@@ -560,8 +560,8 @@ def _atom_c(atom: Atom, suffix: str) -> str:
         case Quotient(e, d) | Remainder(e, d):
             if not surely_at_most(Size.of(0), e):
                 names = ", ".join(sorted(e.names() | d.names()))
-                mend = f"; fix {names}, or state larger least values" if names else ""
-                raise Unsupported(f"the index {atom} divides {e}, which may be negative{mend}")
+                hint = f"; fix {names}, or state larger least values" if names else ""
+                raise Unsupported(f"the index {atom} divides {e}, which may be negative{hint}")
             sign = "/" if isinstance(atom, Quotient) else "%"
             return f"({_operand_c(e, suffix)} {sign} {_operand_c(d, suffix)})"
         case Smaller(left, right) | Larger(left, right):

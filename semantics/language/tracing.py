@@ -194,9 +194,9 @@ def literal(value: float, expected: Type | None = None) -> Literal:
         raise IllTyped(f"{value!r} is not a value of type {expected}; write a whole number")
     if expected in _BITS and not -(2 ** _BITS[expected]) <= value < 2 ** _BITS[expected]:
         bits = _BITS[expected]
-        mend = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
+        hint = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
         raise IllTyped(
-            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{mend}"
+            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{hint}"
         )
     if expected.is_float and isinstance(value, int) and abs(value) >= 2**1024:
         raise IllTyped(

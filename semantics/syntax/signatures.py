@@ -202,8 +202,8 @@ class Matching:
                     return
                 outer, given = whole
                 wanted = str(self.apply(outer)).replace("?", "")
-                mend = _mend(schema, actual, outer, given)
-                self._fail(f"{what} must be of the form {wanted}, but has type {given}{mend}")
+                hint = _hint(schema, actual, outer, given)
+                self._fail(f"{what} must be of the form {wanted}, but has type {given}{hint}")
 
     def equate(self, schema: Size, actual: Size) -> None:
         """Make the size `schema` equal `actual`; decided by `solve`."""
@@ -243,17 +243,17 @@ class Matching:
         rest = actual - offset
         value = rest.divided_by(factor)
         if value is None:
-            mend = f"pad the array or choose a size that divides {rest}"
+            hint = f"pad the array or choose a size that divides {rest}"
             after = f" (length {actual} after {offset})" if offset != 0 else ""
             always = " for every size" if (rest.names() | factor.names()) else ""
-            message = f"{self.pattern}: {factor} does not divide {rest}{always}{after}; {mend}"
+            message = f"{self.pattern}: {factor} does not divide {rest}{always}{after}; {hint}"
             raise Unproved(message, "divides", factor, rest)
         if not value.surely_at_least(0):
             least = "" if actual.constant is not None else ", or state a size with least=..."
-            mend = f"pad the array{least}"
+            hint = f"pad the array{least}"
             raise Unproved(
                 f"{self.pattern}: length {actual} is too short: {offset} elements are needed at "
-                f"least; {mend}",
+                f"least; {hint}",
                 "at most",
                 offset,
                 actual,
@@ -272,7 +272,7 @@ class Matching:
         raise IllTyped(f"{self.pattern}: {message}")
 
 
-def _mend(schema: Type, actual: Type, outer: Type, given: Type) -> str:
+def _hint(schema: Type, actual: Type, outer: Type, given: Type) -> str:
     """How an argument of type `given` might be made to fit `outer`, which it does not at `schema`."""
     match schema, actual:
         case Array(), Vector():

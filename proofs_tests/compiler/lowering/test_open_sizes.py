@@ -351,7 +351,7 @@ NEEDS_A_NUMBER: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", NEEDS_A_NUMBER)
 def test_a_number_that_is_open_is_refused(name: str) -> None:
-    """With the pattern, the size and the mend; and the mend mends it."""
+    """With the pattern, the size and the hint; and what it says repairs it."""
     body, what = NEEDS_A_NUMBER[name]
 
     @typed(x=f32[m, n])

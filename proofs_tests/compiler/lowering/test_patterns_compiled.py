@@ -171,8 +171,8 @@ REFUSED: dict[str, tuple[Body, str]] = {
 @pytest.mark.parametrize("name", [pattern.name for pattern in NOT_COMPILED])
 def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
     """The message names the pattern and says what to do instead."""
-    body, mend = REFUSED[name]
-    with pytest.raises(rl.Unsupported, match=f"{name} is not compiled yet; .*{mend}"):
+    body, hint = REFUSED[name]
+    with pytest.raises(rl.Unsupported, match=f"{name} is not compiled yet; .*{hint}"):
         compile_program(typed(xs=XS.type)(lambda xs: body(xs)))
 
 

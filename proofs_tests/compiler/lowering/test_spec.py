@@ -1,4 +1,4 @@
-"""What is no low-level term is refused, with a message that names the pattern and the mend."""
+"""What is no low-level term is refused, with a message that names the pattern and the hint."""
 
 from __future__ import annotations
 
