@@ -12,7 +12,7 @@ n = rl.nat("n")
 
 @rl.userfun(c="return x * x;")
 def square(x: rl.f32) -> rl.f32:
-    """The Python twin of the C body, for the interpreter."""
+    """What the C body computes, in Python: the reference, for the interpreter."""
     return x * x
 
 

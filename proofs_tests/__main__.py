@@ -29,7 +29,7 @@ KERNELS = tuple(
     for name in (
         "running/test_kernels", "lowering/test_patterns_compiled", "running/test_low_level",
         "running/test_low_level_examples", "codegen/test_local_memory", "lowering/test_open_sizes",
-        "running/test_running", "agreement/test_twins", "codegen/test_wide_vectors",
+        "running/test_running", "agreement/test_user_functions", "codegen/test_wide_vectors",
     )
 )  # fmt: skip
 """The tests that build and run kernels."""

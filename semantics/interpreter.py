@@ -103,9 +103,9 @@ class Numeric:
         """The meaning of a scalar function."""
         return SCALAR_FUNCTIONS[name].meaning
 
-    def twin(self, function: UserFunction) -> Callable[..., Value]:
-        """The meaning of a user function that is opaque C: its Python twin."""
-        return function.twin
+    def reference(self, function: UserFunction) -> Callable[..., Value]:
+        """The meaning of a user function that is opaque C: its reference in Python."""
+        return function.reference
 
     def meaning(self, pattern: Pattern) -> Callable[..., Value]:
         """The meaning of a pattern: its own, whatever the elements are."""
@@ -301,7 +301,7 @@ def _head(t: _Application, world: World) -> Callable[..., Value]:
             return world.domain.function(name)
         case Call(user):
             traced = user.body
-            return world.domain.twin(user) if traced is None else _closed(traced, world)
+            return world.domain.reference(user) if traced is None else _closed(traced, world)
         case Combine(operator, left):
             return denote_operator(operator, left.type, world)
         case Metavariable(name):

@@ -1,7 +1,7 @@
-"""Opaque C against its Python twin: the same values on edge cases and on what Hypothesis draws.
+"""Opaque C against its reference in Python: the same values on edge cases and on what Hypothesis draws.
 
-A user function written in C is believed to mean what its twin means; the interpreter runs one, the kernel
-the other.  `check_twin` runs both.  Edge values are all combinations of NaN, infinities, signed zeros,
+A user function written in C is believed to mean what its reference means; the interpreter runs one, the kernel
+the other.  `check_reference` runs both.  Edge values are all combinations of NaN, infinities, signed zeros,
 subnormals and the ends of the integer ranges.  Hypothesis is optional (`pip install hypothesis`), so nothing
 else in Relift imports this module early.
 """
@@ -109,7 +109,7 @@ def close_enough(result: Row, expected: Row, ulps: int) -> npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class TwinDiffers:
+class ReferenceDiffers:
     """Arguments on which C and Python differ."""
 
     function: str
@@ -122,14 +122,14 @@ class TwinDiffers:
         return f"{self.function}({shown}) is {self.c} in C and {self.python} in Python"
 
 
-def check_twin(
+def check_reference(
     function: UserFunction,
     *,
     ulps: int = 0,
     examples: int = 200,
     device: str | None = None,
     edges: bool = True,
-) -> TwinDiffers | None:
+) -> ReferenceDiffers | None:
     """The simplest arguments found on which a user function's C and Python differ on a device; None if none do.
 
     The combinations of `EDGES` are tried, and up to `examples` batches of 1 to 64 rows of arguments that
@@ -138,7 +138,7 @@ def check_twin(
     function, the C is Relift's own.
 
     >>> twice = UserFunction("twice", ("x",), (i32,), i32, "return 2 * x;", None, lambda x: x + 2)
-    >>> print(check_twin(twice))
+    >>> print(check_reference(twice))
     twice(0) is 0 in C and 2 in Python
     """
     if not function.types:
@@ -185,14 +185,14 @@ class _Sides:
         self.python = _on_rows(function, types, count)
         self.c = compile_program(self.python, contract=False)
 
-    def difference(self, rows: list[tuple[Any, ...]]) -> TwinDiffers | None:
+    def difference(self, rows: list[tuple[Any, ...]]) -> ReferenceDiffers | None:
         """The first of at most `count` rows on which they differ."""
         filled = rows + rows[-1:] * (self.count - len(rows))
         return self.difference_of(
             [np.array([row[i] for row in filled], DTYPES[t.name]) for i, t in enumerate(self.types)]
         )
 
-    def difference_of(self, columns: list[Row]) -> TwinDiffers | None:
+    def difference_of(self, columns: list[Row]) -> ReferenceDiffers | None:
         """The first of `count` rows, given by columns, on which they differ."""
         result, expected = self.c(*columns, device=self.device), self.python(*columns)
         wrong = np.flatnonzero(~close_enough(result, expected, self.ulps))
@@ -200,7 +200,7 @@ class _Sides:
             return None
         at = int(wrong[0])
         arguments = tuple(column[at] for column in columns)
-        return TwinDiffers(self.function.name, arguments, result[at], expected[at])
+        return ReferenceDiffers(self.function.name, arguments, result[at], expected[at])
 
 
 def _on_rows(function: UserFunction, types: list[Scalar], count: int) -> Program:

@@ -171,7 +171,7 @@ class Symbols(Numeric):
 
         return self._select if name == "select" else function
 
-    def twin(self, function: UserFunction) -> Callable[..., Any]:
+    def reference(self, function: UserFunction) -> Callable[..., Any]:
         """An opaque function is known by its text only."""
         return opaque(self.algebra, function, self.lifted)
 

@@ -27,11 +27,11 @@ NUMBERS = [1, 2, 3, 4, 5]
 def counted(seen: list[Any]) -> UserFunction:
     """x + 1, which notes each x."""
 
-    def twin(x: Any) -> Any:
+    def reference(x: Any) -> Any:
         seen.append(x)
         return x + 1
 
-    return UserFunction("counted", ("x",), (i32,), i32, "return x + 1;", None, twin)
+    return UserFunction("counted", ("x",), (i32,), i32, "return x + 1;", None, reference)
 
 
 def calls(make: Any) -> tuple[Any, int]:

@@ -42,7 +42,7 @@ class _Noting(Symbolic):
         if not self.perhaps:
             self.found[name, shown] = None
 
-    def twin(self, function: UserFunction) -> Callable[..., Value]:
+    def reference(self, function: UserFunction) -> Callable[..., Value]:
         what, _, name = function.name.partition(" ")
         match what:
             case "data":
@@ -52,7 +52,7 @@ class _Noting(Symbolic):
             case "apply":
                 return lambda _begin, *xs: self.apply(name, *xs[:-1])
             case _:
-                return super().twin(function)
+                return super().reference(function)
 
     def _data(self, name: str) -> Value:
         self.note(name, name)

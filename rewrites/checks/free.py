@@ -329,7 +329,7 @@ class Symbolic(Numeric):
     def function(self, name: str) -> Callable[..., Value]:
         return lambda *xs: self.algebra.symbol("meaning", name, tuple(map(_freeze, xs)))
 
-    def twin(self, function: UserFunction) -> Callable[..., Value]:
+    def reference(self, function: UserFunction) -> Callable[..., Value]:
         """A function is known by all that it is: another one of its name is another one."""
         return lambda *xs: self.algebra.symbol(function, function.name, tuple(map(_freeze, xs)))
 

@@ -301,14 +301,16 @@ def _user_function(f: Mapping[str, Any], names: Mapping[str, Any]) -> UserFuncti
         traced = parse_lambda(f["body"], names, types)
         body = Lambda(traced.parameters, traced.body)
 
-    def twin(*values: Any) -> Any:
+    def reference(*values: Any) -> Any:
         if body is None:
             raise BrokenDerivation(f"{f['name']} is opaque C; run the program's own file instead")
         inputs = dict(zip((x.name for x in body.parameters), values, strict=True))
         return evaluate(body.body, World(), inputs)
 
     assert isinstance(result, Scalar), "cannot happen: userfun checks this"
-    return UserFunction(f["name"], tuple(f["parameters"]), tuple(types), result, f["c"], body, twin)
+    return UserFunction(
+        f["name"], tuple(f["parameters"]), tuple(types), result, f["c"], body, reference
+    )
 
 
 def write_json(derivation: Derivation) -> str:

@@ -308,7 +308,7 @@ def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None)
     """A scalar function with a name of its own in the kernel.
 
     Without `c` it is traced from Python.  With `c`, the C function body is opaque to Relift, and the Python
-    function is its twin for the interpreter.
+    function is its reference for the interpreter.
 
     >>> @userfun
     ... def square(x: f32) -> f32:

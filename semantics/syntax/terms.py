@@ -357,7 +357,7 @@ def innermost(operator: Operator) -> BinaryOperator | OperatorMetavariable:
 class UserFunction:
     """A named scalar function of the user's.
 
-    `body` is set when it was traced from Python; otherwise `c` is an opaque C function body, and `twin` is
+    `body` is set when it was traced from Python; otherwise `c` is an opaque C function body, and `reference` is
     the Python function that means the same.
     """
 
@@ -367,7 +367,7 @@ class UserFunction:
     result: Type
     c: str | None
     body: Lambda | None
-    twin: Callable[..., Any] = field(compare=False, repr=False)
+    reference: Callable[..., Any] = field(compare=False, repr=False)
 
     def __call__(self, *arguments: Any) -> Term:
         from relift.semantics.language.tracing import call

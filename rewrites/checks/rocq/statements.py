@@ -345,7 +345,7 @@ class Side:
             return self.function(function.body)
         kind = FunctionKind(function.types, function.result)
         return self.given(
-            function.name, kind, (function, function.twin)
+            function.name, kind, (function, function.reference)
         )  # a name may be taken twice
 
     def operator(self, operator: Operator, element: Type) -> str:

@@ -1,4 +1,4 @@
-"""C and its Python twin: agreement is found, and so is every difference, with the arguments that show it."""
+"""C and its reference in Python: agreement is found, and so is every difference, with the arguments that show it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.compiler.agreement.user_functions import MOST_EDGES, check_twin, corners
+from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
 from relift.rewrites.loading import load_file
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import userfun
@@ -16,11 +16,11 @@ from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import boolean, f32, f64, i32, i64
 
 
-def opaque(c: str, twin: Any, *types: Any) -> UserFunction:
-    """A function in C, and its twin, of x, y, ...; the last type is the result's."""
+def opaque(c: str, reference: Any, *types: Any) -> UserFunction:
+    """A function in C, and its reference, of x, y, ...; the last type is the result's."""
     *parameters, result = types
     names = "xyz"[: len(parameters)]
-    return UserFunction("f", tuple(names), tuple(parameters), result, c, None, twin)
+    return UserFunction("f", tuple(names), tuple(parameters), result, c, None, reference)
 
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -44,11 +44,13 @@ def logistic() -> UserFunction:
     return made
 
 
-def test_twins_agree() -> None:
+def test_user_functions_agree() -> None:
     """Opaque and traced functions, of one argument and of several."""
-    assert check_twin(logistic(), ulps=16) is None
-    assert check_twin(opaque("return x * y + 1;", lambda x, y: x * y + 1, f64, f64, f64)) is None
-    assert check_twin(opaque("return x < y ? x : z;", _first, i32, i32, i32, i32)) is None
+    assert check_reference(logistic(), ulps=16) is None
+    assert (
+        check_reference(opaque("return x * y + 1;", lambda x, y: x * y + 1, f64, f64, f64)) is None
+    )
+    assert check_reference(opaque("return x < y ? x : z;", _first, i32, i32, i32, i32)) is None
 
 
 def floor(x: Any, y: Any) -> Any:
@@ -59,7 +61,7 @@ def floor(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_user_functions_of_the_examples_are_their_twins(f: UserFunction) -> None:
     """In C and in Python, up to the rounding of exp, log, sqrt and the quotient."""
-    assert check_twin(f, ulps=4) is None
+    assert check_reference(f, ulps=4) is None
 
 
 def test_every_edge_of_many_arguments_is_tried() -> None:
@@ -72,7 +74,7 @@ def test_every_edge_of_many_arguments_is_tried() -> None:
         columns = corners([f32] * count)
         assert len(columns[0]) <= MOST_EDGES
         assert {len(np.unique(column.view(np.int32))) for column in columns} == {21}
-    assert "-inf) is 1.0 in C and 0.0 in Python" in str(check_twin(f))
+    assert "-inf) is 1.0 in C and 0.0 in Python" in str(check_reference(f))
 
 
 def _first(x: Any, y: Any, z: Any) -> Any:
@@ -80,7 +82,7 @@ def _first(x: Any, y: Any, z: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("c", "twin", "types", "shown"),
+    ("c", "reference", "types", "shown"),
     [
         (
             "return isnan(y) || x < y ? x : y;",  # fmin, but for the sign of zero, which C leaves open
@@ -111,28 +113,28 @@ def _first(x: Any, y: Any, z: Any) -> Any:
         ),
     ],
 )
-def test_the_simplest_difference_is_shown(c: str, twin: Any, types: Any, shown: str) -> None:
+def test_the_simplest_difference_is_shown(c: str, reference: Any, types: Any, shown: str) -> None:
     """At edges and elsewhere, in every type: no argument is larger than it need be."""
-    assert str(check_twin(opaque(c, twin, *types))).startswith(shown)
+    assert str(check_reference(opaque(c, reference, *types))).startswith(shown)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (-7, 50), (100, 3)])
 def test_neighbouring_twins(a: int, b: int) -> None:
     """A family of functions agrees with itself, and not with its neighbour."""
     c = f"return ({a}) + x * {b};"
-    assert check_twin(opaque(c, lambda x: a + x * b, i32, i32), edges=False) is None
-    assert check_twin(opaque(c, lambda x: a + x * b + 1, i32, i32), edges=False) is not None
+    assert check_reference(opaque(c, lambda x: a + x * b, i32, i32), edges=False) is None
+    assert check_reference(opaque(c, lambda x: a + x * b + 1, i32, i32), edges=False) is not None
 
 
 def test_every_combination_of_edges_is_tried() -> None:
     """A difference at one corner of three arguments, which Hypothesis would hardly draw, is found."""
     corner = "return x == 7 && y == INT_MAX && z == INT_MIN;"
-    found = check_twin(opaque(corner, lambda x, y, z: x - x, i32, i32, i32, i32))
+    found = check_reference(opaque(corner, lambda x, y, z: x - x, i32, i32, i32, i32))
     assert str(found) == "f(7, 2147483647, -2147483648) is 1 in C and 0 in Python"
 
 
 def test_without_edges_numbers_are_finite_and_at_most_a_million() -> None:
     """Functions that differ only beyond are not told apart."""
     c = "return fabs(x) <= 1000000.0f ? 0.0f : 1.0f;"  # 1 where x is NaN, too
-    assert check_twin(opaque(c, lambda x: x * 0, f32, f32), edges=False, ulps=1) is None
-    assert check_twin(opaque(c, lambda x: x * 0, f32, f32), ulps=1) is not None
+    assert check_reference(opaque(c, lambda x: x * 0, f32, f32), edges=False, ulps=1) is None
+    assert check_reference(opaque(c, lambda x: x * 0, f32, f32), ulps=1) is not None
