@@ -42,7 +42,7 @@ class BadTimes(ReliftError):
 
 
 @dataclass(frozen=True)
-class Timed:
+class CandidateTime:
     """What a runner found of one candidate, given as `str` shows it: its fastest run, or why it has none."""
 
     term: str
@@ -166,7 +166,7 @@ def _shapes(shapes: Sequence[Sequence[int]]) -> str:
 
 def read_times(
     file: Path, program: Program, sizes: Mapping[str, int], target: Target
-) -> tuple[str, list[Timed]]:
+) -> tuple[str, list[CandidateTime]]:
     """The device and the times of a runner's results for a bundle of these candidates.
 
     Results of an interrupted run are those of the candidates that it reached.  Raises `BadTimes` when the
@@ -207,16 +207,18 @@ def _at(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {n}" for name, n in sizes.items()) or "no sizes"
 
 
-def _timed(entry: Mapping[str, Any]) -> Timed:
+def _timed(entry: Mapping[str, Any]) -> CandidateTime:
     """Raises `KeyError`, `TypeError` or `ValueError` for what no runner writes."""
     term = str(entry["term"])
     if entry["ok"]:
         seconds = float(entry["fastest"])
         if not 0 < seconds < float("inf"):
             raise ValueError(seconds)
-        return Timed(term, seconds, "")
+        return CandidateTime(term, seconds, "")
     if "failed" in entry:
-        return Timed(term, None, f"it does not run: {entry['failed']}")
+        return CandidateTime(term, None, f"it does not run: {entry['failed']}")
     if entry["unwritten"]:
-        return Timed(term, None, f"wrong result: {entry['unwritten']} cells are not written")
-    return Timed(term, None, f"wrong result: error {entry['error']:.1e}")
+        return CandidateTime(
+            term, None, f"wrong result: {entry['unwritten']} cells are not written"
+        )
+    return CandidateTime(term, None, f"wrong result: error {entry['error']:.1e}")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from relift.compiler.devices.calibration import Calibration, kept
-from relift.compiler.devices.survey import DEFECTS, Found, describe, find_device
+from relift.compiler.devices.survey import DEFECTS, SurveyedDevice, describe, find_device
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -19,7 +19,7 @@ PACKED = {
 }
 
 
-def to_json(found: Sequence[Found]) -> dict[str, Any]:
+def to_json(found: Sequence[SurveyedDevice]) -> dict[str, Any]:
     """The devices for a program that reads them."""
     default = _default(found)
     return {
@@ -36,7 +36,7 @@ def to_json(found: Sequence[Found]) -> dict[str, Any]:
     }
 
 
-def lines(found: Sequence[Found]) -> Iterator[str]:
+def lines(found: Sequence[SurveyedDevice]) -> Iterator[str]:
     """The same to be read."""
     default = _default(found)
     for f, device in _working(found):
@@ -69,10 +69,10 @@ def measured_line(name: str, measured: Calibration, file: object) -> str:
     )
 
 
-def _working(found: Sequence[Found]) -> list[tuple[Found, cl.Device]]:
+def _working(found: Sequence[SurveyedDevice]) -> list[tuple[SurveyedDevice, cl.Device]]:
     return [(f, f.device) for f in found if f.works and f.device is not None]
 
 
-def _default(found: Sequence[Found]) -> cl.Device | None:
+def _default(found: Sequence[SurveyedDevice]) -> cl.Device | None:
     """The device that is taken where none is named."""
     return find_device(None) if any(f.kind == "cpu" for f, _ in _working(found)) else None

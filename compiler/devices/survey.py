@@ -43,7 +43,7 @@ UNSEEN = (
 
 
 @dataclass(frozen=True)
-class Found:
+class SurveyedDevice:
     """A device, or a driver that shows none, and what the self-test said of it."""
 
     name: str
@@ -80,7 +80,7 @@ def devices() -> list[cl.Device]:
     return found
 
 
-def survey(*, again: bool = False) -> tuple[Found, ...]:
+def survey(*, again: bool = False) -> tuple[SurveyedDevice, ...]:
     """Every device and driver, the broken ones too; `again` tests anew what did not work.
 
     The loader of this process and of its children then knows the drivers that a process survives.
@@ -102,18 +102,18 @@ def _tested(setting: str, only: str | None) -> tuple[tuple[Driver, Verdict], ...
 
 
 @lru_cache(maxsize=8)
-def _survey(setting: str, only: str | None) -> tuple[Found, ...]:
+def _survey(setting: str, only: str | None) -> tuple[SurveyedDevice, ...]:
     tested_drivers = _tested(setting, only)
     _first_process()
-    seen, found = _seen(), list[Found]()
+    seen, found = _seen(), list[SurveyedDevice]()
     for driver, said in tested_drivers:
         if said.failure is not None:
-            found.append(Found(driver.library, driver, None, said.failure, None))
+            found.append(SurveyedDevice(driver.library, driver, None, said.failure, None))
         for tested in said.devices:
             same = seen.get(tested.name, [])
             device = same.pop(0) if same else None
             failure = tested.failure or (UNSEEN if device is None else None)
-            found.append(Found(tested.name, driver, tested, failure, device))
+            found.append(SurveyedDevice(tested.name, driver, tested, failure, device))
     return tuple(found)
 
 
@@ -190,7 +190,7 @@ def untested_device(driver: Driver) -> cl.Device:
     return cl.get_platforms()[0].get_devices()[0]
 
 
-def _fitting(known: tuple[Found, ...], wanted: str) -> Iterator[Found]:
+def _fitting(known: tuple[SurveyedDevice, ...], wanted: str) -> Iterator[SurveyedDevice]:
     for found in known:
         simulator = found.device is not None and is_simulator(found.device)
         match wanted:
@@ -203,7 +203,7 @@ def _fitting(known: tuple[Found, ...], wanted: str) -> Iterator[Found]:
                     yield found
 
 
-def _default(working: list[Found]) -> Found:
+def _default(working: list[SurveyedDevice]) -> SurveyedDevice:
     """The first in a fixed order, but for one that is clearly faster."""
     working = sorted(working, key=_place)
     best = working[0]
@@ -213,7 +213,7 @@ def _default(working: list[Found]) -> Found:
     return best
 
 
-def _place(found: Found) -> int:
+def _place(found: SurveyedDevice) -> int:
     """Where a device stands among those of its kind: the one that pip installs comes first."""
     assert found.device is not None, "cannot happen: it works"
     known = [*IMPLEMENTATIONS.values()]
@@ -221,7 +221,7 @@ def _place(found: Found) -> int:
     return known.index(name) if name in known else len(known)
 
 
-def _speed(found: Found) -> float:
+def _speed(found: SurveyedDevice) -> float:
     """The mean of what was measured; 0 where nothing was."""
     tested = found.tested
     if tested is None or tested.bandwidth_gbs is None or tested.fma_gflops is None:
@@ -229,7 +229,7 @@ def _speed(found: Found) -> float:
     return float((tested.bandwidth_gbs * tested.fma_gflops) ** 0.5)
 
 
-def _none(what: str, known: Iterable[Found]) -> str:
+def _none(what: str, known: Iterable[SurveyedDevice]) -> str:
     """One line that says what is broken, and what to install."""
     broken = "; ".join(f"{f.name}: {f.failure}" for f in known if not f.works)
     return f"{what}; {f'{broken}; ' if broken else ''}install one: {INSTALL}"

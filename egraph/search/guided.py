@@ -24,7 +24,7 @@ from relift.egraph.search.planning import (
 )
 from relift.egraph.sketches.language import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches.language import sketch as parse_sketch
-from relift.egraph.sketches.search import Sketched, SketchSearch, Unsatisfied, Wanted
+from relift.egraph.sketches.search import RequiredLowering, SketchMatch, SketchSearch, Unsatisfied
 from relift.rewrites.derivation.steps import Derivation, Step, redo
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
@@ -52,7 +52,7 @@ class StageReport:
 
 
 @dataclass(frozen=True)
-class Reached:
+class GoalResult:
     """A program that satisfies a sketch, with its derivation at the sizes asked for.
 
     `general` leads to the program before its lowerings, at the sizes of the search (`model`); `wanted` are
@@ -65,7 +65,7 @@ class Reached:
     peak_mb: float
     general: Derivation
     model: Mapping[str, int]
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[RequiredLowering, ...]
     rules: Mapping[str, Rule]
 
     @property
@@ -117,7 +117,7 @@ class Guide:
 
     def reach(
         self, sketch: Sketch, sizes: Mapping[str, int], stages: Sequence[UserStage] = ()
-    ) -> Reached:
+    ) -> GoalResult:
         """A program that satisfies the sketch at these sizes, of the program and of the tiles.
 
         The stages are planned from the sketch unless they are given.
@@ -147,7 +147,7 @@ class Guide:
             search.program.body,
             self.policy,
         )
-        found = Reached(
+        found = GoalResult(
             general,
             tuple(search.reports),
             time.monotonic() - started,
@@ -170,7 +170,7 @@ def reach(
     stages: Sequence[tuple[Sequence[str], Sketch | str]] = (),
     budget: float = 60.0,
     float: FloatPolicy = "reassociate",
-) -> Reached:
+) -> GoalResult:
     """A program equal to `program` that satisfies a sketch, with its derivation.
 
     `sizes` gives the program's sizes and the other names of the sketch, which are tiles.  `stages` are your
@@ -258,7 +258,7 @@ class _Search:
             self.guide.rules,
         )
 
-    def run(self, shape: Shape) -> tuple[tuple[Step, ...], Sketched]:
+    def run(self, shape: Shape) -> tuple[tuple[Step, ...], SketchMatch]:
         """The steps to a term that satisfies the sketch, and that term with the lowerings demanded."""
         steps: list[Step] = []
         for waypoint in self._before(shape):
@@ -281,7 +281,7 @@ class _Search:
             self.last = Waypoint(Stage("all rules", rules, 6), shape, tiles, tiles)
         yield from plan or ()
 
-    def _stage(self, waypoint: Waypoint) -> tuple[tuple[Step, ...], Sketched]:
+    def _stage(self, waypoint: Waypoint) -> tuple[tuple[Step, ...], SketchMatch]:
         """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
         began = time.monotonic()
         stage = waypoint.stage
@@ -341,7 +341,7 @@ class _Search:
 
 
 def copies(
-    t: Term, wanted: Sequence[Wanted], rules: Mapping[str, Rule], policy: FloatPolicy
+    t: Term, wanted: Sequence[RequiredLowering], rules: Mapping[str, Rule], policy: FloatPolicy
 ) -> tuple[tuple[Step, ...], Term]:
     """Copies of what is to be stored and only rearranged: the steps, and the term that they give."""
     steps: list[Step] = []
@@ -357,7 +357,7 @@ def copies(
 
 
 def lowered(
-    t: Term, wanted: Sequence[Wanted], rules: Mapping[str, Rule], policy: FloatPolicy
+    t: Term, wanted: Sequence[RequiredLowering], rules: Mapping[str, Rule], policy: FloatPolicy
 ) -> tuple[tuple[Step, ...], Term]:
     """The lowerings that a sketch demands, innermost first: the steps, and the term that they give."""
     steps: list[Step] = []
@@ -369,4 +369,4 @@ def lowered(
     return tuple(steps), t
 
 
-__all__ = ["Guide", "Reached", "StageReport", "reach"]
+__all__ = ["GoalResult", "Guide", "StageReport", "reach"]

@@ -53,7 +53,7 @@ class NoProgram(ReliftError):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundProgram:
     """One low-level program, what it is estimated to cost, and how it follows from the source.
 
     `measured` is its time on the device in seconds, where the search was asked to measure.
@@ -83,7 +83,7 @@ class Optimized:
     """
 
     source: Program
-    candidates: tuple[Found, ...]
+    candidates: tuple[FoundProgram, ...]
     stopped: str
     complete: bool
     nodes: int
@@ -215,7 +215,7 @@ def optimize(
         grown, proposals = task.sketched(Plan(wanted, choices))
     if varied or times is not None:
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
-    results: list[Found] = []
+    results: list[FoundProgram] = []
     most = top if times is None else max(top, MEASURED)
     seen: set[str] = set()
     for proposal in proposals:
@@ -249,7 +249,7 @@ def optimize(
 
 def as_written(
     program: Program, sizes: Mapping[str, int], target: str | DeviceDescription
-) -> Found:
+) -> FoundProgram:
     """The program with its maps fused and lowered, and nothing else done: what a search has to beat.
 
     Raises `NoProgram` when it has no such form.
@@ -270,10 +270,12 @@ MEASURED = 64
 """How many of the candidates that are estimated best are measured, when the budget lasts."""
 
 
-def _found(proposal: Proposal) -> Found:
+def _found(proposal: Proposal) -> FoundProgram:
     derivation = proposal.derive()
     require_proved((step.rule for step in derivation.steps), RULES)
-    return Found(replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation)
+    return FoundProgram(
+        replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation
+    )
 
 
 def _of_right_ones(
@@ -293,11 +295,11 @@ def _of_right_ones(
 
 
 def _measured(
-    results: Sequence[Found],
+    results: Sequence[FoundProgram],
     times: Timings,
     budget: float,
     progress: Callable[[str, int, float], None] | None,
-) -> list[Found]:
+) -> list[FoundProgram]:
     """The results with their times, fastest first; those that did not run are left out.
 
     What has no time, since the budget does not reach it or nobody measured it, keeps its place after those.

@@ -81,7 +81,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Grown:
+class SearchStats:
     """What the e-graphs of a search came to: why they ended, whether no budget did, and what they took."""
 
     stopped: str
@@ -95,12 +95,12 @@ class Grown:
         """Why the searches ended, each reason once."""
         return self.stopped.split("; ") if self.stopped else []
 
-    def and_then(self, more: Grown) -> Grown:
+    def and_then(self, more: SearchStats) -> SearchStats:
         """What one search and the next came to."""
         profile = dict(self.profile)
         for rule, seconds in more.profile.items():
             profile[rule] = profile.get(rule, 0.0) + seconds
-        return Grown(
+        return SearchStats(
             "; ".join(dict.fromkeys([*self.reasons, *more.reasons])),
             self.complete and more.complete,
             self.nodes + more.nodes,
@@ -109,9 +109,9 @@ class Grown:
         )
 
 
-_NOTHING = Grown("", True, 0, {}, {})
+_NOTHING = SearchStats("", True, 0, {}, {})
 
-_Outcome: TypeAlias = tuple[Grown, list[Proposal]]
+_Outcome: TypeAlias = tuple[SearchStats, list[Proposal]]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Proposals:
         spent = time.monotonic() - self.started
         return replace(self.budget, seconds=max(self.budget.seconds - spent, 0.0))
 
-    def all(self) -> tuple[Grown, list[Proposal]]:
+    def all(self) -> tuple[SearchStats, list[Proposal]]:
         """What suits the program, in order of estimated cost."""
         starts = (
             self.prepared(),
@@ -197,7 +197,7 @@ class Proposals:
             places, inner = (*places, "f"), inner.element
         return Derivation(self.program, self.sizes, tuple(steps), t, self.policy)
 
-    def saturated(self, start: Derivation) -> tuple[Grown, list[Proposal]]:
+    def saturated(self, start: Derivation) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of one e-graph that all stages grow from a start."""
         request = Request(
             replace(self.source, body=start.result),
@@ -216,7 +216,7 @@ class Proposals:
             low = replace(self.source, body=candidate.low)
             derived = partial(explanations.of, candidate)
             found.append(Proposal(estimate(low, self.device), low, derived))
-        grown = Grown(
+        grown = SearchStats(
             saturation.stopped,
             saturation.complete,
             saturation.nodes,
@@ -225,7 +225,7 @@ class Proposals:
         )
         return grown, _in_rounds(found)
 
-    def sketched(self, plan: Plan) -> tuple[Grown, list[Proposal]]:
+    def sketched(self, plan: Plan) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of a sketch with every choice of its open tiles; raises `Unsatisfied`."""
         guide = Guide(self.program, self.policy, self.left(), progress=self.progress)
         reached = guide.reach(plan.sketch, plan.choices[0])
@@ -241,7 +241,7 @@ class Proposals:
             for rule, seconds in stage.profile.items():
                 profile[rule] = profile.get(rule, 0.0) + seconds
         stopped = f"the sketch was reached in {len(reached.stages)} stages"
-        grown = Grown(stopped, True, reached.nodes, firings, profile)
+        grown = SearchStats(stopped, True, reached.nodes, firings, profile)
         return grown, sorted(found, key=lambda proposal: proposal.rank)
 
     def derived(self, tactic: Tactic) -> list[Proposal]:

@@ -65,7 +65,7 @@ class Unsatisfied(ReliftError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequiredLowering:
     """A lowering that the sketch demands at a place of the term found."""
 
     rule: str
@@ -74,12 +74,12 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Sketched:
+class SketchMatch:
     """A term that satisfies a sketch, its size, and the lowerings that the sketch demands."""
 
     term: Term
     size: float
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[RequiredLowering, ...]
 
 
 Scope: TypeAlias = frozenset[tuple[str, str]]
@@ -119,7 +119,7 @@ class SketchSearch:
         self._shapes: dict[Shape, int] = {}
         self.smallest = self._smallest()
 
-    def best(self, shape: Shape, eclass: int | None = None) -> Sketched:
+    def best(self, shape: Shape, eclass: int | None = None) -> SketchMatch:
         """The smallest member of a class (of the root) that satisfies a sketch; raises `Unsatisfied`."""
         eclass = self.snapshot.root if eclass is None else eclass
         found = self.find(shape, eclass)
@@ -127,15 +127,15 @@ class SketchSearch:
             raise Unsatisfied(self.reason(shape), place="")
         return found
 
-    def find(self, shape: Shape, eclass: int) -> Sketched | None:
+    def find(self, shape: Shape, eclass: int) -> SketchMatch | None:
         """The smallest member of a class that satisfies a sketch, or None."""
         number = self._solve(shape)
         entry = self._entries(number, eclass).get(_NONE)
         if entry is None:
             return None
-        wanted: list[Wanted] = []
+        wanted: list[RequiredLowering] = []
         term = self._term(eclass, number, _NONE, (), wanted)
-        return Sketched(term, entry[0], tuple(wanted))
+        return SketchMatch(term, entry[0], tuple(wanted))
 
     def reason(self, shape: Shape) -> str:
         """Which part of an unsatisfied sketch fails first, from the inside."""
@@ -325,14 +325,19 @@ class SketchSearch:
     # ---- terms
 
     def _term(
-        self, eclass: int, number: int, scope: Scope, position: Position, wanted: list[Wanted]
+        self,
+        eclass: int,
+        number: int,
+        scope: Scope,
+        position: Position,
+        wanted: list[RequiredLowering],
     ) -> Term:
         _, choice = self._entries(number, eclass)[scope]
         choice = choice or _any(self.smallest[eclass][1])
         if choice.lowering is not None:
             rule, numbers = choice.lowering
             choices = tuple(("d" if place == "dim" else place, n) for place, n in numbers)
-            wanted.append(Wanted(rule, position, choices))
+            wanted.append(RequiredLowering(rule, position, choices))
         head = choice.node.head
         return head.term(
             [
@@ -445,4 +450,4 @@ def _inside_out(shape: Shape) -> Iterator[Shape]:
     yield shape
 
 
-__all__ = ["LOWERED", "SketchSearch", "Sketched", "Unsatisfied", "Wanted"]
+__all__ = ["LOWERED", "RequiredLowering", "SketchMatch", "SketchSearch", "Unsatisfied"]

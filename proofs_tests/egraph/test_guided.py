@@ -24,7 +24,7 @@ from relift.compiler.program import compile_program, runs
 from relift.device import CPU
 from relift.egraph.process.saturation import Budget
 from relift.egraph.process.saturation_child import peak_mb
-from relift.egraph.search.guided import Guide, Reached, reach
+from relift.egraph.search.guided import GoalResult, Guide, reach
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.planning import Loop, assign, loops_of, model_sizes, waypoints
 from relift.egraph.sketches.language import Sketch, sketch
@@ -59,7 +59,7 @@ def sizes_of(goal: Sketch, **sizes: int) -> dict[str, int]:
     return {name: v for name, v in known.items() if name in ("n", "m", "k", *goal.names)}
 
 
-def scan_line(program: Program, rules: Sequence[str] = BINOMIAL.RULES) -> Reached:
+def scan_line(program: Program, rules: Sequence[str] = BINOMIAL.RULES) -> GoalResult:
     """A filter of 1024 by 2048 pixels, to the sketch of the scan-line form."""
     goal = BINOMIAL.SCANLINE
     return reach(program, goal, {"n": 1024, "m": 2048}, stages=[(rules, goal)])

@@ -14,7 +14,7 @@ from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU
 from relift.egraph.cost import estimate
-from relift.egraph.search.optimize import Found, Optimized, optimize
+from relift.egraph.search.optimize import FoundProgram, Optimized, optimize
 from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
@@ -30,7 +30,7 @@ def stencil(name: str) -> Program:
     return load_program(str(EXAMPLES / f"{name}.py"))
 
 
-def used(found: Found) -> set[str]:
+def used(found: FoundProgram) -> set[str]:
     """The rules of its derivation."""
     return {step.rule for step in found.derivation.steps}
 

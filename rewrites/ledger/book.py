@@ -47,7 +47,7 @@ FILE = LIBRARY / "ledger.json"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedTier:
     """What one tier said when the rule was last checked; of a proof that stopped, the goal that was left."""
 
     status: Status
@@ -66,7 +66,7 @@ class Entry:
 
     rule: str
     statement: str
-    tiers: Mapping[TierName, Recorded]
+    tiers: Mapping[TierName, RecordedTier]
     float_verdict: str | None
     counterexample: str = ""
     proof: str = ""
@@ -125,7 +125,7 @@ def load() -> Mapping[str, Entry]:
             name: Entry(
                 name,
                 item["statement"],
-                {tier: Recorded(**recorded) for tier, recorded in item["tiers"].items()},
+                {tier: RecordedTier(**recorded) for tier, recorded in item["tiers"].items()},
                 item["float_verdict"],
                 item["counterexample"],
                 item["proof"],
@@ -145,8 +145,9 @@ def load() -> Mapping[str, Entry]:
 def entry(report: CheckReport, rule: Rule | RejectedRule, prover: str) -> Entry:
     """What a check of a rule, by a version of the prover, leaves in the ledger."""
     found = report.counterexample
-    tiers: dict[TierName, Recorded] = {
-        r.tier: Recorded(r.status, _without_place(r.detail, rule), r.goal) for r in report.results
+    tiers: dict[TierName, RecordedTier] = {
+        r.tier: RecordedTier(r.status, _without_place(r.detail, rule), r.goal)
+        for r in report.results
     }
     kept = [r.total for r in report.results if r.tier == "4b"]
     total: dict[Direction, Sequence[str]] = {d: list(x) for each in kept for d, x in each.items()}

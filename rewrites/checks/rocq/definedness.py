@@ -32,11 +32,11 @@ from dataclasses import dataclass, field
 from relift.rewrites.checks.rocq import library as rocq_library
 from relift.rewrites.checks.rocq.statements import (
     AnyFunction,
-    Given,
     Head,
     Provable,
     Side,
     Statement,
+    Uninterpreted,
     proposition,
 )
 from relift.rewrites.checks.verdicts import Direction
@@ -261,7 +261,7 @@ def definedness(rule: Provable, direction: Direction, total: Collection[str] = (
     return head.closed(f"{conjunction(before)} ->\n  {conjunction(after)}")
 
 
-def defined(t: Term) -> tuple[list[str], Mapping[str, Given]]:
+def defined(t: Term) -> tuple[list[str], Mapping[str, Uninterpreted]]:
     """Where a program without metavariables is defined, in Rocq, and what that uses without a definition there."""
     s = Statement()
     return Domains(s, "").of(t), s.given

@@ -149,7 +149,7 @@ class AnyFunction:
 
 
 @dataclass(frozen=True)
-class Given:
+class Uninterpreted:
     """Something without a definition here: a scalar function, an opaque user function, a number, an open cell."""
 
     of: str
@@ -165,7 +165,7 @@ class Statement:
     """
 
     names: Names = field(default_factory=Names)
-    given: dict[str, Given] = field(default_factory=dict)
+    given: dict[str, Uninterpreted] = field(default_factory=dict)
     floats: dict[str, None] = field(default_factory=dict)
     differences: dict[Size, None] = field(default_factory=dict)
     literals: dict[str, int] = field(default_factory=dict)
@@ -279,7 +279,7 @@ class Statement:
         arguments = kind.arguments if isinstance(kind, FunctionKind) else (kind,)
         shown = "_".join([of, *map(_word, arguments)])
         chosen = self.names.of("given", shown, (of, kind, what))
-        self.given[chosen] = Given(of, kind)
+        self.given[chosen] = Uninterpreted(of, kind)
         return chosen
 
 
@@ -591,7 +591,7 @@ class Head:
         return quantified + "".join(f"{h} ->\n" for h in hypotheses) + conclusion
 
 
-def denotation(t: Term) -> tuple[str, Mapping[str, Given]]:
+def denotation(t: Term) -> tuple[str, Mapping[str, Uninterpreted]]:
     """A program without metavariables in Rocq, and what it uses that has no definition there.
 
     Its inputs are free names, such as `input_xs`.

@@ -27,7 +27,7 @@ from relift.semantics.errors import ReliftError
 if TYPE_CHECKING:
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
-    from relift.egraph.search.optimize import Found, Optimized
+    from relift.egraph.search.optimize import FoundProgram, Optimized
     from relift.semantics.language.vocabulary import Program
 
 SketchOption = Annotated[
@@ -120,7 +120,7 @@ def _require_one_place(
         raise Refusal("--tune times here, --bundle and --times-from elsewhere; give one of them")
 
 
-def _save(out: Path, candidates: Sequence[tuple[Found, Compiled]]) -> None:
+def _save(out: Path, candidates: Sequence[tuple[FoundProgram, Compiled]]) -> None:
     """The kernels, the terms and the derivations; a folder each where there are several."""
     from relift.compiler.agreement.artefacts import DERIVATION, TERM, origin_of
     from relift.rewrites.derivation.files import write_json
@@ -135,7 +135,7 @@ def _save(out: Path, candidates: Sequence[tuple[Found, Compiled]]) -> None:
         kernel.save(folder, others, origin_of(found.derivation))
 
 
-def _print_candidates(candidates: Sequence[Found]) -> None:
+def _print_candidates(candidates: Sequence[FoundProgram]) -> None:
     from relift.egraph.cost import time_text
     from relift.semantics.notation.printer import show
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from proofs_tests.prover import PROVER, needs_prover
 from relift.rewrites.checks.random.programs import programs, values
-from relift.rewrites.checks.rocq.statements import Given, denotation
+from relift.rewrites.checks.rocq.statements import Uninterpreted, denotation
 from relift.rewrites.checks.rocq.tier import MISSING, compiled_library
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import Numeric, World, evaluate
@@ -70,7 +70,7 @@ def number(text: str) -> int:
     return zlib.crc32(text.encode()) % 20
 
 
-def definition(name: str, what: Given) -> str:
+def definition(name: str, what: Uninterpreted) -> str:
     """The same in Rocq."""
     match what.kind:
         case FunctionKind(arguments, result):
