@@ -346,7 +346,7 @@ def _lengths(stage: Stage) -> list[Size]:
 def _needs_long(stage: Stage, turns: int) -> bool:
     """Whether something in a kernel is longer than `int` counts, at the sizes that are fixed.
 
-    A loop in which work-items take turns counts to `turns` beyond its end.
+    A grid-stride loop counts to `turns` beyond its end.
     """
     longest = max((n.constant or 0 for n in _lengths(stage)), default=0)
     return longest + turns >= INT_LIMIT

@@ -105,7 +105,7 @@ def threads_of(
 ) -> Threads:
     """The work-items of the kernel that computes t; of those given, what its parallel maps can use.
 
-    With `in_turns`, they take turns wherever their number is a symbol.  Raises `IllTyped` for numbers that are no
+    With `in_turns`, they run grid-stride loops wherever their number is a symbol.  Raises `IllTyped` for numbers that are no
     counts, or no whole groups.
 
     >>> xs = Input("xs", f32[1000, 12])
@@ -179,7 +179,7 @@ def _limited(lengths: Sequence[Size], room: int) -> list[int]:
 
 
 def _longer(a: Size, b: Size) -> Size:
-    """The greater of two lengths where that is known: work-items are too many or take turns, both are right."""
+    """The greater of two lengths where that is known: work-items are too many or run a grid-stride loop, both are right."""
     return a if (a - b).surely_at_least(0) else b
 
 

@@ -29,7 +29,7 @@ INT_LIMIT = 2**31
 """Kernels with a buffer of this many cells, or an array of this length, index with `long`."""
 
 MOST_ITEMS = 1 << 24
-"""Work-items of a dimension where they take turns, and no number of them was asked for."""
+"""Work-items of a dimension where they run a grid-stride loop, and no number of them was asked for."""
 
 Role: TypeAlias = Literal["input", "scalar", "size", "temporary", "output"]
 
@@ -66,7 +66,7 @@ class Piece:
 class Kernel:
     """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
 
-    There are exactly `total` work-items in each dimension.  Only in those of `turns`, they take turns, and any
+    There are exactly `total` work-items in each dimension.  Only in those of `turns`, whose loops are grid-stride, any
     whole number of groups will do.  `spans` are the largest numbers that the kernel computes with `int`, where
     sizes are open (see the module `spans`).
     """

@@ -50,7 +50,7 @@ def check_all(
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[CheckReport]:
-    """What the tiers say of each rule, one after the other; `guards`: and what is missing, or idle.
+    """What the tiers say of each rule, one after the other; `guards`: and which condition is missing, or redundant.
 
     Tier 4b proves all rules at once, before the others begin; tier 5 shares one e-graph process.
     """

@@ -1,7 +1,7 @@
 """Planning: the stages between a program and a sketch, derived from the loops of both.
 
 The loops of a program are the nest of maps and reductions around its innermost computation; the loops of a
-sketch are those that it spells out.  Each loop of the program is split into the loops of the sketch whose
+sketch are those that it states.  Each loop of the program is split into the loops of the sketch whose
 lengths multiply to its own; then neighbours change places until the order is the sketch's.  Every one of
 these moves is a stage of its own, with few rules and a sketch that its result must satisfy (a waypoint), so
 each e-graph stays small.
@@ -127,7 +127,7 @@ def _length(t: Term) -> int:
 
 
 def loops_wanted(shape: Shape) -> tuple[tuple[Loop, ...], Shape]:
-    """The loops that a sketch spells out, outermost first, and what it wants inside them."""
+    """The loops that a sketch states, outermost first, and what it wants inside them."""
     found: list[Loop] = []
     while True:
         match shape:

@@ -5,7 +5,7 @@ When one work-item computes a block of the result, it reads each row and column 
 block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
 device's registers hold, see `relift.rewrites.tactics.register_blocks`.
 
-Teams on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
+Cooperative reductions on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
 their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `group_tactics`.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, topdown
-from relift.rewrites.tactics.cooperative import team_all, team_each
+from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.group_tiles import stencil_in_groups
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
 from relift.semantics.language.vocabulary import Program
@@ -85,10 +85,10 @@ _LATENCY = 8
 """Multiply-adds that start while one is done: two a cycle for four cycles, as the CPUs of this decade do."""
 
 
-_TEAMS = (32, 64, 128, 256)
+_MEMBERS = (32, 64, 128, 256)
 _GROUPS = (512, 1024, 2048)
 _WIDTH = 4
-"""Lanes of the vectors that a member of a team reads: 16 bytes, the widest access of a GPU."""
+"""Lanes of the vectors that a work-item of such a group reads: 16 bytes, the widest access of a GPU."""
 
 
 _TILES = (64, 32, 16)
@@ -105,22 +105,22 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
             yield stencil_in_groups(windows)
 
 
-def teams(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that give every reduction of a program with fixed sizes to teams of work-items.
+def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give every reduction of a program with fixed sizes to work-items of a group that cooperate.
 
-    They raise `NoMatch` where a team does not share the elements evenly.
+    They raise `NoMatch` where they do not share the elements evenly.
 
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})
-    >>> len(list(teams(product, GPU))), len(list(teams(product, CPU)))
+    >>> len(list(cooperative_reductions(product, GPU))), len(list(cooperative_reductions(product, CPU)))
     (4, 0)
     """
     if device.kind != "gpu":
         return
-    for team in _TEAMS:
+    for members in _MEMBERS:
         if isinstance(program.body, Reduce):
             for groups in _GROUPS:
-                yield team_all(groups, team, _WIDTH)
+                yield cooperative_all(groups, members, _WIDTH)
         else:
-            yield topdown(team_each(team, _WIDTH))
+            yield topdown(cooperative_each(members, _WIDTH))

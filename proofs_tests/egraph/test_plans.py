@@ -12,7 +12,7 @@ from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program, runs
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import Optimized, as_written, optimize
-from relift.egraph.search.plans import blocks_of, register_blocks, teams
+from relift.egraph.search.plans import blocks_of, cooperative_reductions, register_blocks
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
@@ -109,9 +109,9 @@ def test_blocked_products_compute_the_product(product: Optimized) -> None:
         np.testing.assert_allclose(computed, A.astype(np.float64) @ B, rtol=1e-4)
 
 
-def test_teams_share_a_reduction_on_a_gpu_only() -> None:
+def test_work_items_cooperate_on_a_gpu_only() -> None:
     gemv = example("gemv").at({"n": 64, "m": 8192})
-    assert not list(teams(gemv, CPU))
+    assert not list(cooperative_reductions(gemv, CPU))
 
     found = optimize(example("gemv"), {"n": 64, "m": 8192}, GPU, top=20, accepts=runs)
     groups = [

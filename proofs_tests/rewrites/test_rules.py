@@ -131,7 +131,7 @@ permutation scatters on neither side."""
 
 
 @pytest.mark.parametrize(("rule", "dropped"), GUARDED)
-def test_no_law_of_a_library_rule_is_idle(rule: Rule, dropped: int) -> None:
+def test_no_law_of_a_library_rule_is_redundant(rule: Rule, dropped: int) -> None:
     """Without any one of its laws a rule is refuted, and the law, or one as good, is found again."""
     where = tuple(c for i, c in enumerate(rule.where) if i != dropped)
     weaker = replace(rule, where=where)

@@ -134,21 +134,21 @@ class _Search:
         return tuple(results)
 
 
-def idle_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()) -> list[str]:
+def redundant_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()) -> list[str]:
     """The stated conditions without each of which the rule still holds, as far as all judges can tell.
 
     >>> from relift.rewrites.library import RULES
-    >>> idle_conditions(replace(RULES["map_fusion"], where=()))
+    >>> redundant_conditions(replace(RULES["map_fusion"], where=()))
     []
     """
-    idle: list[str] = []
+    redundant: list[str] = []
     for condition in rule.where:
         weaker = replace(rule, where=tuple(c for c in rule.where if c != condition))
         judges = (lambda r: check_free(r, bound=bound), *provers)
         said = (judge(weaker) for judge in judges)
         if all(result.status in ("ok", "proved") and result.complete for result in said):
-            idle.append(str(condition))
-    return idle
+            redundant.append(str(condition))
+    return redundant
 
 
 def _guard(texts: Sequence[str], rule: Rule, results: tuple[TierResult, ...]) -> Guard:

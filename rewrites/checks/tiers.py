@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from relift.rewrites.checks.free import check_free
-from relift.rewrites.checks.guards import idle_conditions, infer_guard
+from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.isolation import Stopped, in_a_process
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.verdicts import (
@@ -99,7 +99,7 @@ def check_rule(
         _or_nothing(rule, lambda: float_verdict(rule, results), None),
         _smallest(results),
         _missing(rule, results, bound, provers) if guards else None,
-        _idle(rule, results, bound, provers) if guards else (),
+        _redundant(rule, results, bound, provers) if guards else (),
     )
 
 
@@ -176,12 +176,12 @@ def _missing(
     return None
 
 
-def _idle(
+def _redundant(
     rule: Rule, results: Sequence[TierResult], bound: int, provers: Sequence[Tier]
 ) -> tuple[str, ...]:
     """What a rule states needlessly, when free symbols do not refute it."""
     unfinished = any(result.status == "unfinished" for result in results)
     if not unfinished and any(r.tier == "3" and r.status == "ok" for r in results):
-        find = lambda: tuple(idle_conditions(rule, bound=bound, provers=provers))
+        find = lambda: tuple(redundant_conditions(rule, bound=bound, provers=provers))
         return _or_nothing(rule, find, ())
     return ()

@@ -173,7 +173,7 @@ class Guard:
 class CheckReport:
     """All that was found out about a rule.
 
-    `guard` would make a failing rule hold, where one was found; `idle` are the conditions that a rule that
+    `guard` would make a failing rule hold, where one was found; `redundant` are the conditions that a rule that
     holds states needlessly.  `malformed`: the Python of the rule fails, so there is no rule to speak of.
     `known` says which rules of the library say the same, or more.
     """
@@ -185,7 +185,7 @@ class CheckReport:
     float_verdict: FloatVerdict | None = None
     counterexample: Counterexample | None = None
     guard: Guard | None = None
-    idle: tuple[str, ...] = ()
+    redundant: tuple[str, ...] = ()
     malformed: bool = False
     known: tuple[str, ...] = ()
 
@@ -238,7 +238,7 @@ class CheckReport:
         if self.guard is not None:
             lines.append(f"  {self.guard.text()}")
             lines += [f"    {line}" for line in self.guard.equation.splitlines()]
-        lines += [f"  {condition} is not needed" for condition in self.idle]
+        lines += [f"  {condition} is not needed" for condition in self.redundant]
         lines += [f"  {known}" for known in self.known]
         return "\n".join(lines)
 
@@ -253,7 +253,7 @@ class CheckReport:
             "float": self.float_verdict,
             "counterexample": self.counterexample and self.counterexample.to_json(),
             "guard": self.guard and self.guard.to_json(),
-            "idle": list(self.idle),
+            "idle": list(self.redundant),
             "known": list(self.known),
         }
 

@@ -1,7 +1,7 @@
-"""Tactics for teams: work-items of a group that reduce together, each with a share of the elements.
+"""Tactics for cooperative reductions: work-items of a group reduce together, each a share of the elements.
 
 reduce op z xs
-  =  the lanes, of the team's results, of what each member reduces     (vectorize_reduce, partial_reduce_strided)
+  =  the lanes, of the group's results, of what each member reduces    (vectorize_reduce, partial_reduce_strided)
 
 Members read neighbouring vectors, so that a group reads whole rows of memory at a time.  What they found
 stands in local memory, and one of them reduces it: in front of a map over one element, which is where a
@@ -27,19 +27,19 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, dimensions
 
 PARTS = ("xs", "vs", "x", "xs")
-"""From a reduction by vectors to the results of its team."""
+"""From a reduction by vectors to the results of the members."""
 
 
-def share(team: int, width: int) -> Tactic:
-    """A reduction by `team` members, which reduce vectors of `width`; what is reduced is computed by them."""
-    return then(vectorize_reduction(width), inside(*PARTS[:-1])(_shared(team)))
+def share(members: int, width: int) -> Tactic:
+    """A reduction by so many `members`, which reduce vectors of `width`; what is reduced is computed by them."""
+    return then(vectorize_reduction(width), inside(*PARTS[:-1])(_shared(members)))
 
 
-def _shared(team: int) -> Tactic:
-    """A reduction of vectors, each member with every `team`-th of them."""
+def _shared(members: int) -> Tactic:
+    """A reduction of vectors, each member with every `members`-th of them."""
     return then(
         inside("xs")(attempt(apply("as_vector_map"))),
-        apply("partial_reduce_strided", m=team),
+        apply("partial_reduce_strided", m=members),
         inside("xs", "xs")(
             attempt(then(inside("xss")(apply("split_map")), apply("map_map_transpose", "backward")))
         ),
@@ -59,31 +59,33 @@ def reductions(at: Rewriting, place: Position) -> list[Position]:
     return [below for below in found if isinstance(term_at(at.term, (*place, *below)), Reduce)]
 
 
-def team_each(team: int, width: int) -> Tactic:
-    """A map whose function reduces, by a team for every element; raises `NoMatch` for other terms."""
+def cooperative_each(members: int, width: int) -> Tactic:
+    """A map whose function reduces, cooperatively for every element; raises `NoMatch` for other terms."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Map) or isinstance(t.f.body.type, Array):
-            raise NoMatch("a team computes one value of every element of a map")
+            raise NoMatch("a cooperative reduction computes one value of every element of a map")
         within = reductions(at, (*place, "f"))
         if len(within) != 1:
-            raise NoMatch(f"the function of the map has {len(within)} reductions; a team has one")
+            raise NoMatch(
+                f"the function of the map has {len(within)} reductions; a cooperative one is alone there"
+            )
         (reduction,) = within
-        at = inside("f", *reduction)(share(team, width))(at, place)
+        at = inside("f", *reduction)(share(members, width))(at, place)
         first = {"h": ("f", *reduction, *PARTS)}
         return apply("map_one_by_one", parts=first)(at, place)
 
     return tactic
 
 
-def team_all(groups: int, team: int, width: int) -> Tactic:
-    """A reduction of everything: `groups` teams reduce a chunk each, and one work-item what they found."""
+def cooperative_all(groups: int, members: int, width: int) -> Tactic:
+    """A reduction of everything: `groups` groups reduce a chunk each, and one work-item what they found."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Reduce):
-            raise NoMatch("teams reduce what `reduce` is written for")
+            raise NoMatch("a cooperative reduction needs a `reduce`")
         (length,) = dimensions(t.xs.type)[0]
         chunk = length.divided_by(Size.of(groups))
         if chunk is None or chunk.constant is None:
@@ -94,7 +96,7 @@ def team_all(groups: int, team: int, width: int) -> Tactic:
                 then(
                     attempt(inside("xs")(apply("split_map"))),
                     attempt(apply("map_fusion")),
-                    team_each(team, width),
+                    cooperative_each(members, width),
                 )
             ),
         )

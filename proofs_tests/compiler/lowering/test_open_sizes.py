@@ -1,6 +1,6 @@
 """Kernels whose sizes are arguments: right at all sizes, certified for all, refused where a number is needed.
 
-The numbers of work-items that a user gives are here as well: the same kernels take turns.
+The numbers of work-items that a user gives are here as well: the same kernels run grid-stride loops.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SIZES = (
 
 @typed(x=f32[m], y=f32[n])
 def sides(x: Any, y: Any) -> Any:
-    """Nobody knows which of two maps is longer: the work-items that serve both take turns."""
+    """Nobody knows which of two maps is longer: the work-items that serve both run a grid-stride loop."""
     return rl.concat(rl.map_glb(0)(lambda v: v + v, x), rl.map_glb(0)(lambda v: v * v, y))
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from relift.rewrites.checks.guards import idle_conditions, infer_guard
+from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.verdicts import TierResult
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, k, m, n, q, size, step
@@ -143,7 +143,7 @@ def test_what_holds_up_to_the_bound_only_is_no_guard() -> None:
     assert "op is commutative" in guard.conditions
 
 
-def test_a_condition_is_not_idle_where_one_judge_refutes() -> None:
+def test_a_condition_is_not_redundant_where_one_judge_refutes() -> None:
     """All judges are asked, and one no is a no."""
 
     def refuting(candidate: Rule) -> TierResult:
@@ -153,8 +153,8 @@ def test_a_condition_is_not_idle_where_one_judge_refutes() -> None:
     def same(op: Op[A], z: A, xs: A[n]):
         return reduce(op, z, xs), reduce(op, z, map(lambda x: x, xs))
 
-    assert idle_conditions(same) == ["associative(op)"]
-    assert idle_conditions(same, provers=[refuting]) == []
+    assert redundant_conditions(same) == ["associative(op)"]
+    assert redundant_conditions(same, provers=[refuting]) == []
 
 
 def test_a_guard_was_tried_at_all_sizes() -> None:
@@ -193,8 +193,8 @@ def test_a_stated_guard_that_is_not_needed_is_named() -> None:
     def in_order(op: Op[A], z: A, xs: A[n]):
         return reduce(op, z, map(lambda x: x, xs)), reduce(op, z, xs)
 
-    assert idle_conditions(in_order) == ["associative(op)", "neutral(op, z)"]
-    assert idle_conditions(RULES["partial_reduce_chunks"]) == []
+    assert redundant_conditions(in_order) == ["associative(op)", "neutral(op, z)"]
+    assert redundant_conditions(RULES["partial_reduce_chunks"]) == []
 
 
 def test_provers_judge_what_is_found() -> None:

@@ -137,7 +137,7 @@ def test_wrong_rule_is_refuted(wrong: Rule) -> None:
     ("stated", "dropped"),
     [pytest.param(r, i, id=f"{r.name}-{c}") for r in HOLD for i, c in enumerate(r.where)],
 )
-def test_no_condition_is_idle(stated: Rule, dropped: int) -> None:
+def test_no_condition_is_redundant(stated: Rule, dropped: int) -> None:
     """Without any one of its conditions a rule is refuted."""
     where = tuple(c for i, c in enumerate(stated.where) if i != dropped)
     result = check_free(replace(stated, where=where))

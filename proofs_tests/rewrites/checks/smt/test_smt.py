@@ -414,7 +414,7 @@ def test_no_wrong_rule_is_proved(wrong: Rule) -> None:
     ],
     ids=lambda r: r.name,
 )  # fmt: skip
-def test_no_law_is_idle(right: Rule) -> None:
+def test_no_law_is_redundant(right: Rule) -> None:
     """Without any one of its conditions, the same rule is not proved."""
     for condition in right.where:
         weaker = replace(right, where=tuple(c for c in right.where if c != condition))

@@ -1,4 +1,4 @@
-"""Teams: reductions by the work-items of a group are derived, confirmed, and refused where they do not fit."""
+"""Cooperative reductions, by the work-items of a group, are derived, confirmed, and refused where they do not fit."""
 
 # mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
 # (the annotations of a program are sizes and types of the object language, not Python types)
@@ -16,7 +16,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.cooperative import share, team_all, team_each
+from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each, share
 from relift.semantics.language.vocabulary import Program, add, map, program, reduce
 from relift.semantics.notation.printer import show
 from relift.semantics.patterns import Map, Reduce
@@ -50,14 +50,14 @@ def example(name: str) -> Program:
 @pytest.mark.parametrize(
     ("source", "tactic", "sizes"),
     [
-        (sums, team_each(8, 4), {"n": 6, "m": 128}),
-        (example("gemv"), team_each(8, 4), {"n": 6, "m": 128}),
-        (total, team_all(4, 8, 4), {"n": 512}),
-        (example("dot"), team_all(4, 8, 4), {"n": 512}),
+        (sums, cooperative_each(8, 4), {"n": 6, "m": 128}),
+        (example("gemv"), cooperative_each(8, 4), {"n": 6, "m": 128}),
+        (total, cooperative_all(4, 8, 4), {"n": 512}),
+        (example("dot"), cooperative_all(4, 8, 4), {"n": 512}),
     ],
     ids=["sums", "gemv", "total", "dot"],
 )
-def test_a_reduction_by_teams_is_confirmed(
+def test_a_cooperative_reduction_is_confirmed(
     source: Program, tactic: Tactic, sizes: dict[str, int]
 ) -> None:
     """Its derivation replays, survives its file, and keeps the program's value at small sizes."""
@@ -71,35 +71,35 @@ def test_a_reduction_by_teams_is_confirmed(
 
 def test_what_a_member_reduces_is_not_computed_before() -> None:
     """The products of a dot product are formed in the member's own loop."""
-    found = derive(example("dot"), team_all(4, 8, 4), {"n": 512})
+    found = derive(example("dot"), cooperative_all(4, 8, 4), {"n": 512})
 
     maps = [t for _, t in positions(found.result) if isinstance(t, Map)]
     assert not any(isinstance(t.xs, Map) for t in maps)
 
 
-def test_a_team_of_another_size_leaves_another_number_of_parts() -> None:
+def test_another_number_of_members_leaves_another_number_of_parts() -> None:
     lengths = []
-    for team in (4, 16):
-        found = derive(total, share(team, 4), {"n": 256})
+    for members in (4, 16):
+        found = derive(total, share(members, 4), {"n": 256})
         (parts,) = [t for _, t in positions(found.result) if isinstance(t, Map)]
         lengths.append(str(parts.type))
     assert lengths == ["vec(f32, 4)[4]", "vec(f32, 4)[16]"]
 
 
-def test_teams_that_do_not_share_evenly_are_refused() -> None:
+def test_groups_that_do_not_share_evenly_are_refused() -> None:
     with pytest.raises(NoMatch, match="3 groups do not share 256 elements evenly"):
-        derive(total, team_all(3, 8, 4), {"n": 256})
+        derive(total, cooperative_all(3, 8, 4), {"n": 256})
 
 
-def test_a_team_has_one_reduction() -> None:
+def test_there_is_one_reduction_at_a_place() -> None:
     with pytest.raises(NoMatch, match="has 2 reductions"):
-        derive(two_sums, team_each(8, 4), {"n": 6, "m": 128})
+        derive(two_sums, cooperative_each(8, 4), {"n": 6, "m": 128})
 
 
-def test_a_team_computes_single_values() -> None:
+def test_a_cooperative_reduction_computes_single_values() -> None:
     nested = example("matmul")
     with pytest.raises(NoMatch, match="one value of every element"):
-        derive(nested, team_each(8, 4), {"n": 8, "m": 8, "k": 128})
+        derive(nested, cooperative_each(8, 4), {"n": 8, "m": 8, "k": 128})
 
 
 # ---- the parts that a rule is told
@@ -147,6 +147,6 @@ def test_a_substitution_that_leaves_a_variable_unbound_is_refused() -> None:
 
 def test_a_binder_of_a_rule_does_not_hide_an_input() -> None:
     """GEMV's vector is called x, like the variable of many rules: the printed term still means the same."""
-    found = derive(example("gemv"), team_each(8, 4), {"n": 6, "m": 128})
+    found = derive(example("gemv"), cooperative_each(8, 4), {"n": 6, "m": 128})
 
     assert from_json(to_json(found), RULES).replay(RULES)
