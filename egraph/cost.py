@@ -114,7 +114,7 @@ _SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
 _WAIT_MEMORY, _WAIT_CACHE, _WAIT_LOCAL, _WAIT_RESULT = 150.0, 30.0, 8.0, 2.0
-_CACHED_BYTES = 1 << 20  # a memory of so many bytes stays close to the work-items
+_CACHED_BYTES = 1 << 20  # a memory of this many bytes stays close to the work-items
 _BARRIER = 30.0
 _SECTOR = 8  # cells of f32: the least that memory sends
 _RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits

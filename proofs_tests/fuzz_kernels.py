@@ -138,7 +138,7 @@ def same(x: Any, y: Any) -> bool:
 def campaign(
     kinds: list[Kind], first: int, count: int, device: str | None, workers: int
 ) -> Iterator[Outcome]:
-    """The outcomes of so many seeds of each kind, as they come in."""
+    """The outcomes of this many seeds of each kind, as they come in."""
     tasks: list[tuple[Kind, int, int]] = [
         (kind, start, min(start + CHUNK, first + count))
         for start in range(first, first + count, CHUNK)

@@ -403,7 +403,7 @@ def _kind(t: Term) -> str:
 
 
 def _require_uncopied(rule: Rule, before: Term, after: Term, substitution: Substitution) -> None:
-    """Raise `NoMatch` when a term with open cells would be copied: each copy would leave them open anew."""
+    """Raise `NoMatch` when a term with unspecified cells would be copied: each copy would leave them open anew."""
     for name, f in substitution.functions.items():
         if any(isinstance(t, PadEmpty) for t, _ in subterms(f.body)):
             uses, depth = _uses(after, name)

@@ -406,7 +406,7 @@ Making: TypeAlias = Callable[[Callable[..., Any]], Rule]
 
 
 def decorated(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule:
-    """The rule that a function writes down, or why it is none; `collecting` hears of either."""
+    """The rule that a function writes down, or why it is none; `collecting` is told of either."""
     if not isinstance(function, FunctionType):
         raise IllTyped(f"a rule is a function written with def, not {function!r}")
     code = function.__code__

@@ -1,7 +1,7 @@
 """Whether a term is defined whatever its data are, as far as its text tells.
 
 Partial are the patterns that say so (`at_runtime_unsafe`, `gather_indices`, ..), but for index functions that
-are seen to stay in range.  What branches or indexes is partial where there are open cells: at a cell that
+are seen to stay in range.  What branches or indexes is partial where there are unspecified cells: at a cell that
 `pad_empty` leaves open it is undefined.
 """
 
@@ -30,7 +30,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import Type, Vector
 
 LARGEST_TABLE = 1 << 20
-"""An index function whose ranges do not tell is tried at all indices up to so many."""
+"""An index function whose ranges do not tell is tried at all indices up to this many."""
 BRANCHING = (
     p.AtRuntime, p.BinarySearch, p.FilterSeq, p.InsertionSortSeq, p.LinearSearch, p.ReduceWhile,
 )  # fmt: skip

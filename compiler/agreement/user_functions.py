@@ -87,7 +87,7 @@ def scalars(t: Scalar, *, edges: bool = True) -> st.SearchStrategy[Any]:
 
 
 def close_enough(result: Row, expected: Row, ulps: int) -> npt.NDArray[np.bool_]:
-    """Where two rows agree: exactly, both NaN, or by so many units in the last place.
+    """Where two rows agree: exactly, both NaN, or by this many units in the last place.
 
     The sign of a zero counts where no error is allowed.
 
@@ -160,7 +160,7 @@ def check_reference(
 
 
 def corners(types: list[Scalar]) -> list[Row]:
-    """All combinations of the edges of some types, by columns; where these are too many, every so many-th."""
+    """All combinations of the edges of some types, by columns; where these are too many, every n-th."""
     count = math.prod(len(EDGES[t.name]) for t in types)
     step = -(-count // MOST_EDGES)
     while any(math.gcd(step, len(EDGES[t.name])) > 1 for t in types):

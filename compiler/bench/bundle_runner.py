@@ -80,7 +80,7 @@ def inputs_of(entry: Data) -> tuple[dict[str, Row], list[Any]]:
 
 
 def picked_rows(length: int, count: int = PICKED) -> Row:
-    """Rows to compare: all if there are no more than `count`, else both ends and about so many random ones."""
+    """Rows to compare: all if there are no more than `count`, else both ends and about as many random ones."""
     if length <= count:
         return np.arange(length)
     generator = np.random.default_rng(SEED)

@@ -17,7 +17,7 @@ from relift.semantics.syntax.types import f32
 
 @dataclass(frozen=True)
 class Step:
-    """One launch: as many work-items, in groups of so many; without `arguments`, all inputs and results in order."""
+    """One launch: as many work-items, in groups of this size; without `arguments`, all inputs and results in order."""
 
     kernel: str
     items: tuple[int, ...]

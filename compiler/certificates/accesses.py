@@ -83,7 +83,7 @@ class Accesses:
 def accesses_of(
     kernel: KernelText, cells: Mapping[str, Expression], sizes: Iterable[str] = ()
 ) -> Accesses:
-    """The accesses of a kernel whose buffers have so many cells; raises `NotUnderstood`.
+    """The accesses of a kernel whose buffers have this many cells; raises `NotUnderstood`.
 
     Meetings are given for local memory only: barriers of this compiler order nothing else.
 

@@ -2,7 +2,7 @@
 
 Only claims that can be refuted are made, those about bounds, races and barriers, and Z3 has less for them than in
 `certificates`: an unknown here may be proved there.  What was found is kept in the process, and where it was dear in
-the user's cache, by the hash of text, launch and prover.  `Compiled.unchecked` runs a kernel all the same.
+the user's cache, by the hash of text, launch and prover.  `Compiled.unchecked` runs a kernel anyway.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 ROUNDS = 9
-"""Each time is the least of so many."""
+"""Each time is the least of this many."""
 
 
 @dataclass(frozen=True)

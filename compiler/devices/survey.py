@@ -26,7 +26,7 @@ DEFECTS = {
     ALWAYS: "regroups folds of floats even in an exact kernel",
     CONTRACTS: "rounds a*b + c once where it is told to round twice",
     "fmin of NaN": "takes NaN for the smaller or larger of NaN and a number in fmin or fmax",
-    FORKING: "waits for ever in a process that is forked after it was used; such a process is refused it",
+    FORKING: "waits forever in a process that is forked after it was used; such a process is refused it",
     "stale local memory": "may read a cell of local memory as it was before a barrier",
 }
 """What a device may get wrong and still be used, by the name that its verdict gives it."""

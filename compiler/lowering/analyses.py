@@ -1,6 +1,6 @@
 """The compiler's analyses that can be switched off, to see what each is worth.
 
-Without one the kernel is right all the same, only slower or longer; a term whose private arrays need
+Without one the kernel is right anyway, only slower or longer; a term whose private arrays need
 constant indices, or one owner for each part, is refused without index simplification.
 """
 

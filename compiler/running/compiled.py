@@ -29,7 +29,7 @@ class Compiled:
     """The OpenCL source of all kernels of a program, and how to launch them.
 
     Before the first run its certificates are asked, and it is not run where one is refuted (see `consultation`).
-    `unchecked` runs it all the same: for those who plant faults to see whether other means find them.
+    `unchecked` runs it anyway: for those who plant faults to see whether other means find them.
     """
 
     source: str

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "opencl"
 
 
 def each(kernel, items, most=64):
-    """One launch of so many work-items."""
+    """One launch of this many work-items."""
     return [Step(kernel, (items,), rows_of_groups(items, most))]
 
 

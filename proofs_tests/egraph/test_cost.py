@@ -209,7 +209,7 @@ def test_what_a_driver_packs_is_cheaper() -> None:
 
 
 def sums(accumulators: int) -> Any:
-    """Sums of products of rows of 4096, with so many accumulators at a time."""
+    """Sums of products of rows of 4096, with this many accumulators at a time."""
 
     def rows(x: Any) -> Any:
         def block(chunk: Any) -> Any:

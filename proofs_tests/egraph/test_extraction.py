@@ -50,7 +50,7 @@ def two_ways() -> Saturation:
 
 
 def least(extractor: Extractor, root: State) -> float:
-    """The least cost of a state: of its options the cheapest, each child being paid for as often as it is run."""
+    """The least cost of a state: of its options the cheapest, each child being paid for once each time it is run."""
     known: dict[State, float] = {root: math.inf}
     changed = True
     while changed:

@@ -151,7 +151,7 @@ def test_a_goal_is_confirmed_by_the_interpreter() -> None:
 
 @pytest.mark.parametrize("name", ["blocking", "parallel"])
 def test_a_goals_derivation_survives_its_file(name: str) -> None:
-    """Its binders are nested under equal names, and are told apart all the same."""
+    """Its binders are nested under equal names, and are told apart anyway."""
     goal = GOALS.GOALS[name]
     found = reach(GOALS.product, goal, sizes_of(goal)).derivation
     again = from_json(json.loads(json.dumps(to_json(found))), RULES)
@@ -219,7 +219,7 @@ def test_every_waypoint_changes_one_thing() -> None:
 
 
 def test_numbers_in_a_sketch_are_searched_as_they_are() -> None:
-    """A sketch that fixes a length by a number has no model sizes, and is reached all the same."""
+    """A sketch that fixes a length by a number has no model sizes, and is reached anyway."""
     goal = sketch("... >= map[n // 4](... >= map[4](...))")
     assert model_sizes(("n", "m", "k"), goal) is None
     found = reach(cube, goal, {"n": 8, "m": 3, "k": 5})

@@ -134,7 +134,7 @@ def test_dot_reaches_the_vectorised_chunks(cases: Mapping[str, Case]) -> None:
 
 
 def explosive(cases: Mapping[str, Case], budget: Budget) -> Saturation:
-    """A search that would go on for ever."""
+    """A search that would go on forever."""
     case = cases["matmul"]
     program = case.program.at({"m": 64, "n": 64, "k": 64})
     stage = Stage("all", searchable(), 40)

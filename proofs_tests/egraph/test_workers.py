@@ -73,7 +73,7 @@ def test_proposals_do_not_depend_on_the_number_of_workers(
 
 
 def listener(heard: list[str]) -> Progress:
-    """What keeps the stages that it hears of."""
+    """What keeps the stages that it is told of."""
 
     def listen(stage: str, nodes: int, seconds: float) -> None:
         heard.append(f"{stage}: {nodes}")

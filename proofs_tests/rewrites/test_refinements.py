@@ -84,7 +84,7 @@ def one_cell_seen_twice(xs: A[1]):
 
 @pytest.mark.parametrize("correct", HOLD, ids=lambda r: r.name)
 def test_rule_passes(correct: Rule) -> None:
-    """Each content of the right's open cells is one that the left's may have."""
+    """Each content of the right's unspecified cells is one that the left's may have."""
     report = check_rule(correct)
     assert [result.status for result in report.results] == ["ok"] * 3, report.text()
 
@@ -140,7 +140,7 @@ def value(t: Term, **inputs: Any) -> Any:
 
 
 def test_arithmetic_does_not_accept_an_open_cell() -> None:
-    """What is computed from an open cell is open; the other cells are what they are."""
+    """What is computed from an unspecified cell is open; the other cells are what they are."""
     t = map(lambda x: rl.sqrt(rl.maximum(x, 4.0) * 0.0 + 9.0), pad_empty(1, 1, xs))
     found = evaluate(t, World(inputs={"xs": [np.float32(1), np.float32(2)]}))
     assert repr(found) == "[unspecified, np.float32(3.0), np.float32(3.0), unspecified]"

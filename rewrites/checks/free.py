@@ -15,7 +15,7 @@ Two elements are equal in this algebra exactly when they are equal in every mode
 proves the rule for its sizes, for all types, data, functions and operators at once.  Of a few sets of laws
 no normal form is known here (see `undecided`); then equal elements are still equal in every model, but a
 difference counts only when a model shows it.  Index metavariables stand for every map, or
-permutation, of their indices in turn.  Each open cell is a generator of its own; see `covers`.
+permutation, of their indices in turn.  Each unspecified cell is a generator of its own; see `covers`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 OPEN = "unspecified"
-"""The owner of the symbols that stand for open cells."""
+"""The owner of the symbols that stand for unspecified cells."""
 
 LARGEST = 20_000
 """An instance with an array of more cells than this is left out, and the result says so."""
@@ -266,9 +266,9 @@ class FreeOperator:
 
 
 def covers(left: Value, right: Value, fills: dict[Symbol, Symbol] | None = None) -> bool:
-    """Whether some content of the left's open cells makes it equal the right, whatever is in the right's.
+    """Whether some content of the left's unspecified cells makes it equal the right, whatever is in the right's.
 
-    `fills` is what is in the open cells so far; each open cell has one content wherever it is seen.  An open
+    `fills` is what is in the unspecified cells so far; each unspecified cell has one content wherever it is seen.  An open
     cell inside a word of an operator is not searched for: then it may say no where a content exists.
     """
     known: dict[Symbol, Symbol] = {} if fills is None else fills
@@ -291,7 +291,7 @@ def covers(left: Value, right: Value, fills: dict[Symbol, Symbol] | None = None)
 
 
 def open_in_words(value: Value) -> bool:
-    """Whether an open cell is combined by an operator, where `covers` does not search."""
+    """Whether an unspecified cell is combined by an operator, where `covers` does not search."""
     match value:
         case Symbol(FreeOperator(), _, arguments) if arguments is not None:
             return has_open_symbols(arguments)
@@ -304,7 +304,7 @@ def open_in_words(value: Value) -> bool:
 
 
 def has_open_symbols(value: Value) -> bool:
-    """Whether a symbol, or one that it is made of, stands for an open cell."""
+    """Whether a symbol, or one that it is made of, stands for an unspecified cell."""
     if isinstance(value, list | tuple):
         return any(map(has_open_symbols, value))
     return isinstance(value, Symbol) and (

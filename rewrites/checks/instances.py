@@ -43,7 +43,7 @@ def kind_types(kind: Any) -> tuple[Type, ...]:
 _NUMBER = re.compile(r"(?<![\w.])\d{1,4}(?![\w.])")
 
 MOST_NUMBERS = 4
-"""Beside so many numbers of a rule, the smallest, sizes are tried."""
+"""Beside this many numbers of a rule, the smallest, sizes are tried."""
 
 
 class Instances:
@@ -174,7 +174,7 @@ def compare(
     A rule says that its sides have values at the same inputs: one that has none where the other has one is a
     difference.  Where neither has one, nothing was compared, and `Undefined` is raised.
 
-    `covers(x, y)`: for every content of the open cells of y, x has one that makes them equal.  The left side
+    `covers(x, y)`: for every content of the unspecified cells of y, x has one that makes them equal.  The left side
     of a rule covers the right; of an equation, the right also the left.
     """
     values: dict[str, Value] = {}

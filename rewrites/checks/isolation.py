@@ -1,4 +1,4 @@
-"""Running what a rule of the user's may do to a check: loop for ever, fill the memory, end the process.
+"""Running what a rule of the user's may do to a check: loop forever, fill the memory, end the process.
 
 Relift counts its own work, so a check of a rule ends by itself.  A user function is Python that Relift did not
 write; what calls one runs in a process of its own, under limits.  A limit that is reached is no verdict: the
@@ -193,7 +193,7 @@ def at_most(seconds: int, *, memory: int = MEMORY) -> Generator[None]:
 
 @contextmanager
 def _at_most_memory(memory: int) -> Generator[None]:
-    """This process takes at most so many bytes more."""
+    """This process takes at most this many bytes more."""
     import resource
 
     limits = resource.getrlimit(resource.RLIMIT_AS)

@@ -50,7 +50,7 @@ def check_rule(
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> CheckReport:
-    """Run the tiers on one rule, all when none are named; `progress` hears of each.
+    """Run the tiers on one rule, all when none are named; `progress` is told of each.
 
     `extra` supplies tiers of other layers, by name.  With `guards`, a failing rule is told what is missing,
     and one that holds what it states needlessly.

@@ -30,7 +30,7 @@ REACH = 1_500_000
 """So many cells and calls of functions, in all programs together, are evaluated for one confirmation."""
 
 INPUTS = 4
-"""On so many inputs, where they are in reach."""
+"""On this many inputs, where they are in reach."""
 
 
 @dataclass(frozen=True)

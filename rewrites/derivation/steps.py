@@ -112,7 +112,7 @@ def require_standing(
         if not is_proved(said) and step.rule not in allowed:
             raise BrokenDerivation(
                 f"step {number} is by {step.rule}, which is {said} in the ledger, not PROVED; "
-                f"--allow {step.rule} takes it all the same"
+                f"--allow {step.rule} takes it anyway"
             )
 
 

@@ -42,7 +42,7 @@ Tactic: TypeAlias = Callable[[Rewriting, Position], Rewriting]
 """Rewrites at a place, or raises `NoMatch`."""
 
 MOST_REPETITIONS = 1000
-"""`repeat` of a tactic that applies for ever is stopped with an error after as many times."""
+"""`repeat` of a tactic that applies forever is stopped with an error after as many times."""
 
 
 def derive(
@@ -193,17 +193,17 @@ def tile_2d(rows: int, columns: int) -> Tactic:
 
 
 def tile_stencil(windows: int) -> Tactic:
-    """A stencil in overlapping tiles of so many windows each; LIFT's tileStencils."""
+    """A stencil in overlapping tiles of this many windows each; LIFT's tileStencils."""
     return apply("stencil_tiling", k=windows - 1)
 
 
 def tile_stencil_2d(windows: int) -> Tactic:
-    """A stencil of an image in overlapping tiles of so many windows in each direction."""
+    """A stencil of an image in overlapping tiles of this many windows in each direction."""
     return apply("stencil_tiling_2d", k=windows - 1)
 
 
 def tile_stencil_3d(windows: int) -> Tactic:
-    """A stencil of three dimensions in overlapping tiles of so many windows in each direction."""
+    """A stencil of three dimensions in overlapping tiles of this many windows in each direction."""
     return apply("stencil_tiling_3d", k=windows - 1)
 
 

@@ -31,7 +31,7 @@ PARTS = ("xs", "vs", "x", "xs")
 
 
 def share(members: int, width: int) -> Tactic:
-    """A reduction by so many `members`, which reduce vectors of `width`; what is reduced is computed by them."""
+    """A reduction by this many `members`, which reduce vectors of `width`; what is reduced is computed by them."""
     return then(vectorize_reduction(width), inside(*PARTS[:-1])(_shared(members)))
 
 

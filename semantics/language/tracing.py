@@ -6,7 +6,7 @@ written.
 
 A Python variable that is used twice puts its term, one object, into the program twice.  Tracing writes no `let`
 for it: rules match the terms that users write, and none of them has to look through a name.  What is computed
-once all the same is told at the pattern `let`.
+all the same once is told at the pattern `let`.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _quoted(text: str) -> str:
 def _check(node: ast.expr, text: str, names: Collection[str]) -> None:
     """Raise `IllTyped` for whatever the printer does not write: the tree is evaluated as Python.
 
-    What is refused beyond the syntax could take for ever or all memory: powers and multiples of constants.
+    What is refused beyond the syntax could take forever or all memory: powers and multiples of constants.
     """
     nodes = list(ast.walk(node))
     bound = {a.arg for n in nodes if isinstance(n, ast.Lambda) for a in n.args.args}

@@ -72,7 +72,7 @@ def temporary_folder() -> Generator[Path]:
 
 TEMPORARY = "relift-"
 LEFT_BEHIND = 3600.0
-"""After so many seconds a temporary folder that no process holds is nobody's."""
+"""After this many seconds a temporary folder that no process holds is nobody's."""
 
 
 @cache

@@ -140,7 +140,7 @@ def test_the_kernel_of_a_folder_is_exact_or_refused(program_file: Path) -> None:
 
 
 def test_a_policy_that_there_is_not_is_refused_for_low_level_programs_too() -> None:
-    """What needs no search refuses a word that is no policy all the same."""
+    """What needs no search refuses a word that is no policy anyway."""
     file = "examples/low_level/maps.py:saxpy_cpu"
     for verb in ("run", "verify"):
         status, said = command(verb, file, "--size", "n=64", "--float", "exactly")

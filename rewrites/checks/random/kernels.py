@@ -161,7 +161,7 @@ class Builder:
         return items[self.choices.number(0, len(items) - 1)]
 
     def chance(self, one_in: int) -> bool:
-        """True once in so many times."""
+        """True once in this many times."""
         return self.choices.number(0, one_in - 1) == one_in - 1
 
     def spend(self) -> bool:

@@ -97,7 +97,7 @@ def kept_definedness(rule: Rule) -> tuple[Direction, ...]:
 
 
 LARGEST_PARTIAL = 500
-"""Models with partial functions have at most so many cells in an array."""
+"""Models with partial functions have at most this many cells in an array."""
 
 
 class _Search:

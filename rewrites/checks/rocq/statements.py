@@ -150,7 +150,7 @@ class AnyFunction:
 
 @dataclass(frozen=True)
 class Uninterpreted:
-    """Something without a definition here: a scalar function, an opaque user function, a number, an open cell."""
+    """Something without a definition here: a scalar function, an opaque user function, a number, an unspecified cell."""
 
     of: str
     kind: Kind

@@ -211,7 +211,7 @@ class Prover:
         return False
 
     def holds(self, fact: Fact) -> bool:
-        """Whether a fact follows at a glance; False where Z3 cannot tell."""
+        """Whether a fact follows quickly; False where Z3 cannot tell."""
         goal = self.normal(fact)
         if z3.is_true(goal):
             return True

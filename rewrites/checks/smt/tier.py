@@ -17,7 +17,7 @@ steps, each named where it is taken below:
     first, last a reduction of one element at least is a step, and a reduction of the others
 
 What needs induction otherwise is left to tier 4b.  The right side of a refinement may have anything in the
-open cells of the left, but one thing in each.
+unspecified cells of the left, but one thing in each.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Indices: TypeAlias = tuple[Number, ...]
 
 @dataclass(frozen=True)
 class Content:
-    """What stands in the open cell at `indices`, where the indices in scope are `scope`."""
+    """What stands in the unspecified cell at `indices`, where the indices in scope are `scope`."""
 
     indices: Indices
     scope: Indices
@@ -76,13 +76,13 @@ class Content:
 
 
 Place: TypeAlias = tuple[object, tuple[int, ...]]
-"""Where an open cell comes from, and which component it is."""
+"""Where an unspecified cell comes from, and which component it is."""
 
 
 class Comparison:
     """Shows that one value may stand for another, or raises `Open`.
 
-    Without `substitution` it may do so only if both are equal: an open cell is a value like any other.
+    Without `substitution` it may do so only if both are equal: an unspecified cell is a value like any other.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Comparison:
         self.filled: dict[Place, Content] = {}
 
     def same(self, x: Value, y: Value, t: Type) -> None:
-        """x may stand for y: they are equal but for the open cells of x."""
+        """x may stand for y: they are equal but for the unspecified cells of x."""
         match t:
             case Array(element, n) | Vector(element, n):
                 (i,) = self._opened((self.prover.size(n),))
@@ -149,7 +149,7 @@ class Comparison:
                     self._same_cell(_decided(x, choice, holds), _decided(y, choice, holds), t)
 
     def _fill(self, x: Opaque, y: Value, t: Type) -> None:
-        """y stands in an open cell: one value in each, so the cell tells all indices in scope apart."""
+        """y stands in an unspecified cell: one value in each, so the cell tells all indices in scope apart."""
         opened = tuple(i for i, _ in self.scope)
         place = (x.head, x.path)
         if place in self.filled:
@@ -525,7 +525,7 @@ def _unordered(fold: Fold, order: tuple[int, ...], a: Value, i: Indices) -> Valu
 
 
 def _there(i: Indices, box: Indices, extents: Indices) -> Indices:
-    """The index of another box that is counted as often as i is in its own."""
+    """The index of another box that is counted the same number of times as i is in its own."""
     if extents is box or len(extents) == len(box) == 1:
         return i
     count: Number = z3.IntVal(0)

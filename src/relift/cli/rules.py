@@ -86,7 +86,7 @@ def ledger(
         ),
     ] = False,
     sample: Annotated[
-        int | None, typer.Option(help="With --audit: only so many rules, drawn by --seed.", min=1)
+        int | None, typer.Option(help="With --audit: only this many rules, drawn by --seed.", min=1)
     ] = None,
     seed: Annotated[int, typer.Option(help="What the sample is drawn by.")] = 0,
     as_json: JsonOption = False,
@@ -133,7 +133,7 @@ def _print_ledger() -> None:
 
 
 def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
-    """So many of the names, the same for the same seed; all of them without a number."""
+    """This many of the names, the same for the same seed; all of them without a number."""
     from random import Random
 
     return names if count is None else Random(seed).sample(names, min(count, len(names)))

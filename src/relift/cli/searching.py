@@ -314,7 +314,7 @@ def compile_for(program: Program, float_policy: str) -> Compiled:
 
 
 def say_what_rounds_otherwise(kernels: Iterable[Compiled], targets: Iterable[str]) -> None:
-    """A line for each device on which exact kernels may round otherwise all the same."""
+    """A line for each device on which exact kernels may round otherwise nevertheless."""
     from relift.compiler.devices.survey import rounds_otherwise
     from relift.semantics.errors import Unsupported
 

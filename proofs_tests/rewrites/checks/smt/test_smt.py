@@ -229,7 +229,7 @@ def the_last_of_none(g: Fun[A, B], z: B, x: A):
 
 @rule()
 def cells_of_a_state_exchanged(f: Fun[A, A, A], zs: A[n], xss: A[m, n]):
-    """A step that reads other cells: the cells of the result are told apart all the same."""
+    """A step that reads other cells: the cells of the result are told apart anyway."""
     state = reduce_seq(
         lambda t, r: map(lambda p: f(p[0], p[1]), zip(gather(reverse, t), r)), zs, xss
     )
