@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from relift.compiler.certificates.overflow import spans_of
+from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.cells import Addressing
-from relift.compiler.codegen.emitter import Emitter, words
-from relift.compiler.codegen.exact_loops import EXACT
-from relift.compiler.codegen.expressions import c_type, memory_type
+from relift.compiler.codegen.expressions import CExpression, c_type, memory_type
 from relift.compiler.codegen.functions import Functions
 from relift.compiler.codegen.generate import Generator, Scope
 from relift.compiler.codegen.local_memory import share_places
 from relift.compiler.codegen.registers import named_registers
 from relift.compiler.codegen.shared_indices import share_indices
+from relift.compiler.codegen.trees import as_value
+from relift.compiler.dialects.opencl import OpenCL
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.spec import check_kernel, check_sizes
@@ -25,13 +25,28 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import INT_LIMIT, Buffer, Kernel, Launch, Parameter, Role
 from relift.compiler.text.names import Names, stored_as
 from relift.compiler.text.reader import read_kernels
+from relift.compiler.text.tree import (
+    Argument,
+    Cast,
+    CType,
+    Declaration,
+    KernelText,
+    Source,
+    Statement,
+    Whole,
+    call,
+    expressions_of,
+    statements_within,
+    variables,
+    within,
+)
+from relift.compiler.text.tree import Name as TreeName
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.expressions import simplifying
 from relift.semantics.indices.views import (
     Environment,
     Memory,
     TupleView,
-    Value,
     View,
     memories,
     stored,
@@ -47,7 +62,7 @@ from relift.semantics.syntax.terms import Input, UserFunction, require_writable,
 from relift.semantics.syntax.types import Scalar, Tuple, Type, f64, i32, i64, type_sizes
 
 WORK_ITEMS = {
-    f"{kind}_{d}{end}": f"{function}({d})"
+    f"{kind}_{d}{end}": (function, d)
     for end, functions in (
         ("", {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}),
         ("_count", {"glb": "get_global_size", "wrg": "get_num_groups"}),
@@ -119,7 +134,7 @@ def compile_program(
     if program.sizes:
         wide = wide or any(_needs_long(stage, turns) for stage in stages)
     kernels: list[Kernel] = []
-    texts: list[str] = []
+    texts: list[KernelText] = []
     for number_, (stage, of) in enumerate(zip(stages, threads, strict=True), start=1):
         title = f"{program.name}, kernel {number_} of {len(stages)}"
         name = file.fresh(f"{program.name}_{number_}")
@@ -146,8 +161,13 @@ def compile_program(
         tuple(kernels),
         sizes_of,
     )
-    parts = _pragmas(program, functions, contract=contract)
-    return Compiled("\n\n".join([*parts, *functions.definitions.values(), *texts]) + "\n", launch)
+    source = Source(
+        tuple(texts),
+        tuple(functions.definitions.values()),
+        doubles=_has_doubles(program, functions),
+        contract=contract,
+    )
+    return Compiled(OpenCL().source(source), launch)
 
 
 def runs(program: Program) -> bool:
@@ -194,15 +214,11 @@ def _check_counts(
                 )
 
 
-def _pragmas(program: Program, functions: Functions, *, contract: bool) -> list[str]:
+def _has_doubles(program: Program, functions: Functions) -> bool:
+    """Whether something is computed in double."""
     scalars = [u.type for u, _ in subterms(program.body)]
-    in_c = any("double" in text for text in functions.definitions.values())
-    found = []
-    if in_c or f64 in scalars or any(f64 in _scalars_in(p.type) for p in program.parameters):
-        found.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    if not contract:
-        found.append(EXACT)
-    return found
+    in_c = any("double" in OpenCL().function(f) for f in functions.definitions.values())
+    return in_c or f64 in scalars or any(f64 in _scalars_in(p.type) for p in program.parameters)
 
 
 def _scalars_in(t: Type) -> set[Scalar]:
@@ -235,7 +251,7 @@ def _scalars(name: str, t: Type) -> list[Memory]:
 def _parameter_view(name: str, t: Type) -> View:
     match t:
         case Scalar():
-            return Value(name, t)
+            return as_value(CExpression(TreeName(name), t))
         case Tuple(parts):
             views = (_parameter_view(f"{name}_{i}", part) for i, part in enumerate(parts))
             return TupleView(tuple(views))
@@ -254,65 +270,59 @@ def _kernel(
     *,
     wide: bool,
     turns: int,
-) -> tuple[Kernel, str]:
-    """One kernel: how it is launched, and its text."""
+) -> tuple[Kernel, KernelText]:
+    """One kernel: how it is launched, and its tree."""
     check_kernel(stage.body, threads.used)
     read = {u.name: u for u, _ in subterms(stage.body) if isinstance(u, Input)}
     order = [p for p in names if p in read] + [p for p in read if p not in names]
     views: dict[str, View] = {}
     arguments: list[str] = []
-    declared: list[str] = []
+    declared: list[Argument] = []
     for p in order:
         c, t = names.get(p, p), read[p].type
         views[p] = _parameter_view(c, t) if p in names else stored(c, t)
         scalars = {m.name for m in _scalars(c, t)} if p in names else set()
         for m in memories(c, t):
             arguments.append(m.name)
+            by_value = m.name in scalars
             declared.append(
-                f"{c_type(m.scalar)} {m.name}"
-                if m.name in scalars
-                else f"global const {memory_type(m.scalar)}* restrict {m.name}"
+                Argument(c_type(m.scalar) if by_value else _pointer(m, constant=True), m.name)
             )
     for m in memories(stage.result, stage.body.type):
         arguments.append(m.name)
-        declared.append(f"global {memory_type(m.scalar)}* restrict {m.name}")
+        declared.append(Argument(_pointer(m), m.name))
     long = wide or _needs_long(stage, turns)
     inside = Names(functions.names)
     lengths = _lengths(stage)
     inside.take([*arguments, *set().union(*(n.names() for n in lengths))])
-    emitter = Emitter(inside)
-    generator = Generator(emitter, functions, threads, Addressing("L" if long else ""), analyses)
+    emitted, addressing = Body(inside), Addressing(long)
+    generator = Generator(emitted, functions, threads, addressing, analyses)
     generator.write(stage.body, stored(stage.result, stage.body.type), Scope(Environment(views)))
-    lines, local_arrays = share_places(emitter.lines, generator.local_arrays, generator.pointed_to)
-    lines = named_registers(lines, emitter.fresh)
-    open_ = sorted(set().union(*(n.names() for n in lengths)) & words("\n".join(lines)))
+    body, local_arrays = share_places(
+        emitted.statements, generator.local_arrays, generator.pointed_to
+    )
+    body = named_registers(body, emitted.fresh)
+    open_ = sorted(set().union(*(n.names() for n in lengths)) & _mentioned(body))
     for size in open_:
         arguments.append(size)
-        declared.append(f"const {'long' if long else 'int'} {size}")
+        declared.append(Argument(replace(addressing.number, constant=True), size))
     if analyses.indices:
-        known = [*WORK_ITEMS, *arguments]
-        lines = share_indices(lines, known, "long" if long else "int", emitter.fresh)
-    text = "\n".join(
-        [
-            *_comment(title, stage, [read[p] for p in order], threads),
-            *_indexed(generator),
-            *(
-                [f"__attribute__((reqd_work_group_size({_dimensions(threads)})))"]
-                * threads.has_groups
-            ),
-            *(
-                f"__attribute__((vec_type_hint({t})))"
-                for t in _widest_vector(lines) or _along_rows(generator)
-            ),
-            f"kernel void {name}({', '.join(declared)}) {{",
-            *_prologue(lines, local_arrays, long=long),
-            *lines,
-            "}",
-        ]
+        body = share_indices(body, [*WORK_ITEMS, *arguments], addressing.number, emitted.fresh)
+    comment = [
+        *_comment(title, stage, [read[p] for p in order], threads),
+        *_indexed(generator),
+    ]
+    tree = KernelText(
+        name,
+        tuple(declared),
+        (*_prologue(body, local_arrays, addressing.number), *body),
+        (*threads.local, 1, 1)[:3] if threads.has_groups else None,
+        comment=tuple(comment),
+        computes_with=_widest_vector(body) or _along_rows(generator),
     )
     local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
     is_open = any(n.constant is None for n in lengths)
-    counted = _counted(text, threads, lengths) if is_open and not long else ()
+    counted = _counted(tree, threads, lengths) if is_open and not long else ()
     return (
         Kernel(
             name,
@@ -323,13 +333,18 @@ def _kernel(
             tuple(sorted(threads.turns)),
             counted,
         ),
-        text,
+        tree,
     )
 
 
-def _counted(text: str, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
+def _pointer(m: Memory, *, constant: bool = False) -> CType:
+    """The type of a buffer."""
+    return replace(memory_type(m.scalar), pointer=True, space="global", constant=constant)
+
+
+def _counted(tree: KernelText, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
     """The spans of a kernel, from its text."""
-    [kernel] = read_kernels(text)
+    [kernel] = read_kernels(OpenCL().kernel(tree))
     atoms = {str(a): Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
     return spans_of(kernel, threads.total, threads.local, atoms, lengths)
 
@@ -352,20 +367,34 @@ def _needs_long(stage: Stage, turns: int) -> bool:
     return longest + turns >= INT_LIMIT
 
 
-def _prologue(body: list[str], local_arrays: list[Memory], *, long: bool) -> list[str]:
+def _prologue(
+    body: Sequence[Statement], local_arrays: list[Memory], number_type: CType
+) -> list[Declaration]:
     """Local arrays, and the numbers of the work-item that the body mentions."""
-    mentioned = words("\n".join(body))
-    t = "long" if long else "int"
-    lines = [
-        f"  local {memory_type(m.scalar)} {m.name}[{max(1, number(m.cells))}] __attribute__((aligned(128)));"
+    mentioned = _mentioned(body)
+    arrays = [
+        Declaration(
+            replace(memory_type(m.scalar), space="local"),
+            m.name,
+            Whole(max(1, number(m.cells))),
+            None,
+            aligned=128,
+        )
         for m in local_arrays
     ]
-    lines += [
-        f"  const {t} {name} = {function};"
-        for name, function in WORK_ITEMS.items()
+    t = replace(number_type, constant=True)
+    items = [
+        Declaration(t, name, None, call(function, Whole(d)))
+        for name, (function, d) in WORK_ITEMS.items()
         if name in mentioned
     ]
-    return [*lines, ""] if lines else []
+    return [*arrays, *items]
+
+
+def _mentioned(body: Sequence[Statement]) -> set[str]:
+    """The names of variables in some statements."""
+    found = (variables(e) for s in statements_within(body) for e in expressions_of(s))
+    return set[str]().union(*found)
 
 
 def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> list[str]:
@@ -380,42 +409,50 @@ def _comment(title: str, stage: Stage, read: list[Input], threads: Threads) -> l
         [title, *term.splitlines(), f"where {inputs}"] if inputs else [title, *term.splitlines()]
     )
     lines.append(f"work-items: {items}, in groups of {groups}")
-    return [f"// {line}" for line in lines]
+    return lines
 
 
 def _indexed(generator: Generator) -> list[str]:
     """The private arrays that are not registers."""
     return [
-        f"// {name}: its index {generator.addressing.text(index)} is no constant, so it lies in memory, not in "
-        "registers (see map_seq_unroll)"
+        f"{name}: its index {OpenCL().expression(generator.addressing.index(index))} is no constant, so it lies "
+        "in memory, not in registers (see map_seq_unroll)"
         for name, index in generator.indexed.items()
     ]
 
 
-def _along_rows(generator: Generator) -> list[str]:
+def _along_rows(generator: Generator) -> CType | None:
     """A hint where loops walk along rows and work-items do not: vectors of work-items would gather from as many rows.
 
     A driver that is told of vectors makes none of work-items, and packs the turns of the loop.
     """
     walks = generator.walks
-    return ["float4"] if walks["loop"] > walks["items"] else []
+    return CType("float", 4) if walks["loop"] > walks["items"] else None
 
 
-_VECTOR = re.compile(r"\b(float|double|int|long)(2|3|4|8|16)\b")
-
-
-def _widest_vector(body: list[str]) -> list[str]:
+def _widest_vector(body: Sequence[Statement]) -> CType | None:
     """The type of the longest vectors that a kernel computes with; none where it has only scalars.
 
     It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.  Of
     vectors of one length, floats are what is computed with.
 
-    >>> _widest_vector(["  float4 v = (float4)(0.0f);", "  *(global int8*)(out) = (int8)(1);"])
-    ['int8']
+    >>> _widest_vector(read_kernels("kernel void f() { float4 v = (float4)(0); *(global int8*)(out) = (int8)(1); }")[0].body)
+    CType(scalar='int', width=8, pointer=False, space='private', constant=False)
     """
-    found = {m.group(): int(m[2]) for line in body for m in _VECTOR.finditer(line)}
-    return sorted(found, key=lambda t: (found[t], t[0] in "fd", t))[-1:]
+    found = [t for t in _types(body) if t.width > 1 and t.scalar in _COMPUTED]
+    widest = max(
+        found, key=lambda t: (t.width, t.scalar in ("float", "double"), t.scalar), default=None
+    )
+    return None if widest is None else CType(widest.scalar, widest.width)
 
 
-def _dimensions(threads: Threads) -> str:
-    return ", ".join(str(n) for n in (*threads.local, 1, 1)[:3])
+_COMPUTED = ("float", "double", "int", "long")
+
+
+def _types(body: Sequence[Statement]) -> Iterator[CType]:
+    """The types that some statements mention."""
+    for s in statements_within(body):
+        if isinstance(s, Declaration):
+            yield s.type
+        for e in expressions_of(s):
+            yield from (part.type for part in within(e) if isinstance(part, Cast))

@@ -701,7 +701,7 @@ def _registers(t: Type) -> View:
     """The view of a value in registers."""
     match t:
         case Scalar():
-            return Value("register", t)
+            return Value("register", t, known="register")
         case Tuple(parts):
             return TupleView(tuple(map(_registers, parts)))
         case Vector(element, width):

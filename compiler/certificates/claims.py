@@ -34,11 +34,11 @@ from relift.compiler.certificates.coverage import NotCounted, covered, initialis
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Meeting, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
+from relift.compiler.codegen.indices import index_code
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.reader import read_expression, read_kernels
+from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Expression, Invocation, KernelText, Name, Whole, within
-from relift.semantics.indices.expressions import as_c
 from relift.semantics.syntax.sizes import Size
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def certificates(
     >>> print(certificates(compile_program(double))[0].summary())
     bounds: 2 of 2 proved, races: 1 of 1 proved, covered: 1 of 1 proved; at these sizes
     """
-    cells = {b.name: read_expression(as_c(b.cells)) for b in compiled.plan.buffers}
+    cells = {b.name: index_code(b.cells) for b in compiled.plan.buffers}
     found = []
     effort = effort or Effort()
     try:
@@ -160,9 +160,9 @@ def certificates(
                 sizes[name] = 1
                 groups.append(Name(name))
             elif (whole := n.divided_by(Size.of(m))) is not None:
-                groups.append(read_expression(as_c(whole)))
+                groups.append(index_code(whole))
             else:
-                groups.append(read_expression(as_c(n)))
+                groups.append(index_code(n))
                 local[d] = Whole(1)
                 cut.add(d)
         grid = Grid(tuple(groups), tuple(local), frozenset(cut))

@@ -14,10 +14,12 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from relift.compiler.codegen.emitter import Emitter, words
+from relift.compiler.codegen.body import Body, Mark
+from relift.compiler.text.tree import Barrier, Statement, expressions_of, variables
 from relift.semantics.indices.views import Memory
 
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
+BARRIER = Barrier(frozenset(["local"]))
+"""All work-items of a group see what each has written to local memory."""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Barriers:
     ever written, `pointers` what each may show.
     """
 
-    emitter: Emitter
+    emitted: Body
     active: bool
     uniform: bool = True
     written: set[str] = field(default_factory=set)
@@ -59,16 +61,17 @@ class Barriers:
             self.in_body |= self._arrays(memory)
             self.known |= {memory.name, *self._arrays(memory)}
 
-    def on_statement(self, text: str) -> None:
-        """Note what a statement reads: its text may be older than the last barrier."""
+    def on_statement(self, s: Statement) -> None:
+        """Note what a statement reads: its expressions may be older than the last barrier."""
         if self.active and self.known:
-            for name in self.known & words(text):
+            mentioned = set[str]().union(*map(variables, expressions_of(s)))
+            for name in self.known & mentioned:
                 self.touched |= self.pointers.get(name, frozenset((name,))) - self.filled
 
     def before_statement(self) -> None:
         """In uniform code: a barrier here, if the statement about to be emitted needs it."""
         if self.uniform:
-            self._settle(self.emitter.mark())
+            self._settle(self.emitted.mark())
 
     @contextmanager
     def unit(self) -> Generator[None, None, None]:
@@ -77,7 +80,7 @@ class Barriers:
             yield
             return
         self.before_statement()
-        mark = self.emitter.mark()
+        mark = self.emitted.mark()
         self.uniform = False
         try:
             yield
@@ -98,12 +101,12 @@ class Barriers:
     def here(self) -> None:
         """A barrier whether it is needed or not, where one may stand."""
         if self.active and self.uniform:
-            self.emitter.line(BARRIER)
+            self.emitted.add(BARRIER)
             self.written, self.read = set(), set()
 
-    def _settle(self, mark: tuple[int, int]) -> None:
+    def _settle(self, mark: Mark) -> None:
         if self.active and self.touched & self.written:
-            self.emitter.insert(mark, BARRIER)
+            self.emitted.insert(mark, BARRIER)
             self.written, self.read = set(), set()
         self.read |= self.touched
         self.written |= self.filled
@@ -115,8 +118,8 @@ class Barriers:
         outer, self.in_body = self.in_body, set()
         yield
         if self.active and self.uniform:
-            self._settle(self.emitter.mark())
+            self._settle(self.emitted.mark())
             if self.in_body & self.read:
-                self.emitter.line(BARRIER)
+                self.emitted.add(BARRIER)
                 self.written, self.read = set(), set()
         self.in_body |= outer

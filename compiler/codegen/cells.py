@@ -7,23 +7,42 @@ that all lanes share, and else each lane is accessed on its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relift.compiler.codegen.expressions import (
     LARGEST_ARGUMENT,
     CExpression,
     as_mask,
-    bare,
     c_type,
     converted,
     lane_of,
+    lane_value,
     memory_type,
+    nonzero,
     spread,
+)
+from relift.compiler.codegen.indices import address, index_code
+from relift.compiler.text.tree import (
+    Assignment,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Element,
+    Evaluation,
+    Expression,
+    Member,
+    Name,
+    Prefix,
+    Statement,
+    Whole,
+    bare,
+    call,
+    wrapped,
 )
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import (
     Index,
-    as_c,
     depends_on,
     divide,
     linear_in,
@@ -46,13 +65,18 @@ class Lane:
 
 @dataclass(frozen=True)
 class Addressing:
-    """How indices are written: `suffix` is `L` in kernels whose indices are `long`."""
+    """How indices are written: in kernels that need it, as `long`."""
 
-    suffix: str = ""
+    long: bool = False
 
-    def text(self, e: Index) -> str:
+    @property
+    def number(self) -> CType:
+        """The type of indices."""
+        return CType("long" if self.long else "int")
+
+    def index(self, e: Index) -> Expression:
         """An index in C."""
-        return as_c(e, self.suffix)
+        return index_code(e, long=self.long)
 
     def load(self, leaf: Leaf, lane: Lane | None) -> CExpression:
         """The value of a leaf, for all lanes if there are lanes.
@@ -61,22 +85,22 @@ class Addressing:
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> x = Memory("x", f32, Size.of(32), "global")
-        >>> [Addressing().load(Cell(x, e), Lane(l, 4)).text for e in (4 * i + l, 8 * l, 4 * i)]
+        >>> [str(Addressing().load(Cell(x, e), Lane(l, 4))) for e in (4 * i + l, 8 * l, 4 * i)]
         ['*(global const float4*)(x + 4*i)', '(float4)(x[0], x[8], x[16], x[24])', 'x[4*i]']
         """
         match leaf:
             case Value(index=index) if index is not None:
                 if lane is not None and depends_on(index, lane.index):
                     return self._gather(leaf, lane)
-                return CExpression(f"((int)({self.text(index)}))", leaf.scalar)
+                return CExpression(wrapped(Cast(CType("int"), (self.index(index),))), leaf.scalar)
             case Value():
                 return _load_value(leaf, lane)
             case Guarded(condition, inside, outside):
                 if lane is not None and _depends(leaf, lane.index):
                     return self._gather(leaf, lane)
                 yes, no = self.load(inside, lane), self.load(outside, lane)
-                text = f"({self.condition(condition)} ? {yes.text} : {no.text})"
-                return CExpression(text, yes.scalar)
+                chosen = Conditional(self.condition(condition), yes.code, no.code)
+                return CExpression(wrapped(chosen), yes.scalar)
             case Cell(memory, offset):
                 base = _contiguous(leaf, lane)
                 if lane is None or not depends_on(offset, lane.index):
@@ -90,63 +114,72 @@ class Addressing:
     def _gather(self, leaf: Leaf, lane: Lane) -> CExpression:
         each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
-        texts = [f"-({e.text})" if scalar == boolean else e.text for e in each]
-        return CExpression(
-            f"({c_type(scalar, lane.width)})({', '.join(texts)})", scalar, lane.width
-        )
+        lanes = tuple(lane_value(e) for e in each)
+        return CExpression(Cast(c_type(scalar, lane.width), lanes), scalar, lane.width)
 
-    def _place(self, leaf: Cell) -> str:
+    def _place(self, leaf: Cell) -> Expression:
         """One cell in C; of a row of vectors, a lane."""
         memory = leaf.memory
+        array = Name(memory.name)
         if memory.width is None:
-            return f"{memory.name}[{self.text(leaf.offset)}]"
+            return Element(array, self.index(leaf.offset))
         lane = modulo(leaf.offset, memory.width).constant
         if lane is None:
-            t = memory_type(memory.scalar)
-            return f"((private {t}*){memory.name})[{self.text(leaf.offset)}]"
-        return f"{self._vector_place(memory, leaf.offset - lane)}.s{lane:x}"
+            scalars = Cast(replace(memory_type(memory.scalar), pointer=True), (array,))
+            return Element(wrapped(scalars), self.index(leaf.offset))
+        return Member(self._vector_place(memory, leaf.offset - lane), f"s{lane:x}")
 
-    def _vector_place(self, memory: Memory, base: Index) -> str:
+    def _vector_place(self, memory: Memory, base: Index) -> Expression:
         """One vector of a row of vectors, by its lane 0."""
         assert memory.width is not None, "cannot happen: a row of scalars has no vectors"
-        return f"{memory.name}[{self.text(divide(base, memory.width))}]"
+        return Element(Name(memory.name), self.index(divide(base, memory.width)))
 
-    def _vector_load(self, leaf: Cell, base: Index, width: int) -> str:
+    def _address(self, memory: Memory, base: Index) -> Expression:
+        return address(Name(memory.name), base, long=self.long)
+
+    def _vector_load(self, leaf: Cell, base: Index, width: int) -> Expression:
         memory = leaf.memory
         if _aligned(base, width):
-            return "*" + self._pointer(leaf, base, width, "const ")
+            return self._pointed(leaf, base, width, constant=True)
         return self._unaligned_load(memory, base, width)
 
-    def _unaligned_load(self, memory: Memory, base: Index, width: int) -> str:
+    def _unaligned_load(self, memory: Memory, base: Index, width: int) -> Expression:
         if _too_wide(memory, width):
             half = width // 2
             low, high = (self._unaligned_load(memory, base + i, half) for i in (0, half))
-            return f"({memory_type(memory.scalar)}{width})({low}, {high})"
-        return f"vload{width}(0, {_sum(memory.name, self.text(base))})"
+            return Cast(memory_type(memory.scalar, width), (low, high))
+        return call(f"vload{width}", Whole(0), self._address(memory, base))
 
-    def _unaligned_store(self, memory: Memory, base: Index, width: int, text: str) -> list[str]:
+    def _unaligned_store(
+        self, memory: Memory, base: Index, width: int, value: Expression
+    ) -> list[Statement]:
         if _too_wide(memory, width):
             half = width // 2
-            parts = (f"{text}.lo", base), (f"{text}.hi", base + half)
-            return [
-                line for part, at in parts for line in self._unaligned_store(memory, at, half, part)
-            ]
-        return [f"vstore{width}({text}, 0, {_sum(memory.name, self.text(base))});"]
+            parts = (Member(value, "lo"), base), (Member(value, "hi"), base + half)
+            return [s for part, at in parts for s in self._unaligned_store(memory, at, half, part)]
+        stored = call(f"vstore{width}", value, Whole(0), self._address(memory, base))
+        return [Evaluation(stored)]
 
-    def _pointer(self, leaf: Cell, base: Index, width: int, qualifier: str) -> str:
+    def _pointed(self, leaf: Cell, base: Index, width: int, *, constant: bool) -> Expression:
+        """The vector at an address that is a multiple of its size."""
         memory = leaf.memory
-        t = f"{memory.space} {qualifier}{memory_type(memory.scalar)}{width}*"
-        return f"({t})({_sum(memory.name, self.text(base))})"
+        t = replace(
+            memory_type(memory.scalar, width), pointer=True, space=memory.space, constant=constant
+        )
+        return Prefix("*", Cast(t, (self._address(memory, base),)))
 
-    def condition(self, c: Condition) -> str:
+    def condition(self, c: Condition) -> Expression:
         """A condition in C, without the side that the range of the index decides."""
-        index = self.text(c.index)
-        sides = []
+        index = self.index(c.index)
+        sides: list[Expression] = []
         if not surely_at_most(Size.of(0), c.index):
-            sides.append(f"{index} >= 0")
+            sides.append(Binary(">=", index, Whole(0)))
         if not surely_at_most(c.index, c.extent - 1):
-            sides.append(f"{index} < {self.text(c.extent)}")
-        return sides[0] if len(sides) == 1 else "(" + " && ".join(sides) + ")"
+            sides.append(Binary("<", index, self.index(c.extent)))
+        if len(sides) == 1:
+            return sides[0]
+        low, high = sides
+        return wrapped(Binary("&&", low, high))
 
     def needs_name(self, leaf: Leaf, lane: Lane | None) -> bool:
         """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
@@ -157,27 +190,31 @@ class Addressing:
             _too_wide(leaf.memory, lane.width) and not _aligned(base, lane.width)
         )
 
-    def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[str]:
+    def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[Statement]:
         """The statements that put a value where the leaf is.
 
         >>> from relift.semantics.indices.expressions import variable
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> out = Memory("out", f32, Size.of(32), "global")
-        >>> Addressing().store(Cell(out, 4 * i + l), CExpression("v", f32, 4), Lane(l, 4))
+        >>> from relift.compiler.dialects.printing import Printer
+        >>> def shown(cell, width):
+        ...     stored = Addressing().store(cell, CExpression(Name("v"), f32, width), Lane(l, width))
+        ...     return list(Printer().statements(stored, 0))
+        >>> shown(Cell(out, 4 * i + l), 4)
         ['*(global float4*)(out + 4*i) = v;']
-        >>> Addressing().store(Cell(out, 2 * l + 1), CExpression("v", f32, 2), Lane(l, 2))
+        >>> shown(Cell(out, 2 * l + 1), 2)
         ['out[1] = v.s0;', 'out[3] = v.s1;']
         """
         match leaf:
-            case Value(text):
+            case Value():
                 width = None if lane is None or leaf.lane is None else lane.width
-                return [f"{text} = {bare(spread(value, width).text)};"]
+                return [assigned(code_of(leaf), spread(value, width).code)]
             case Guarded():
                 raise AssertionError("cannot happen: nothing is written to a padded array")
             case Cell(memory):
                 if lane is None:
-                    return [f"{self._place(leaf)} = {bare(value.text)};"]
+                    return [assigned(self._place(leaf), value.code)]
                 base = _contiguous(leaf, lane)
                 if base is None:
                     return [
@@ -187,23 +224,35 @@ class Addressing:
                             _at_lane(leaf, lane, k), lane_of(value, k), None
                         )
                     ]
-                text = _to_memory(spread(value, lane.width))
+                code = _to_memory(spread(value, lane.width))
                 if memory.width is not None:
-                    return [f"{self._vector_place(memory, base)} = {bare(text)};"]
+                    return [assigned(self._vector_place(memory, base), code)]
                 if _aligned(base, lane.width):
-                    return [f"*{self._pointer(leaf, base, lane.width, '')} = {bare(text)};"]
-                if _too_wide(memory, lane.width) and not text.isidentifier():
-                    text = f"({text})"
-                return self._unaligned_store(memory, base, lane.width, text)
+                    return [assigned(self._pointed(leaf, base, lane.width, constant=False), code)]
+                if _too_wide(memory, lane.width) and not isinstance(code, Name):
+                    code = wrapped(code)
+                return self._unaligned_store(memory, base, lane.width, code)
+
+
+def assigned(target: Expression, value: Expression) -> Assignment:
+    """`target = value;`."""
+    return Assignment(target, "=", bare(value))
+
+
+def code_of(leaf: Value) -> Expression:
+    """What a scalar in registers is in C."""
+    assert isinstance(leaf.code, Expression), "cannot happen: a value that is no code"
+    return leaf.code
 
 
 def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
+    code = code_of(leaf)
     if leaf.lane is None:
-        return CExpression(leaf.text, leaf.scalar)
+        return CExpression(code, leaf.scalar)
     if lane is not None and leaf.lane == lane.index:
-        return CExpression(leaf.text, leaf.scalar, lane.width)
+        return CExpression(code, leaf.scalar, lane.width)
     if leaf.lane.constant is not None:
-        return lane_of(CExpression(leaf.text, leaf.scalar, 2), leaf.lane.constant)
+        return lane_of(CExpression(code, leaf.scalar, 2), leaf.lane.constant)
     raise Unsupported(
         f"lane {leaf.lane} of a vector in registers is read; only constant lanes, or all in order, can be"
     )
@@ -237,7 +286,7 @@ def _depends(leaf: Leaf, v: Index) -> bool:
     match leaf:
         case Cell(_, offset):
             return depends_on(offset, v)
-        case Value(_, _, lane, index):
+        case Value(lane=lane, index=index):
             return any(e is not None and depends_on(e, v) for e in (lane, index))
         case Guarded(condition, inside, outside):
             return depends_on(condition.index, v) or _depends(inside, v) or _depends(outside, v)
@@ -249,9 +298,9 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
     match leaf:
         case Cell(memory, offset, shares):
             return Cell(memory, substitute(offset, lane.index, at), shares)
-        case Value(text, scalar, of, index):
+        case Value(lane=of, index=index):
             of, index = (None if e is None else substitute(e, lane.index, at) for e in (of, index))
-            return Value(text, scalar, of, index)
+            return replace(leaf, lane=of, index=index)
         case Guarded(condition, inside, outside):
             index = substitute(condition.index, lane.index, at)
             chosen = guarded(
@@ -263,20 +312,16 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
             return chosen
 
 
-def _from_memory(text: str, leaf: Cell, width: int) -> CExpression:
+def _from_memory(code: Expression, leaf: Cell, width: int) -> CExpression:
     """A vector read from memory; truth values become masks."""
     if leaf.memory.scalar == boolean:
-        text = f"({converted(text, c_type(i32), width, i32.bytes)} != 0)"
-    return CExpression(text, leaf.memory.scalar, width)
+        code = nonzero(converted(code, c_type(i32, width), i32.bytes))
+    return CExpression(code, leaf.memory.scalar, width)
 
 
-def _to_memory(value: CExpression) -> str:
+def _to_memory(value: CExpression) -> Expression:
     """A vector as it is written to memory."""
     if value.scalar == boolean and value.width is not None:
-        mask = f"(-{as_mask(value, i32).text})"
-        return converted(mask, memory_type(boolean), value.width, i32.bytes)
-    return value.text
-
-
-def _sum(name: str, index: str) -> str:
-    return name if index == "0" else f"{name} + {index}" if index[0] != "-" else f"{name} {index}"
+        mask = wrapped(Prefix("-", as_mask(value, i32).code))
+        return converted(mask, memory_type(boolean, value.width), i32.bytes)
+    return value.code

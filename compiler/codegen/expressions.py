@@ -5,21 +5,42 @@ C vector with the value of each lane.  A truth value is an `int` that is 0 or 1;
 integer vector with lanes 0 or -1, as OpenCL compares.  Signed integers are computed as unsigned ones: they
 wrap around, where overflow of signed ones means nothing in C and compilers make use of it.
 
->>> x, v = CExpression("x", f32), CExpression("v", f32, 4)
->>> apply("mul", [x, v]).text
-'(x * v)'
->>> apply("select", [apply("lt", [x, v]), x, v]).text
-'((x < v) ? (float4)(x) : v)'
->>> apply("mul", [CExpression("k", i32), apply("add", [CExpression("k", i32), CExpression("1", i32)])]).text
-'as_int(as_uint(k) * (as_uint(k) + 1u))'
+>>> x, v, k = CExpression(Name("x"), f32), CExpression(Name("v"), f32, 4), CExpression(Name("k"), i32)
+>>> print(apply("mul", [x, v]))
+(x * v)
+>>> print(apply("select", [apply("lt", [x, v]), x, v]))
+((x < v) ? (float4)(x) : v)
+>>> print(apply("mul", [k, apply("add", [k, CExpression(Whole(1), i32)])]))
+as_int(as_uint(k) * (as_uint(k) + 1u))
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from relift.compiler.dialects.printing import Printer
+from relift.compiler.text.tree import (
+    Argument,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Expression,
+    Function,
+    Invocation,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Return,
+    Whole,
+    bare,
+    call,
+    wrapped,
+)
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Literal
 from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, f64, i32, i64
@@ -35,89 +56,95 @@ _EXTREMES = {"minimum": ("<", "min"), "maximum": (">", "max")}
 
 @dataclass(frozen=True)
 class CExpression:
-    """C text of one scalar (`width` None: the same for all lanes) or of one per lane.
+    """The C code of one scalar (`width` None: the same for all lanes) or of one per lane.
 
     `mask` is the integer type of the lanes of a vector of truth values.
     """
 
-    text: str
+    code: Expression
     scalar: Scalar
     width: int | None = None
     mask: Scalar = i32
 
+    def __str__(self) -> str:
+        return Printer().expression(self.code)
 
-def c_type(t: Scalar, width: int | None = None) -> str:
+
+def c_type(t: Scalar, width: int | None = None) -> CType:
     """The C type of a scalar, or of a vector of them, in registers.
 
-    >>> c_type(f32, 16), c_type(boolean)
-    ('float16', 'int')
+    >>> [Printer().type(t) for t in (c_type(f32, 16), c_type(boolean))]
+    ['float16', 'int']
     """
-    return _C_TYPES[t] + ("" if width is None else str(width))
+    return CType(_C_TYPES[t], width or 1)
 
 
-def memory_type(t: Scalar) -> str:
-    """The C type of a scalar in memory: NumPy's truth values are bytes."""
-    return "uchar" if t == boolean else _C_TYPES[t]
+def memory_type(t: Scalar, width: int | None = None) -> CType:
+    """The C type of a scalar in memory, or of a vector of them: NumPy's truth values are bytes."""
+    return CType("uchar", width or 1) if t == boolean else c_type(t, width)
 
 
 def literal(t: Literal) -> CExpression:
     """A constant, exact in its type.
 
-    >>> [literal(Literal(v, f32)).text for v in (0.0, -1.5, 1e-7, math.inf)]
+    >>> [str(literal(Literal(v, f32))) for v in (0.0, -1.5, 1e-7, math.inf)]
     ['0.0f', '(-1.5f)', '1e-07f', 'INFINITY']
     """
     assert isinstance(t.type, Scalar), "cannot happen: a literal is a scalar"
     if t.type.is_float:
-        text = _float_text(float(t.value), t.type)
-    elif t.type == boolean:
-        text = str(int(t.value))
-    elif t.value == (-(2**31) if t.type == i32 else -(2**63)):
-        text = "INT_MIN" if t.type == i32 else "LONG_MIN"
-    else:
-        text = f"{t.value}" + ("L" if t.type == i64 else "")
-    return CExpression(f"({text})" if text.startswith("-") else text, t.type)
+        return CExpression(_float(float(t.value), t.type), t.type)
+    value = int(t.value)
+    if t.type != boolean and value == (-(2**31) if t.type == i32 else -(2**63)):
+        return CExpression(Name("INT_MIN" if t.type == i32 else "LONG_MIN"), t.type)
+    return CExpression(_signed(Whole(abs(value), t.type == i64), value < 0), t.type)
 
 
-def _float_text(value: float, t: Scalar) -> str:
+def _signed(e: Expression, negative: bool) -> Expression:
+    return wrapped(Prefix("-", e)) if negative else e
+
+
+def _float(value: float, t: Scalar) -> Expression:
+    negative = math.copysign(1.0, value) < 0 and not math.isnan(value)
     if math.isfinite(value):
-        return repr(value) + ("f" if t == f32 else "")
-    text = "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
-    return text if t == f32 else f"(double)({text})"
-
-
-def bare(text: str) -> str:
-    """C text without the parentheses around all of it.
-
-    >>> bare("(a + b)"), bare("(a) + (b)"), bare("(float4)(a)")
-    ('a + b', '(a) + (b)', '(float4)(a)')
-    """
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 and place > 0 else text
-    return text
+        return _signed(Real(repr(abs(value)) + ("f" if t == f32 else "")), negative)
+    name = Name("NAN" if math.isnan(value) else "INFINITY")
+    if t == f32:
+        return _signed(name, negative)
+    return Cast(c_type(t), (bare(_signed(name, negative)),))
 
 
 def spread(e: CExpression, width: int | None) -> CExpression:
     """e with `width` lanes; e itself when it has them already.
 
-    >>> spread(CExpression("x", f32), 4).text
-    '(float4)(x)'
+    >>> print(spread(CExpression(Name("x"), f32), 4))
+    (float4)(x)
     """
     if width is None or e.width is not None:
         return e
-    text = f"-({e.text})" if e.scalar == boolean else e.text
-    return CExpression(f"({c_type(e.scalar, width)})({text})", e.scalar, width)
+    return CExpression(Cast(c_type(e.scalar, width), (lane_value(e),)), e.scalar, width)
+
+
+def lane_value(e: CExpression) -> Expression:
+    """A scalar as a lane of a vector: truth is -1."""
+    return Prefix("-", wrapped(e.code)) if e.scalar == boolean else e.code
 
 
 def lane_of(e: CExpression, lane: int) -> CExpression:
     """One lane of a vector, as a scalar; e itself when it is the same for all lanes."""
     if e.width is None:
         return e
-    whole = e.text if e.text.isidentifier() else f"({e.text})"
-    text = f"{whole}.s{lane:x}"
-    return CExpression(f"({text} != 0)" if e.scalar == boolean else text, e.scalar)
+    whole = e.code if isinstance(e.code, Name) else wrapped(e.code)
+    found: Expression = Member(whole, f"s{lane:x}")
+    return CExpression(nonzero(found) if e.scalar == boolean else found, e.scalar)
+
+
+def nonzero(e: Expression) -> Expression:
+    """Whether a number is not 0."""
+    return wrapped(_binary("!=", e, Whole(0)))
+
+
+def _binary(operator: str, left: Expression, right: Expression) -> Binary:
+    return Binary(operator, left, right, set="spaced")
 
 
 def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
@@ -126,32 +153,48 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
     scalar = arguments[-1].scalar
     if function in _COMPARISONS:
         sides = _lanes_of_one_type(arguments, width) if scalar == boolean else arguments
-        text = _written(function, sides)
-        return CExpression(text, boolean, width, i64 if scalar in (f64, i64) else i32)
+        mask = i64 if scalar in (f64, i64) else i32
+        return CExpression(_written(function, sides), boolean, width, mask)
     if function == "select":
         condition, x, y = arguments
         return _select(condition, x, y, width)
     if function in CONVERSIONS:
         return _convert(arguments[0], SCALARS[function])
     if (own := definition(function, scalar, width)) is not None:
-        texts = ", ".join(spread(e, width).text for e in arguments)
-        return CExpression(f"{own.name}({texts})", scalar, width)
+        return CExpression(
+            Invocation(own.name, tuple(spread(e, width).code for e in arguments)), scalar, width
+        )
     if scalar == boolean:
-        form = "(!{0})" if function == "invert" else SCALAR_FUNCTIONS[function].c
-        assert form is not None, f"cannot happen: {function} of truth values"
-        lanes = [e.text for e in _lanes_of_one_type(arguments, width)]
-        return CExpression(form.format(*lanes), boolean, width)
+        lanes = _lanes_of_one_type(arguments, width)
+        if function == "invert":
+            return CExpression(wrapped(Prefix("!", lanes[0].code)), boolean, width)
+        return CExpression(_written(function, lanes), boolean, width)
     if not scalar.is_float:
         return CExpression(_integer(function, arguments, scalar, width), scalar, width)
-    if not (SCALAR_FUNCTIONS[function].c or "").startswith("("):  # all arguments need one type
+    if _is_call(function):  # all arguments need one type
         arguments = [spread(e, width) for e in arguments]
     return CExpression(_written(function, arguments), scalar, width)
 
 
-def _written(function: str, arguments: Sequence[CExpression]) -> str:
-    form = SCALAR_FUNCTIONS[function].c
-    assert form is not None, f"cannot happen: {function} has no notation in C"
-    return form.format(*(e.text for e in arguments))
+def _is_call(function: str) -> bool:
+    """Whether C has a function for it, and no operator."""
+    return (SCALAR_FUNCTIONS[function].c or "").isidentifier()
+
+
+def _written(function: str, arguments: Sequence[CExpression]) -> Expression:
+    word = SCALAR_FUNCTIONS[function].c
+    assert word is not None, f"cannot happen: {function} has no notation in C"
+    return _of_c(word, [e.code for e in arguments])
+
+
+def _of_c(word: str, arguments: Sequence[Expression]) -> Expression:
+    """An operator of C, in parentheses, or a function of its library."""
+    if word.isidentifier():
+        return Invocation(word, tuple(arguments))
+    if len(arguments) == 1:
+        return wrapped(Prefix(word, arguments[0]))
+    left, right = arguments
+    return wrapped(_binary(word, left, right))
 
 
 def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> list[CExpression]:
@@ -161,29 +204,33 @@ def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> l
 
 def _integer(
     function: str, arguments: Sequence[CExpression], scalar: Scalar, width: int | None
-) -> str:
-    t = c_type(scalar, width)
+) -> Expression:
     if function in _WRAPPING:
-        form = SCALAR_FUNCTIONS[function].c
-        assert form is not None, "cannot happen: arithmetic has a notation in C"
-        return f"as_{t}{form.format(*(_unsigned(e) for e in arguments))}"
-    whole = [spread(e, width).text for e in arguments]
+        word = SCALAR_FUNCTIONS[function].c
+        assert word is not None, "cannot happen: arithmetic has a notation in C"
+        return call(_as(scalar, width), bare(_of_c(word, [_unsigned(e) for e in arguments])))
+    whole = [spread(e, width).code for e in arguments]
     if function == "absolute":
-        return f"as_{t}(abs({whole[0]}))"  # abs of an int is unsigned
+        return call(_as(scalar, width), call("abs", whole[0]))  # abs of an int is unsigned
     if function in _EXTREMES:
-        return f"{_EXTREMES[function][1]}({', '.join(whole)})"
+        return call(_EXTREMES[function][1], *whole)
     return _written(function, arguments)
 
 
-def _unsigned(e: CExpression) -> str:
+def _as(scalar: Scalar, width: int | None, sign: str = "") -> str:
+    """The function that takes bits as such an integer."""
+    return f"as_{sign}{Printer().scalar(c_type(scalar, width))}"
+
+
+def _unsigned(e: CExpression) -> Expression:
     """The bits of an integer as an unsigned one."""
-    t, bits = c_type(e.scalar, e.width), "ul" if e.scalar == i64 else "u"
-    if e.text.removesuffix("L").isdigit():
-        return e.text.removesuffix("L") + bits
-    inner = e.text.removeprefix(f"as_{t}")
-    if inner != e.text and bare(inner) != inner:
-        return inner
-    return f"as_u{t}({e.text})"
+    match e.code:
+        case Whole(value, parentheses=0):
+            return Real(f"{value}{'ul' if e.scalar == i64 else 'u'}")
+        case Invocation(name, (inner,), parentheses=0) if name == _as(e.scalar, e.width):
+            return wrapped(inner)
+        case code:
+            return call(_as(e.scalar, e.width, "u"), code)
 
 
 def _convert(e: CExpression, to: Scalar) -> CExpression:
@@ -191,12 +238,11 @@ def _convert(e: CExpression, to: Scalar) -> CExpression:
     if e.scalar == to:
         return e
     if (own := definition(to.name, e.scalar, e.width)) is not None:
-        return CExpression(f"{own.name}({e.text})", to, e.width)
+        return CExpression(call(own.name, e.code), to, e.width)
     if e.width is None:
-        return CExpression(f"({c_type(to)})({e.text})", to)
-    text = f"(-{as_mask(e, i32).text})" if e.scalar == boolean else e.text
-    size = max(to.bytes, 4)
-    return CExpression(converted(text, c_type(to), e.width, size), to, e.width)
+        return CExpression(Cast(c_type(to), (e.code,)), to)
+    code = wrapped(Prefix("-", as_mask(e, i32).code)) if e.scalar == boolean else e.code
+    return CExpression(converted(code, c_type(to, e.width), max(to.bytes, 4)), to, e.width)
 
 
 def _select(
@@ -206,64 +252,58 @@ def _select(
         x, y = _lanes_of_one_type((x, y), width)
     if condition.width is None:
         x, y = spread(x, width), spread(y, width)
-        return CExpression(f"({condition.text} ? {x.text} : {y.text})", x.scalar, width)
+        return CExpression(_chosen(condition, x, y), x.scalar, width)
     mask = as_mask(condition, i64 if x.scalar in (f64, i64) else i32)
-    text = f"({mask.text} ? {spread(x, width).text} : {spread(y, width).text})"
-    return CExpression(text, x.scalar, width)
+    return CExpression(_chosen(mask, spread(x, width), spread(y, width)), x.scalar, width)
+
+
+def _chosen(condition: CExpression, x: CExpression, y: CExpression) -> Expression:
+    return wrapped(Conditional(condition.code, x.code, y.code))
 
 
 def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
     """A vector of truth values with lanes of the integer type `mask`; scalars stay as they are."""
     if condition.width is None or condition.mask == mask:
         return condition
-    text = converted(condition.text, c_type(mask), condition.width, i64.bytes)
-    return CExpression(text, boolean, condition.width, mask)
+    code = converted(condition.code, c_type(mask, condition.width), i64.bytes)
+    return CExpression(code, boolean, condition.width, mask)
 
 
-@dataclass(frozen=True)
-class Definition:
-    """A C function that kernels bring along."""
-
-    name: str
-    text: str
-
-
-def definition(function: str, scalar: Scalar, width: int | None) -> Definition | None:
+def definition(function: str, scalar: Scalar, width: int | None) -> Function | None:
     """The C function for what OpenCL C lacks on arguments of this type; None where it has all that is needed.
 
-    >>> print(definition("minimum", f32, 4).text)
+    >>> print(Printer().function(definition("minimum", f32, 4)))
     float4 minimum_f32x4(float4 x, float4 y) {
       return (x < y) | (x != x) ? x : y;
     }
     >>> definition("minimum", i32, 4) is None
     True
     """
-    lines: list[str]
+    body: list[Declaration | Return]
+    names = [Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
     match function:
         case "minimum" | "maximum" if scalar.is_float:
-            lines = _extreme(_EXTREMES[function][0], width)  # fmin and fmax drop NaN
+            body = [_extreme(_EXTREMES[function][0], width)]  # fmin and fmax drop NaN
         case _ if width is not None and needs_halves(function, scalar, width):
-            lines = [_halves(function, scalar, width)]
+            body = [_halves(function, scalar, width)]
         case _ if width is not None and _is_wide_call(function, scalar, width):
-            form = SCALAR_FUNCTIONS[function].c
-            assert form is not None, "cannot happen: a function of the library has a name"
-            lines = [f"return {form.format(*'xyz')};"]  # drivers that cannot: see `in_halves`
-        case "rsqrt":
-            lines = [f"return {_one(scalar, width)} / sqrt(x);"]  # C's may take -0.0 for 0.0
+            word = SCALAR_FUNCTIONS[function].c
+            assert word is not None, "cannot happen: a function of the library has a name"
+            body = [Return(None, call(word, *names))]  # drivers that cannot: see `in_halves`
+        case "rsqrt":  # C's may take -0.0 for 0.0
+            body = [Return(None, _binary("/", _one(scalar, width), call("sqrt", _X)))]
         case "floor_divide" | "modulo":
-            lines = _divided(function, scalar, width)
+            body = _divided(function, scalar, width)
         case "i32" | "i64" if scalar.is_float:
-            lines = _truncated(SCALARS[function], scalar, width)
+            body = [_truncated(SCALARS[function], width)]
         case _:
             return None
     lanes = "" if width is None else f"x{width}"
     convert = function in CONVERSIONS
     name = f"{function}_from_{scalar}{lanes}" if convert else f"{function}_{scalar}{lanes}"
     result = SCALARS[function] if convert else scalar
-    names = "xyz"[: SCALAR_FUNCTIONS[function].arity]
-    parameters = ", ".join(f"{c_type(scalar, width)} {x}" for x in names)
-    body = "\n".join(f"  {line}" for line in lines)
-    return Definition(name, f"{c_type(result, width)} {name}({parameters}) {{\n{body}\n}}")
+    parameters = tuple(Argument(c_type(scalar, width), x.name) for x in names)
+    return Function(name, c_type(result, width), parameters, tuple(body))
 
 
 LARGEST_ARGUMENT = 32
@@ -276,8 +316,8 @@ def needs_halves(function: str, scalar: Scalar, width: int) -> bool:
     What is an operator of C, not of its library, is not concerned, nor is what is one call of its library on floats:
     see `_is_wide_call`.
     """
-    form = SCALAR_FUNCTIONS[function].c
-    is_operator = form is not None and form.startswith("(")
+    word = SCALAR_FUNCTIONS[function].c
+    is_operator = word is not None and not word.isidentifier()
     if _is_wide_call(function, scalar, width) or (function in _EXTREMES and scalar.is_float):
         return False
     result = SCALARS[function] if function in CONVERSIONS else scalar
@@ -293,82 +333,97 @@ def _is_wide_call(function: str, scalar: Scalar, width: int) -> bool:
     It gets a definition of its own, which is written anew for a driver that cannot do the call: PoCL aborts in its
     library, or computes nonsense, where it takes the processor for one without AVX-512.
     """
-    form = SCALAR_FUNCTIONS[function].c or "("
     own = function in CONVERSIONS or function in ("rsqrt", "floor_divide", "modulo", "select")
     wide = scalar.bytes * width > LARGEST_ARGUMENT
-    return (
-        scalar.is_float
-        and wide
-        and not own
-        and not form.startswith("(")
-        and function not in _EXTREMES
-    )
+    return scalar.is_float and wide and not own and _is_call(function) and function not in _EXTREMES
 
 
-def _halves(function: str, scalar: Scalar, width: int) -> str:
-    names = "xyz"[: SCALAR_FUNCTIONS[function].arity]
+_X, _Y = Name("x"), Name("y")
+_ZERO, _MINUS_ONE = Whole(0), Prefix("-", Whole(1))
+
+
+def _halves(function: str, scalar: Scalar, width: int) -> Return:
+    names = [Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
     low, high = (
-        apply(function, [CExpression(f"{x}.{half}", scalar, width // 2) for x in names])
+        apply(function, [CExpression(Member(x, half), scalar, width // 2) for x in names])
         for half in ("lo", "hi")
     )
-    return f"return ({c_type(low.scalar, width)})({low.text}, {high.text});"
+    return Return(None, Cast(c_type(low.scalar, width), (low.code, high.code)))
 
 
-def converted(text: str, after: str, width: int, size: int) -> str:
+def converted(e: Expression, after: CType, size: int) -> Expression:
     """A vector as one of C type `after`; `size` is the number of bytes of the larger scalar.
 
-    >>> converted("m", "long", 4, 8)
-    'convert_long4(m)'
-    >>> converted("m", "long", 8, 8)
-    '(long8)(convert_long4((m).lo), convert_long4((m).hi))'
+    >>> [Printer().expression(converted(Name("m"), CType("long", width), 8)) for width in (4, 8)]
+    ['convert_long4(m)', '(long8)(convert_long4((m).lo), convert_long4((m).hi))']
     """
-    if width * size <= LARGEST_ARGUMENT:
-        return f"convert_{after}{width}({text})"
-    low, high = (converted(f"({text}).{half}", after, width // 2, size) for half in ("lo", "hi"))
-    return f"({after}{width})({low}, {high})"
+    if after.width * size <= LARGEST_ARGUMENT:
+        return call(f"convert_{Printer().scalar(after)}", e)
+    half = replace(after, width=after.width // 2)
+    low, high = (converted(Member(wrapped(e), part), half, size) for part in ("lo", "hi"))
+    return Cast(after, (low, high))
 
 
-def _one(scalar: Scalar, width: int | None) -> str:
-    return spread(literal(Literal(1.0 if scalar.is_float else 1, scalar)), width).text
+def _one(scalar: Scalar, width: int | None) -> Expression:
+    return spread(literal(Literal(1.0 if scalar.is_float else 1, scalar)), width).code
 
 
-def _extreme(sign: str, width: int | None) -> list[str]:
-    either = "||" if width is None else "|"
-    return [f"return (x {sign} y) {either} (x != x) ? x : y;"]
+def _extreme(sign: str, width: int | None) -> Return:
+    """The one that is smaller or larger, or the first where it is NaN."""
+    less, nan = wrapped(_binary(sign, _X, _Y)), wrapped(_binary("!=", _X, _X))
+    return Return(None, Conditional(_binary("||" if width is None else "|", less, nan), _X, _Y))
 
 
-def _divided(function: str, scalar: Scalar, width: int | None) -> list[str]:
+def _divided(function: str, scalar: Scalar, width: int | None) -> list[Declaration | Return]:
     """Division rounded down; by 0 and -1, where C has no value for all x, apart."""
-    t = c_type(scalar, width)
-    if width is None:
-        if function == "modulo":
-            return [
-                "if (y == 0 || y == -1) return 0;",
-                f"const {t} r = x % y;",
-                "return r != 0 && (r ^ y) < 0 ? r + y : r;",
-            ]
+    t = replace(c_type(scalar, width), constant=True)
+    negated = call(_as(scalar, width), Prefix("-", call(_as(scalar, width, "u"), _X)))
+    by_zero, by_minus_one = _binary("==", _Y, _ZERO), _binary("==", _Y, _MINUS_ONE)
+    r, d, down, q = map(Name, ("r", "d", "down", "q"))
+
+    def apart(of: Expression, by: Expression) -> Expression:
+        return _binary("<", wrapped(_binary("^", of, by)), _ZERO)
+
+    def declared(name: Name, value: Expression) -> Declaration:
+        return Declaration(t, name.name, None, value)
+
+    if width is None and function == "modulo":
+        inexact = _binary("&&", _binary("!=", r, _ZERO), apart(r, _Y))
         return [
-            "if (y == 0) return 0;",
-            f"if (y == -1) return as_{t}(-as_u{t}(x));",
-            "return x / y - (x % y != 0 && (x ^ y) < 0);",
+            Return(_binary("||", by_zero, by_minus_one), _ZERO),
+            declared(r, _binary("%", _X, _Y)),
+            Return(None, Conditional(inexact, _binary("+", r, _Y), r)),
         ]
-    safe = [
-        f"const {t} d = select(y, {_one(scalar, width)}, (y == 0) | (y == -1));",
-        f"const {t} r = x % d;",
-        f"const {t} down = (r != 0) & ((r ^ d) < 0);",
+    if width is None:
+        inexact = _binary("&&", _binary("!=", _binary("%", _X, _Y), _ZERO), apart(_X, _Y))
+        return [
+            Return(by_zero, _ZERO),
+            Return(by_minus_one, negated),
+            Return(None, _binary("-", _binary("/", _X, _Y), wrapped(inexact))),
+        ]
+    either = _binary("|", wrapped(by_zero), wrapped(by_minus_one))
+    inexact = _binary("&", wrapped(_binary("!=", r, _ZERO)), wrapped(apart(r, d)))
+    safe: list[Declaration | Return] = [
+        declared(d, call("select", _Y, _one(scalar, width), either)),
+        declared(r, _binary("%", _X, d)),
+        declared(down, inexact),
     ]
     if function == "modulo":
-        return [*safe, "return select(r, r + d, down);"]
+        return [*safe, Return(None, call("select", r, _binary("+", r, d), down))]
+    quotient = _binary("+", _binary("/", _X, d), down)
+    zero = Cast(c_type(scalar, width), (_ZERO,))
     return [
         *safe,
-        f"const {t} q = select(x / d + down, as_{t}(-as_u{t}(x)), y == -1);",
-        f"return select(q, ({t})(0), y == 0);",
+        declared(q, call("select", quotient, negated, by_minus_one)),
+        Return(None, call("select", q, zero, by_zero)),
     ]
 
 
-def _truncated(to: Scalar, scalar: Scalar, width: int | None) -> list[str]:
+def _truncated(to: Scalar, width: int | None) -> Return:
     """Towards zero, to the end of the range beyond it, NaN to 0."""
-    t = c_type(to, width)
+    t, nan = c_type(to, width), _binary("!=", _X, _X)
+    convert = f"convert_{Printer().scalar(t)}"
     if width is None:
-        return [f"return x != x ? 0 : convert_{t}_sat(x);"]
-    return [f"return select(convert_{t}_sat(x), ({t})(0), convert_{t}(x != x));"]
+        return Return(None, Conditional(nan, _ZERO, call(f"{convert}_sat", _X)))
+    zero = Cast(t, (_ZERO,))
+    return Return(None, call("select", call(f"{convert}_sat", _X), zero, call(convert, nan)))

@@ -7,6 +7,7 @@ needs.  An opaque one (C text) exists for scalars only, and is called lane by la
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from relift.compiler.codegen.expressions import (
     CExpression,
@@ -16,7 +17,10 @@ from relift.compiler.codegen.expressions import (
     lane_of,
     needs_halves,
 )
+from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.names import Names, c_name, on_any_width
+from relift.compiler.text.reader import read_body
+from relift.compiler.text.tree import Argument, Cast, Function, call
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import Scalar, Type
@@ -30,7 +34,7 @@ class Functions:
 
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
-        self.definitions: dict[str, str] = {}
+        self.definitions: dict[str, Function] = {}
         self._called: dict[UserFunction, str] = {}
 
     def name_of(self, function: UserFunction, width: int | None = None) -> str:
@@ -39,9 +43,9 @@ class Functions:
             self._called[function] = self.names.fresh(function.name, on_any_width)
         return self._called[function] + ("" if width is None else f"_x{width}")
 
-    def define(self, name: str, text: str) -> None:
+    def define(self, function: Function) -> None:
         """Add a definition, once."""
-        self.definitions.setdefault(name, text)
+        self.definitions.setdefault(function.name, function)
 
     def apply(self, function: str, arguments: Sequence[CExpression]) -> CExpression:
         """A function of the table, applied."""
@@ -53,37 +57,48 @@ class Functions:
         if width is not None and needs_halves(function, scalar, width):
             self._bring(function, scalar, width // 2)  # the whole calls it for its halves
         if (own := definition(function, scalar, width)) is not None:
-            self.define(own.name, own.text)
+            self.define(own)
 
     def call_opaque(
         self, function: UserFunction, arguments: Sequence[CExpression], width: int | None
     ) -> CExpression:
         """A user function in C, applied to scalars, or to each lane of vectors that have names."""
-        name, result = self.name_of(function), scalar_of(function.result)
-        assert function.c is not None, "cannot happen: a function is traced or in C"
-        body = "\n".join("  " + line for line in function.c.strip().splitlines())
         for p in function.parameters:
             if c_name(p) != p:
                 raise IllTyped(
                     f"userfun {function.name}: its C text cannot have a parameter {p}, which is no name that "
                     f"OpenCL C leaves to programs; call it {c_name(p)}"
                 )
-        self.define(name, f"{self.header(function, None, function.parameters)}\n{body}\n}}")
+        result = scalar_of(function.result)
+        name = self.name_of(function)
+        if name not in self.definitions:
+            self.define(self._in_c(function))
         if width is None:
-            return CExpression(f"{name}({', '.join(e.text for e in arguments)})", result)
-        calls = [
-            f"{name}({', '.join(lane_of(e, k).text for e in arguments)})" for k in range(width)
-        ]
-        return CExpression(f"({c_type(result, width)})({', '.join(calls)})", result, width)
+            return CExpression(call(name, *(e.code for e in arguments)), result)
+        calls = tuple(call(name, *(lane_of(e, k).code for e in arguments)) for k in range(width))
+        return CExpression(Cast(c_type(result, width), calls), result, width)
 
-    def header(self, function: UserFunction, width: int | None, parameters: Sequence[str]) -> str:
-        """The first line of the definition of a user function."""
-        shown = ", ".join(
-            f"{c_type(scalar_of(t), width)} {p}"
+    def _in_c(self, function: UserFunction) -> Function:
+        """The definition of a user function that was written in C."""
+        text = function.c
+        assert text is not None, "cannot happen: a function is traced or in C"
+        declared = self.head(function, None, function.parameters)
+        try:
+            body = read_body(text)
+        except NotUnderstood:
+            body = None
+        return replace(declared, body=body, text=text)
+
+    def head(
+        self, function: UserFunction, width: int | None, parameters: Sequence[str]
+    ) -> Function:
+        """A user function without its body."""
+        given = tuple(
+            Argument(c_type(scalar_of(t), width), p)
             for p, t in zip(parameters, function.types, strict=True)
         )
         result = c_type(scalar_of(function.result), width)
-        return f"{result} {self.name_of(function, width)}({shown}) {{"
+        return Function(self.name_of(function, width), result, given, None)
 
 
 def scalar_of(t: Type) -> Scalar:

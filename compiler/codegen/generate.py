@@ -17,11 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from relift.compiler.codegen.barriers import Barriers
-from relift.compiler.codegen.cells import Addressing, Lane
-from relift.compiler.codegen.emitter import Emitter, words
+from relift.compiler.codegen.body import Body
+from relift.compiler.codegen.cells import Addressing, Lane, assigned, code_of
 from relift.compiler.codegen.expressions import (
     CExpression,
-    bare,
     c_type,
     literal,
     memory_type,
@@ -30,14 +29,15 @@ from relift.compiler.codegen.expressions import (
 from relift.compiler.codegen.functions import Functions, scalar_of
 from relift.compiler.codegen.trees import (
     Tree,
+    as_value,
     as_view,
     flattened,
     mapped,
-    register_text,
+    register_code,
     registers_of,
     widened,
 )
-from relift.compiler.codegen.unrolling import KEEP, UNROLL, WRITTEN_OUT, Unrolling, unrolling
+from relift.compiler.codegen.unrolling import WRITTEN_OUT, Unrolling, unrolling
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.distribution import (
     InPlace,
@@ -48,6 +48,25 @@ from relift.compiler.lowering.distribution import (
 )
 from relift.compiler.lowering.threads import Threads, fixed, number
 from relift.compiler.text.names import Names
+from relift.compiler.text.tree import (
+    Advice,
+    Assignment,
+    Binary,
+    CType,
+    Declaration,
+    Function,
+    Guard,
+    Loop,
+    Name,
+    Return,
+    Statement,
+    Whole,
+    bare,
+    call,
+    statements_within,
+    variables,
+    words,
+)
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import (
     Index,
@@ -166,18 +185,18 @@ class Generator:
 
     def __init__(
         self,
-        emitter: Emitter,
+        emitted: Body,
         functions: Functions,
         threads: Threads | None = None,
         addressing: Addressing | None = None,
         analyses: Analyses = ALL,
     ) -> None:
         self.analyses = analyses
-        self.emitter = emitter
+        self.emitted = emitted
         self.functions = functions
         self.threads = threads or Threads((1,), (1,), frozenset())
         self.addressing = addressing or Addressing()
-        self.barriers = Barriers(emitter, active=self.threads.group_size > 1)
+        self.barriers = Barriers(emitted, active=self.threads.group_size > 1)
         self.local_arrays: list[Memory] = []
         self.pointed_to: frozenset[str] = frozenset()  # the local arrays that have pointers
         self.indexed: dict[
@@ -265,7 +284,7 @@ class Generator:
         data, places = array(self.view(t.xs, scope)), array(target)
         n, count = data.length, self.threads.count(t)
         name = f"{t.name.removeprefix('map_')}_{number(t.dim)}"
-        end, simple = self.addressing.text(n), self.analyses.control_flow
+        end, simple = self.addressing.index(n), self.analyses.control_flow
         enough = count is not None and (count - n).surely_at_least(0)
         always = count is not None and (n - count).surely_at_least(0)
         inner = scope if n == count and simple else scope.block()
@@ -279,17 +298,16 @@ class Generator:
             elif enough and simple:
                 with (
                     self.barriers.skippable(),
-                    self.emitter.block(f"if ({name} < {end})"),
+                    self.emitted.block(lambda body: Guard(Binary("<", Name(name), end), body)),
                 ):
                     element(variable(name, n))
             else:
-                i = self.emitter.fresh("i")
-                int_type = "long" if self.addressing.suffix else "int"
-                step = f"{name}_count" if count is None else count
+                i = self.emitted.fresh("i")
+                step = Name(f"{name}_count") if count is None else self.addressing.index(count)
                 with (
                     nullcontext() if always else self.barriers.skippable(),
-                    self.emitter.block(
-                        f"for ({int_type} {i} = {name}; {i} < {end}; {i} += {step})"
+                    self.emitted.block(
+                        lambda body: Loop(self.addressing.number, i, Name(name), end, step, body)
                     ),
                     nullcontext() if enough else self.barriers.loop_body(),
                 ):
@@ -337,25 +355,26 @@ class Generator:
                 with self.barriers.loop_body():
                     body(Size.of(k), scope.block())  # the accumulator has changed: compute again
         elif n != 0:
-            i = self.emitter.fresh("i")
-            int_type = "long" if self.addressing.suffix else "int"
+            i = self.emitted.fresh("i")
             self.barriers.before_statement()
             around, self._loops = self._loops, (*self._loops, i)
             if unroll == "by the driver":
                 self._unrolled |= {i}
-                self.emitter.line(UNROLL)
-            mark = self.emitter.mark()
-            end = self.addressing.text(data.length)
+            end = self.addressing.index(data.length)
             always = data.length.surely_at_least(1)
+
+            def looped(inside: tuple[Statement, ...]) -> Loop:
+                number, start, step = self.addressing.number, Whole(0), Whole(1)
+                advice = _advice(unroll, inside)
+                return Loop(number, i, start, end, step, inside, advice)
+
             with (
                 nullcontext() if always else self.barriers.skippable(),
-                self.emitter.block(f"for ({int_type} {i} = 0; {i} < {end}; ++{i})"),
+                self.emitted.block(looped),
                 self.barriers.loop_body(),
             ):
                 body(variable(i, data.length), scope.block())
             self._loops = around
-            if unroll == "no" and self.emitter.contains(UNROLL, since=mark):
-                self.emitter.insert(mark, KEEP)
 
     def around_loop(self, body: Term) -> AbstractContextManager[None]:
         """A loop without `to_local` needs no barrier inside, so one before it is enough."""
@@ -375,7 +394,7 @@ class Generator:
         """Emit the writing of an evaluated value."""
         match value, target:
             case tuple(parts), TupleView(places):
-                later = set().union(*(words(e.text) for e in flattened(parts[1:])))
+                later = set[str]().union(*(words(e.code) for e in flattened(parts[1:])))
                 if later & {m.name for m in memories_of(target)}:  # read before any is written
                     parts = tuple(mapped(part, lambda e: self.named(e, "v")) for part in parts)
                 for part, place in zip(parts, places, strict=True):
@@ -404,8 +423,7 @@ class Generator:
     def produce(self, t: Term, scope: Scope) -> View:
         """Emit a term that computes, unless an equal one was emitted in this block already."""
         if isinstance(t, Literal):
-            e = literal(t)
-            return Value(e.text, e.scalar)
+            return as_value(literal(t))
         bindings = scope.bindings(t)
         for known in (c for block in scope.computed for c in block):
             if known.term == t and all(
@@ -444,7 +462,7 @@ class Generator:
 
     def into_local(self, t: Term, scope: Scope) -> View:
         """Emit t into new local memory, in the order of its type."""
-        where = stored(self.emitter.fresh("tile", t.type), t.type, "local")
+        where = stored(self.emitted.fresh("tile", t.type), t.type, "local")
         for m in memories_of(where):
             fixed(m.cells, f"to_local of {t.type}")
         self.local_arrays += memories_of(where)
@@ -460,12 +478,13 @@ class Generator:
             below = Environment(variables={hole.name: self.into_private(data, scope)})
             return view(layout, below)
         spread = owners(t, self.threads)
-        where = stored(self.emitter.fresh("own", t.type), t.type, "private", spread)
+        where = stored(self.emitted.fresh("own", t.type), t.type, "private", spread)
         check_size(memories_of(where), t.type)
         for m in memories_of(where):
             self._private[m.name] = PrivateArray(t.type, spread, self._work_items)
             length = max(1, number(m.cells) // (m.width or 1))  # C has no arrays of no cells
-            self.statement(f"{memory_type(m.scalar)}{m.width or ''} {m.name}[{length}];")
+            t_ = memory_type(m.scalar, m.width)
+            self.statement(Declaration(t_, m.name, Whole(length), None))
         self.write(t, where, scope)
         return where
 
@@ -525,10 +544,10 @@ class Generator:
         """
         assert isinstance(t.x, ToLocal), "cannot happen: the first value lies in local memory"
         first = self.into_local(t.x.xs, scope)
-        second = stored(self.emitter.fresh("tile", t.type), t.type, "local")
+        second = stored(self.emitted.fresh("tile", t.type), t.type, "local")
         self.local_arrays += memories_of(second)
         old, new = (
-            stored(self.emitter.fresh(name, t.type), t.type, "local") for name in ("old", "new")
+            stored(self.emitted.fresh(name, t.type), t.type, "local") for name in ("old", "new")
         )
         for m in memories_of(first):
             self.barriers.on_read(m)
@@ -537,17 +556,18 @@ class Generator:
             for p, arrays in zip(memories_of(pointers), both, strict=True):
                 self.pointed_to |= {arrays[place].name}
                 self.barriers.point(p, (m.name for m in arrays))
-                self.statement(f"local {memory_type(p.scalar)}* {p.name} = {arrays[place].name};")
+                self.statement(Declaration(_local(p), p.name, None, Name(arrays[place].name)))
 
         def step(_: Index, inner: Scope) -> None:
             f = t.f
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self.write(body, new, self.applied(f, inner, old))
             for p, q in zip(memories_of(old), memories_of(new), strict=True):
-                held = self.emitter.fresh("held")
-                self.emitter.line(f"local {memory_type(p.scalar)}* const {held} = {p.name};")
-                self.emitter.line(f"{p.name} = {q.name};")
-                self.emitter.line(f"{q.name} = {held};")
+                held = self.emitted.fresh("held")
+                fixed = replace(_local(p), fixed=True)
+                self.emitted.add(Declaration(fixed, held, None, Name(p.name)))
+                self.emitted.add(Assignment(Name(p.name), "=", Name(q.name)))
+                self.emitted.add(Assignment(Name(q.name), "=", Name(held)))
 
         self.loop(ArrayView(t.m, lambda _: old), scope, step)
         return old
@@ -602,13 +622,13 @@ class Generator:
         targets = registers_of(registers)
         values = flattened(value)
         for j, target in enumerate(targets):
-            later = set().union(*(words(w.text) for w in values[j + 1 :]))
-            if target.text in later:
+            later = set[str]().union(*(words(w.code) for w in values[j + 1 :]))
+            if variables(code_of(target)) <= later:
                 values = [self.named(w, "v") for w in values]
                 break
         for target, v in zip(targets, values, strict=True):
-            if target.text != v.text:
-                self.statement(f"{target.text} = {bare(register_text(v))};")
+            if target.code != v.code:
+                self.statement(assigned(code_of(target), register_code(v)))
 
     def hold(self, value: Tree, t: Type, hint: str, scope: Scope, *, fixed: bool = True) -> View:
         """Emit registers with a value; `fixed` ones keep it, so a constant or a register needs no new one."""
@@ -622,13 +642,12 @@ class Generator:
 
     def named(self, e: CExpression, hint: str, *, fixed: bool = True) -> CExpression:
         """e as a register of its own; e itself when it is one already, or a scalar constant."""
-        if fixed and (e.text.isidentifier() or (e.width is None and not words(e.text))):
+        if fixed and (isinstance(e.code, Name) or (e.width is None and not words(e.code))):
             return e
-        name = self.emitter.fresh(hint)
-        qualifier = "const " if fixed else ""
-        text = bare(register_text(e))
-        self.statement(f"{qualifier}{c_type(e.scalar, e.width)} {name} = {text};")
-        return CExpression(name, e.scalar, e.width)
+        name = self.emitted.fresh(hint)
+        t = replace(c_type(e.scalar, e.width), constant=fixed)
+        self.statement(Declaration(t, name, None, bare(register_code(e))))
+        return CExpression(Name(name), e.scalar, e.width)
 
     # ---- evaluating: values as C expressions
 
@@ -696,23 +715,26 @@ class Generator:
             return self.functions.call_opaque(function, values, width)
         name = self.functions.name_of(function, width)
         if name not in self.functions.definitions:
-            self.functions.define(name, self._traced(function, function.body, width))
-        texts = [spread(e, width).text for e in values]
-        return CExpression(f"{name}({', '.join(texts)})", scalar_of(function.result), width)
+            self.functions.define(self._traced(function, function.body, width))
+        code = call(name, *(spread(e, width).code for e in values))
+        return CExpression(code, scalar_of(function.result), width)
 
-    def _traced(self, function: UserFunction, body: Lambda, width: int | None) -> str:
+    def _traced(self, function: UserFunction, body: Lambda, width: int | None) -> Function:
         """The definition of a traced user function, for scalars or for vectors."""
-        emitter = Emitter(Names(self.functions.names))
-        parameters = [emitter.fresh(p) for p in function.parameters]
+        inside = Body(Names(self.functions.names))
+        parameters = [inside.fresh(p) for p in function.parameters]
         lane = None if width is None else Lane(variable("lane", width), width)
         views = [
-            as_view(CExpression(p, scalar_of(t), width), t, None if lane is None else lane.index)
+            as_view(
+                CExpression(Name(p), scalar_of(t), width), t, None if lane is None else lane.index
+            )
             for p, t in zip(parameters, function.types, strict=True)
         ]
         scope = Scope(Environment(), lane).bind(body, *views)
-        result = spread(Generator(emitter, self.functions).scalar(body.body, scope), width)
-        emitter.line(f"return {bare(register_text(result))};")
-        return "\n".join([self.functions.header(function, width, parameters), *emitter.lines, "}"])
+        result = spread(Generator(inside, self.functions).scalar(body.body, scope), width)
+        returned = Return(None, bare(register_code(result)))
+        head = self.functions.head(function, width, parameters)
+        return replace(head, body=(*inside.statements, returned))
 
     def argument(self, f: Lambda | None, index: int, t: Term, scope: Scope) -> View:
         """An argument as a view; in a register where it is long and used more than once."""
@@ -793,11 +815,11 @@ class Generator:
 
     # ---- small things
 
-    def statement(self, text: str) -> None:
+    def statement(self, s: Statement) -> None:
         """Emit one statement, after the barrier that it may need."""
-        self.barriers.on_statement(text)
+        self.barriers.on_statement(s)
         self.barriers.before_statement()
-        self.emitter.line(text)
+        self.emitted.add(s)
 
     def fresh_lane(self, width: Size, scope: Scope) -> Lane:
         """A lane variable for a new vector operation."""
@@ -809,6 +831,19 @@ class Generator:
         return Lane(variable(f"lane_{self._lanes}", width), number(width))
 
 
+def _local(m: Memory) -> CType:
+    """The type of a pointer to a local array."""
+    return replace(memory_type(m.scalar), pointer=True, space="local")
+
+
+def _advice(unroll: Unrolling, inside: tuple[Statement, ...]) -> Advice | None:
+    """What the driver is told of a loop: to keep one as it is around another that it should write out."""
+    if unroll == "by the driver":
+        return "unroll"
+    nested = (s.unroll for s in statements_within(inside) if isinstance(s, Loop))
+    return "keep" if unroll == "no" and "unroll" in nested else None
+
+
 def _over_lanes(data: ArrayView) -> bool:
     """Whether an element of the array is a lane of a register, chosen by its index."""
     i = variable("?each", data.length)
@@ -818,7 +853,7 @@ def _over_lanes(data: ArrayView) -> bool:
 def _is_lane(leaf: Leaf, i: Index) -> bool:
     """Whether i says which lane of a vector a leaf is: of one with a name, or of one in a private array."""
     match leaf:
-        case Value(_, _, lane):
+        case Value(lane=lane):
             return lane is not None and depends_on(lane, i)
         case Cell(memory, offset):
             vectors = memory.space == "private" and memory.width is not None

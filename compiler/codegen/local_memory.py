@@ -1,69 +1,82 @@
 """Local arrays that are never needed at the same time lie in the same place.
 
 A step of a tree of sums reads one array and writes the next: two arrays are enough for all steps.  Which
-arrays a kernel needs at once is read off its text.  Two of them share a place when the last access of one
+arrays a kernel needs at once is read off its statements.  Two of them share a place when the last access of one
 stands before the first of the other and the work-group waits in between; in a loop, it also waits between
 the second and the next run's first.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 from relift.compiler.codegen.barriers import BARRIER
-from relift.compiler.codegen.emitter import words
 from relift.compiler.lowering.threads import number
+from relift.compiler.text.tree import (
+    Statement,
+    body_of,
+    expressions_of,
+    renamed,
+    variables,
+)
 from relift.semantics.indices.views import Memory
 
-
-@dataclass(frozen=True)
-class Line:
-    """A line of a kernel: at each level of blocks around it, which statement of the block it belongs to."""
-
-    place: tuple[int, ...]
-    text: str
+Body: TypeAlias = tuple[Statement, ...]
+Place: TypeAlias = tuple[int, ...]
+"""Where a statement stands: at each level of blocks around it, which statement of the block it belongs to."""
 
 
 def share_places(
-    lines: Sequence[str], arrays: Sequence[Memory], apart: frozenset[str] = frozenset()
-) -> tuple[list[str], list[Memory]]:
-    """The lines and the local arrays of a kernel with as few arrays as its text shows to be enough.
+    body: Body, arrays: Sequence[Memory], apart: frozenset[str] = frozenset()
+) -> tuple[Body, list[Memory]]:
+    """The body and the local arrays of a kernel with as few arrays as its statements show to be enough.
 
     They are named in the order of their first use.  Those of `apart`, to which pointers point, keep a
     place of their own.
 
+    >>> from relift.compiler.dialects.printing import Printer
+    >>> from relift.compiler.text.reader import read_kernels
     >>> a, b, c = (Memory(name, f32, Size.of(n), "local") for name, n in (("a", 4), ("b", 2), ("c", 1)))
-    >>> text = ["c[0] = x;", BARRIER, "b[0] = c[0];", BARRIER, "a[0] = b[0];"]
-    >>> lines, places = share_places(text, [a, b, c])
-    >>> lines[2:], [(m.name, m.cells) for m in places]
+    >>> wait = "barrier(CLK_LOCAL_MEM_FENCE);"
+    >>> text = ["c[0] = x;", wait, "b[0] = c[0];", wait, "a[0] = b[0];"]
+    >>> [kernel] = read_kernels(f"kernel void f() {{ {' '.join(text)} }}")
+    >>> body, places = share_places(kernel.body, [a, b, c])
+    >>> list(Printer().statements(body[2:], 0)), [(m.name, m.cells) for m in places]
     (['b[0] = a[0];', 'barrier(CLK_LOCAL_MEM_FENCE);', 'a[0] = b[0];'], [('a', 4), ('b', 2)])
     """
-    kernel = list(_parsed(lines))
-    uses = {m.name: [line.place for line in kernel if m.name in words(line.text)] for m in arrays}
-    waits = frozenset(line.place for line in kernel if line.text.strip() == BARRIER)
+    if not arrays:
+        return body, []
+    names = {m.name for m in arrays}
+    uses: dict[str, list[Place]] = {name: [] for name in names}
+    waits: set[Place] = set()
+    for place, s in _placed(body, ()):
+        if s == BARRIER:
+            waits.add(place)
+        for name in names & set[str]().union(*map(variables, expressions_of(s))):
+            uses[name].append(place)
     shared: list[list[Memory]] = []
     for memory in sorted((m for m in arrays if uses[m.name]), key=lambda m: uses[m.name][0]):
-        for place in shared:
-            if all(_may_follow(m, memory, uses, waits, apart) for m in place):
-                place.append(memory)
+        for place_ in shared:
+            if all(_may_follow(m, memory, uses, waits, apart) for m in place_):
+                place_.append(memory)
                 break
         else:
             shared.append([memory])
-    names = {m.name: arrays[i].name for i, place in enumerate(shared) for m in place}
+    called = {m.name: arrays[i].name for i, place in enumerate(shared) for m in place}
     places = [
         replace(max(place, key=lambda m: number(m.cells)), name=arrays[i].name)
         for i, place in enumerate(shared)
     ]
-    return [_renamed(line, names) for line in lines], places
+    return renamed(body, called), places
 
 
 def _may_follow(
     first: Memory,
     second: Memory,
-    uses: Mapping[str, Sequence[tuple[int, ...]]],
-    waits: frozenset[tuple[int, ...]],
+    uses: Mapping[str, Sequence[Place]],
+    waits: set[Place],
     apart: frozenset[str],
 ) -> bool:
     """Whether the second array may lie where the first one did."""
@@ -82,7 +95,7 @@ def _may_follow(
     return between and around
 
 
-def _common(places: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _common(places: Sequence[Place]) -> Place:
     """The innermost block that holds all places."""
     found = places[0]
     for place in places:
@@ -91,17 +104,8 @@ def _common(places: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return found
 
 
-def _parsed(lines: Sequence[str]) -> Iterator[Line]:
-    counts = [0]
-    for text in lines:
-        if text.strip() == "}":
-            counts.pop()
-        yield Line(tuple(counts), text)
-        if text.rstrip().endswith("{"):
-            counts.append(0)
-        else:
-            counts[-1] += 1
-
-
-def _renamed(line: str, names: Mapping[str, str]) -> str:
-    return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), line)
+def _placed(body: Body, block: Place) -> Iterator[tuple[Place, Statement]]:
+    """All statements, and where they stand."""
+    for i, s in enumerate(body):
+        yield (*block, i), s
+        yield from _placed(body_of(s), (*block, i))

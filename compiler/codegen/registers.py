@@ -6,69 +6,123 @@ one index that is known at run time only stays an array.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
-_DECLARATION = re.compile(r"( *)(\w+) (\w+)\[(\d+)\];")
+from relift.compiler.text.tree import (
+    Assignment,
+    Declaration,
+    Element,
+    Expression,
+    Guard,
+    Loop,
+    Name,
+    Statement,
+    Whole,
+    expressions_of,
+    mapped_expression,
+    mapped_statement,
+    statements_within,
+    variables,
+    within,
+)
+
+Body: TypeAlias = tuple[Statement, ...]
 
 
-def named_registers(lines: Sequence[str], fresh: Callable[[str], str]) -> list[str]:
-    """The lines of a kernel's body, where private arrays with constant indices are variables.
+def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
+    """The body of a kernel where private arrays with constant indices are variables.
 
     `fresh` makes a name that nothing in the kernel has.  A variable is declared where it is first written, if that is
     in the block of the array.
 
-    >>> body = ["float4 own[2];", "own[0] = x;", "for (...) {", "  own[1] = own[0] + own[0];", "}", "y[i] = 1;"]
-    >>> print(*named_registers(body, lambda hint: hint), sep="\\n")
+    >>> from relift.compiler.dialects.printing import Printer
+    >>> from relift.compiler.text.reader import read_kernels
+    >>> text = "float4 own[2]; own[0] = x; for (int i = 0; i < 9; ++i) { own[1] = own[0] + own[0]; } y[i] = 1;"
+    >>> [kernel] = read_kernels(f"kernel void f() {{ {text} }}")
+    >>> print(*Printer().statements(named_registers(kernel.body, lambda hint: hint), 0), sep="\\n")
     float4 own1;
     float4 own0 = x;
-    for (...) {
+    for (int i = 0; i < 9; ++i) {
       own1 = own0 + own0;
     }
     y[i] = 1;
     """
-    found = list(lines)
-    for declaration in lines:
-        if (m := _DECLARATION.fullmatch(declaration)) is not None:
-            found = _named(found, found.index(declaration), m[3], int(m[4]), fresh)
-    return found
+    found: list[Statement] = []
+    rest = body
+    while rest:
+        s, rest = rest[0], rest[1:]
+        match s:
+            case Declaration(extent=Whole(extent)) if s.type.space == "private":
+                used = _constants(rest, s.name)
+                if used is None or max(used, default=0) >= extent:
+                    found.append(s)
+                    continue
+                between = "_" if s.name[-1].isdigit() else ""
+                names = {k: fresh(f"{s.name}{between}{k}") for k in sorted(used)}
+                late, rest = _declared_at_first_write(_named(rest, s.name, names), s, names)
+                found += [
+                    Declaration(s.type, name, None, None, joined=i > 0)
+                    for i, name in enumerate(late)
+                ]
+            case Loop() | Guard():
+                found.append(replace(s, body=named_registers(s.body, fresh)))
+            case _:
+                found.append(s)
+    return tuple(found)
 
 
-def _named(
-    lines: list[str], at: int, array: str, extent: int, fresh: Callable[[str], str]
-) -> list[str]:
-    """The same for one array, declared in line `at`; the lines as they are where it has to stay."""
-    anywhere = re.compile(rf"(?<![\w.]){array}\b")
-    constant = re.compile(rf"(?<![\w.]){array}\[(\d+)\]")
-    rest = lines[at + 1 :]
-    mentions = [line for line in rest if anywhere.search(line)]
-    text = "\n".join(mentions)
-    used = {int(m[1]) for m in constant.finditer(text)}
-    if len(anywhere.findall(text)) != len(constant.findall(text)) or max(used, default=0) >= extent:
-        return lines
-    m = _DECLARATION.fullmatch(lines[at])
-    assert m is not None, "cannot happen: no declaration"
-    indent, t, between = m[1], m[2], "_" if array[-1].isdigit() else ""
-    names = {k: fresh(f"{array}{between}{k}") for k in sorted(used)}
-    written = [constant.sub(lambda m: names[int(m[1])], line) for line in rest]
-    late = _declare_at_first_write(written, indent, t, names)
-    declared = [f"{indent}{t} {', '.join(names[k] for k in late)};"] if late else []
-    return [*lines[:at], *declared, *written]
+def _constants(body: Body, array: str) -> set[int] | None:
+    """The constant indices of an array; None where it also occurs in another way."""
+    found: set[int] = set()
+    mentions = elements = 0
+    for s in statements_within(body):
+        for e in expressions_of(s):
+            for part in within(e):
+                match part:
+                    case Name(name) if name == array:
+                        mentions += 1
+                    case Element(Name(name), Whole(k)) if name == array:
+                        elements += 1
+                        found.add(k)
+                    case _:
+                        pass
+    return found if mentions == elements else None
 
 
-def _declare_at_first_write(
-    lines: list[str], indent: str, t: str, names: dict[int, str]
-) -> list[int]:
-    """Make the first mention of a name its declaration, in place; the elements for which it cannot be."""
-    late = []
-    for k, name in names.items():
-        mention = re.compile(rf"(?<![\w.]){name}\b")
-        first = next(i for i, line in enumerate(lines) if mention.search(line))
-        start = f"{indent}{name} = "
-        left = any(len(line) - len(line.lstrip()) < len(indent) for line in lines[:first])
-        whole = lines[first].startswith(start) and not mention.search(lines[first][len(start) :])
-        if whole and not left:
-            lines[first] = f"{indent}{t} {lines[first][len(indent) :]}"
-        else:
-            late.append(k)
-    return late
+def _named(body: Body, array: str, names: Mapping[int, str]) -> Body:
+    """Statements with names for the elements of an array."""
+
+    def element(e: Expression) -> Expression:
+        match e:
+            case Element(Name(name), Whole(k)) if name == array:
+                return Name(names[k], parentheses=e.parentheses)
+            case _:
+                return mapped_expression(e, element)
+
+    def inside(block: Body) -> Body:
+        return tuple(mapped_statement(s, element, inside) for s in block)
+
+    return inside(body)
+
+
+def _declared_at_first_write(
+    body: Body, array: Declaration, names: Mapping[int, str]
+) -> tuple[list[str], Body]:
+    """Make the first mention of a name its declaration, in place; and the names for which it cannot be."""
+    found, late = list(body), list[str]()
+    for name in names.values():
+        first = next(i for i, s in enumerate(found) if _mentions((s,), name))
+        match found[first]:
+            case Assignment(Name(target), "=", value) if target == name and name not in variables(
+                value
+            ):
+                found[first] = Declaration(array.type, name, None, value)
+            case _:
+                late.append(name)
+    return late, tuple(found)
+
+
+def _mentions(body: Sequence[Statement], name: str) -> bool:
+    return any(name in variables(e) for s in statements_within(body) for e in expressions_of(s))

@@ -3,155 +3,316 @@
 An index is a sum of terms, large strides first.  Those of its terms that are known where a block starts, the
 numbers of the work-item and the counters of the loops around, make a sum that the block can compute at its
 start; the outermost such block does.  Of all sums that occur twice or more, the one that saves the most
-characters goes first, and then the indices are read again.
+characters goes first, and then the indices are looked at again.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
-from relift.compiler.codegen.emitter import words
+from relift.compiler.codegen.indices import negated, unsigned
+from relift.compiler.dialects.printing import Printer
+from relift.compiler.text.tree import (
+    Binary,
+    Cast,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    Loop,
+    Name,
+    Prefix,
+    Statement,
+    mapped_expression,
+    mapped_statement,
+    statements_within,
+    within,
+    words,
+)
 
-_ARRAY = re.compile(r"(\w+)\[")
-_READ = re.compile(r"(?:\*\)\(|\bvload\d+\(0, )\w+ \+ ")
-_WRITTEN = re.compile(r" *vstore\d+\(.*, 0, \w+ \+ ")
-"""What an index follows: an array and its bracket, or a pointer that it moves."""
-
-_COUNTER = re.compile(r"\s*for \((?:int|long) (\w+) = ")
-_REGISTERS = re.compile(r"\s*\w+ (\w+)\[\d+\];")
-_OPENING, _CLOSING = "([", ")]"
+Body: TypeAlias = tuple[Statement, ...]
+Sum: TypeAlias = tuple[str, ...]
+"""Terms as they are printed: what a name stands for."""
 
 _NAME = "at"
 
-Sum: TypeAlias = tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class _Index:
-    """A sum in a line of the kernel: from where to where, and its terms with their signs."""
+class Term:
+    """A term of an index, and whether it is added."""
 
-    line: int
-    start: int
-    end: int
-    terms: tuple[tuple[str, str], ...]
+    added: bool
+    text: str
+    code: Expression
+
+    @cached_property
+    def mentioned(self) -> set[str]:
+        """The names in it; none of a term that is read from memory."""
+        read = any(isinstance(e, Element) for e in within(self.code))
+        return set() if read else words(self.code)
+
+
+Terms: TypeAlias = list[Term]
+Change: TypeAlias = Callable[[Terms], Terms | None]
+"""What becomes of an index; None where it stays."""
 
 
 def share_indices(
-    lines: list[str], known: Collection[str], number: str, fresh: Callable[[str], str]
-) -> list[str]:
-    """The lines of a kernel's body with the sums that its indices share in variables of type `number`.
+    body: Body, known: Collection[str], number: CType, fresh: Callable[[str], str]
+) -> Body:
+    """The body of a kernel with the sums that its indices share in variables of type `number`.
 
     `known` are whole numbers that never change in the kernel; `fresh` makes a name.
 
-    >>> body = ["  a[64*wrg_0 + lcl_0] = b[64*wrg_0 + lcl_0 + 1] + b[(64*wrg_0 + lcl_0) / 8];"] * 2
-    >>> print(*share_indices(body, ["lcl_0", "wrg_0"], "int", lambda hint: hint), sep="\\n")
-      const int at = 64*wrg_0 + lcl_0;
-      a[at] = b[at + 1] + b[at / 8];
-      a[at] = b[at + 1] + b[at / 8];
+    >>> from relift.compiler.text.reader import read_kernels
+    >>> line = "a[64*wrg_0 + lcl_0] = b[64*wrg_0 + lcl_0 + 1] + b[(64*wrg_0 + lcl_0) / 8];"
+    >>> [kernel] = read_kernels(f"kernel void f() {{ {line} {line} }}")
+    >>> body = share_indices(kernel.body, ["lcl_0", "wrg_0"], CType("int"), lambda hint: hint)
+    >>> print(*Printer().statements(body, 0), sep="\\n")
+    const int at = 64*wrg_0 + lcl_0;
+    a[at] = b[at + 1] + b[at / 8];
+    a[at] = b[at + 1] + b[at / 8];
     """
-    lines = list(lines)
-    homes = dict.fromkeys(known, 0)  # in which block a name is known, by the line after its head
-    for i, line in enumerate(lines):
-        if (counter := _COUNTER.match(line)) is not None:
-            homes[counter[1]] = i + 1
-    private = {m[1] for line in lines if (m := _REGISTERS.match(line)) is not None}
-    declared: dict[int, list[str]] = {}
+    kernel = _Kernel(body, known)
     while True:
-        found = _candidates(lines, homes, private)
-        best = max(found, key=lambda s: _saved(s, len(found[s]), number), default=())
-        if not best or _saved(best, len(found[best]), number) <= 0:
-            break
-        home, name = _home(best, homes), fresh(_NAME)
-        indent = " " * (len(lines[home]) - len(lines[home].lstrip()))
-        text = f"{indent}const {number} {name} = {' + '.join(best)};"
-        declared.setdefault(home, []).append(text)
-        while places := found.get(best):
-            _replace(lines, places, best, name)
-            found = _candidates(lines, homes, private)
-        homes[name] = home
-    return [text for i, line in enumerate([*lines, ""]) for text in (*declared.get(i, ()), line)][
-        :-1
-    ]
+        found = kernel.candidates()
+        best = max(found, key=lambda s: _saved(s, found[s], number), default=())
+        if not best or _saved(best, found[best], number) <= 0:
+            return kernel.written()
+        kernel.name(best, fresh(_NAME), number)
 
 
-def _saved(s: Sum, times: int, number: str) -> int:
+def _saved(s: Sum, times: int, number: CType) -> int:
     """How many characters a name for s saves at least, in a block of a kernel that has tens of names."""
-    length = len(" + ".join(s))
-    return times * (length - len(_NAME + "_10")) - len(f"const {number} {_NAME}_10 = ;") - length
+    length, t = len(" + ".join(s)), number.scalar
+    return times * (length - len(_NAME + "_10")) - len(f"const {t} {_NAME}_10 = ;") - length
 
 
-def _replace(lines: list[str], places: list[_Index], s: Sum, name: str) -> None:
-    """Put a name for s into the places that have no other of them inside."""
-    for e in sorted(places, key=lambda e: (e.line, e.start), reverse=True):
-        if not any(e.line == u.line and e.start < u.start < e.end for u in places):
-            line = lines[e.line]
-            before, after, text = line[: e.start], line[e.end :], _with(e, s, name)
-            if text == name and before.endswith("("):  # a name needs no parentheses
-                before, after = before[:-1], after[1:]
-            lines[e.line] = before + text + after
+@dataclass
+class _Line:
+    """A statement without statements inside, and the sums of its indices that could have a name."""
+
+    statement: Statement
+    sums: list[Sum]
 
 
-def _home(s: Sum, homes: dict[str, int]) -> int:
-    """The outermost block where all of s is known: the innermost that one of its terms needs."""
-    return max(homes[word] for term in s for word in words(term))
+@dataclass
+class _Block:
+    """A block of statements: its lines and inner blocks, and what is declared at its start."""
+
+    number: int
+    items: list[_Line | _Inner] = field(default_factory=list)
+    declared: list[Declaration] = field(default_factory=list)
 
 
-def _candidates(
-    lines: list[str], homes: dict[str, int], private: Collection[str]
-) -> dict[Sum, list[_Index]]:
-    """The sums that could have a name, with the indices that have all of their terms."""
-    found: dict[Sum, list[_Index]] = {}
-    for index in (e for i, line in enumerate(lines) for e in _indices(line, i, private)):
-        terms = [
-            term
-            for sign, term in index.terms
-            if sign == "+" and "[" not in term and words(term) and words(term) <= homes.keys()
-        ]
-        for home in {_home((term,), homes) for term in terms}:
-            s = tuple(term for term in terms if _home((term,), homes) <= home)
-            found.setdefault(s, []).append(index)
-    return found
+@dataclass
+class _Inner:
+    """A loop or a guard, whose body is written as a block."""
+
+    around: Loop | Guard
+    block: _Block
 
 
-def _indices(text: str, line: int, private: Collection[str]) -> Iterator[_Index]:
-    """Every index in a line, but those of private arrays, which are constants or should become such."""
-    if text.endswith("{"):
-        return
-    starts = [m.end() for m in _ARRAY.finditer(text) if m[1] not in private]
-    starts += [m.end() for pattern in (_READ, _WRITTEN) for m in pattern.finditer(text)]
-    for start in starts:
-        yield from _sums(text, start, line)
+class _Kernel:
+    """The indices of a kernel while sums in them get names.
+
+    Blocks have numbers, larger ones inside; `homes` says in which block each name is known.
+    """
+
+    def __init__(self, body: Body, known: Collection[str]) -> None:
+        self.homes = dict.fromkeys(known, 0)
+        self.private = {
+            s.name
+            for s in statements_within(body)
+            if isinstance(s, Declaration) and s.extent is not None and s.type.space == "private"
+        }
+        self._numbers = itertools.count()
+        self._blocks: list[_Block] = []
+        self._lines: list[_Line] = []
+        self._whole = self._block(body)
+
+    def _block(self, body: Body) -> _Block:
+        block = _Block(next(self._numbers))
+        self._blocks.append(block)
+        for s in body:
+            if isinstance(s, Loop | Guard):
+                if isinstance(s, Loop):
+                    self.homes[s.counter] = len(self._blocks)
+                block.items.append(_Inner(s, self._block(s.body)))
+            else:
+                line = _Line(s, self.sums_in(s))
+                self._lines.append(line)
+                block.items.append(line)
+        return block
+
+    def sums_in(self, s: Statement) -> list[Sum]:
+        """Those of every index in a statement: first of arrays, then of what pointers are moved by."""
+        found: list[tuple[int, int, Terms]] = []
+
+        def met(kind: int, at: int, terms: Terms) -> None:
+            found.append((kind, at, terms))
+
+        _Indices(self.private, met).statement(s)
+        in_order = sorted(found, key=lambda item: item[:2])
+        return [s for _, _, terms in in_order for s in self.sums(terms)]
+
+    def candidates(self) -> dict[Sum, int]:
+        """The sums that could have a name, and how many indices have all of their terms."""
+        return Counter(s for line in self._lines for s in line.sums)
+
+    def sums(self, terms: Terms) -> Iterator[Sum]:
+        """The sums of an index that some block can compute."""
+        homes = {
+            term.text: home
+            for term in terms
+            if term.added and (home := self.home(term)) is not None
+        }
+        for home in sorted(set(homes.values())):
+            yield tuple(
+                term.text for term in terms if term.added and homes.get(term.text, home + 1) <= home
+            )
+
+    def home(self, term: Term) -> int | None:
+        """The outermost block where a term is known, if there is one."""
+        if not term.mentioned or not term.mentioned <= self.homes.keys():
+            return None
+        return max(self.homes[word] for word in term.mentioned)
+
+    def name(self, s: Sum, name: str, number: CType) -> None:
+        """Give a sum a name, and use it."""
+        code: dict[str, Term] = {}
+
+        def named(kind: int, at: int, terms: Terms) -> Terms | None:
+            if s not in self.sums(terms):
+                return None
+            code.update((term.text, term) for term in terms if term.added)
+            left = list(terms)
+            for text in s:
+                left.remove(next(t for t in left if t.added and t.text == text))
+            return [Term(True, name, Name(name)), *left]
+
+        changed = [line for line in self._lines if s in line.sums]
+        for line in changed:
+            while s in line.sums:
+                line.statement = _Indices(self.private, named).statement(line.statement)
+                line.sums = self.sums_in(line.statement)
+        home = max(self.homes[word] for text in s for word in code[text].mentioned)
+        value = _total([code[text] for text in s])
+        t = replace(number, constant=True)
+        self._blocks[home].declared.append(Declaration(t, name, None, value))
+        self.homes[name] = home
+        for line in changed:
+            line.sums = self.sums_in(line.statement)
+
+    def written(self, block: _Block | None = None) -> Body:
+        """The statements as they are now."""
+        block = block or self._whole
+        inside = (
+            item.statement
+            if isinstance(item, _Line)
+            else replace(item.around, body=self.written(item.block))
+            for item in block.items
+        )
+        return (*block.declared, *inside)
 
 
-def _sums(text: str, start: int, line: int) -> Iterator[_Index]:
-    """The sum that starts at a place, and the sums in parentheses inside it."""
-    terms: list[tuple[str, str]] = []
-    sign, at, depth = "+", start, 0
-    if text[start] == "-":
-        sign, at = "-", start + 1
-    i = at
-    while depth > 0 or text[i] not in ")],":
-        if text[i] in _OPENING:
-            if text[i] == "(" and depth == 0 and not text[i - 1].isalnum():
-                yield from _sums(text, i + 1, line)
-            depth += 1
-        elif text[i] in _CLOSING:
-            depth -= 1
-        elif depth == 0 and text[i : i + 3] in (" + ", " - "):
-            terms.append((sign, text[at:i]))
-            sign, at = text[i + 1], i + 3
-            i += 2
-        i += 1
-    terms.append((sign, text[at:i]))
-    yield _Index(line, start, i, tuple(terms))
+class _Indices:
+    """A walk over the indices of a statement, which may change them; those inside others go first.
+
+    `met` is told of each index: its kind, when its array was met, its terms; it gives new terms, or None.
+    """
+
+    def __init__(
+        self, private: Collection[str], met: Callable[[int, int, Terms], Terms | None]
+    ) -> None:
+        self.private = private
+        self.met = met
+        self._order = itertools.count()
+
+    def statement(self, s: Statement) -> Statement:
+        """The statement with its indices changed."""
+        match s:
+            case Evaluation(Invocation(name, (value, zero, pointer)) as stored) if name.startswith(
+                "vstore"
+            ):
+                value = self.expression(value)
+                return Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
+            case _:
+                return mapped_statement(s, self.expression, lambda body: body)
+
+    def expression(self, e: Expression) -> Expression:
+        """An expression with the indices in it changed."""
+        match e:
+            case Element(Name(array), index) if array not in self.private:
+                return replace(e, index=self.sum(index, 0, next(self._order)))
+            case Prefix("*", Cast(t, (pointer,)) as cast) if t.pointer:
+                return replace(e, operand=replace(cast, arguments=(self.moved(pointer, 1),)))
+            case Invocation(name, (zero, pointer)) if name.startswith("vload"):
+                return replace(e, arguments=(zero, self.moved(pointer, 1)))
+            case _:
+                return mapped_expression(e, self.expression)
+
+    def moved(self, pointer: Expression, kind: int) -> Expression:
+        """A pointer that is moved by an index; one that is moved back first stays."""
+        terms = _terms(pointer)
+        if len(terms) < 2 or not terms[1].added or not isinstance(terms[0].code, Name):
+            return self.expression(pointer)
+        return _total([terms[0], *self._changed(terms[1:], kind, next(self._order))])
+
+    def sum(self, index: Expression, kind: int, at: int) -> Expression:
+        """A sum, and the sums in parentheses inside it, changed."""
+        around = index.parentheses
+        total = _total(self._changed(_terms(replace(index, parentheses=0)), kind, at))
+        return total if isinstance(total, Name) else replace(total, parentheses=around)
+
+    def _changed(self, terms: Terms, kind: int, at: int) -> Terms:
+        inside = [self._inside(term, kind, at) for term in terms]
+        changed = self.met(kind, at, inside)
+        return inside if changed is None else changed
+
+    def _inside(self, term: Term, kind: int, at: int) -> Term:
+        code = self.factor(term.code, kind, at)
+        return term if code is term.code else Term(term.added, _text(code), code)
+
+    def factor(self, e: Expression, kind: int, at: int) -> Expression:
+        """A term with the sums in parentheses inside it changed."""
+        if e.parentheses or (isinstance(e, Binary) and e.operator in ("+", "-")):
+            return self.sum(e, kind, at)
+        match e:
+            case Binary(_, left, right):
+                new = self.factor(left, kind, at), self.factor(right, kind, at)
+                return e if new == (left, right) else replace(e, left=new[0], right=new[1])
+            case _:
+                return self.expression(e)
 
 
-def _with(index: _Index, s: Sum, name: str) -> str:
-    """An index with a name for some of its terms."""
-    left = list(index.terms)
-    for term in s:
-        left.remove(("+", term))
-    return name + "".join(f" {sign} {term}" for sign, term in left)
+def _terms(e: Expression) -> Terms:
+    """The terms of a sum, in order."""
+    found: Terms = []
+    while isinstance(e, Binary) and e.operator in ("+", "-") and not e.parentheses:
+        found.insert(0, Term(e.operator == "+", _text(e.right), e.right))
+        e = e.left
+    positive = unsigned(e)
+    first = e if positive is None else positive
+    return [Term(positive is None, _text(first), first), *found]
+
+
+def _total(terms: Sequence[Term]) -> Expression:
+    """The sum of some terms."""
+    first = terms[0]
+    total = first.code if first.added else negated(first.code)
+    for term in terms[1:]:
+        total = Binary("+" if term.added else "-", total, term.code)
+    return total
+
+
+def _text(e: Expression) -> str:
+    return Printer().expression(e)

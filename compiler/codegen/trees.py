@@ -1,9 +1,9 @@
 """Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
 
->>> pair = (CExpression("a", f32), CExpression("v", i32, 4))
+>>> pair = (CExpression(Name("a"), f32), CExpression(Name("v"), i32, 4))
 >>> lane = as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
->>> lane.text, lane.scalar, lane.lane
-('v', i32, 2)
+>>> lane.code, lane.scalar, lane.lane
+(Name(name='v'), i32, 2)
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from relift.compiler.codegen.expressions import CExpression, as_mask, spread
+from relift.compiler.text.tree import Expression, Name, Whole
 from relift.semantics.indices.expressions import Index
 from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves
 from relift.semantics.syntax.types import Scalar, Tuple, Type, Vector, boolean, i32
@@ -29,15 +30,28 @@ def as_view(value: Tree, t: Type, lane: Index | None) -> View:
         case Vector(element, width), _:
             return VectorView(width, lambda i: as_view(value, element, i))
         case Scalar(), CExpression():
-            text = register_text(value)
-            return Value(text, value.scalar, None if value.width is None else lane)
+            return as_value(value, lane)
         case _:
             raise AssertionError(f"cannot happen: {value} is not of type {t}")
 
 
-def register_text(e: CExpression) -> str:
+def as_value(e: CExpression, lane: Index | None = None) -> Value:
+    """An expression as a leaf of a view; where it has lanes, lane `lane` of it."""
+    code = register_code(e)
+    known: int | str | None = None
+    match code:
+        case Whole(number, long=False, parentheses=0):
+            known = number
+        case Name(name):
+            known = name
+        case _:
+            pass
+    return Value(code, e.scalar, None if e.width is None else lane, known=known)
+
+
+def register_code(e: CExpression) -> Expression:
     """e as it is kept: vectors of truth values as int."""
-    return as_mask(e, i32).text if e.scalar == boolean else e.text
+    return as_mask(e, i32).code if e.scalar == boolean else e.code
 
 
 def mapped(value: Tree, f: Callable[[CExpression], CExpression]) -> Tree:
@@ -62,4 +76,4 @@ def flattened(value: Tree) -> list[CExpression]:
 def registers_of(v: View) -> list[Value]:
     """The registers that a view shows, in order, each once."""
     found = [leaf for leaf in leaves(v) if isinstance(leaf, Value)]
-    return list({leaf.text: leaf for leaf in found}.values())
+    return list({leaf.code: leaf for leaf in found}.values())

@@ -17,9 +17,6 @@ from relift.semantics.syntax.terms import Lambda, Term, children
 WRITTEN_OUT = 128
 """Copies of the innermost body that are written out: what the registers of a work-item can hold."""
 
-UNROLL, KEEP = "#pragma unroll", "#pragma unroll 1"
-"""What the driver is told of a loop to unroll, and of a loop around it."""
-
 Unrolling: TypeAlias = Literal["no", "here", "by the driver"]
 """Who writes a loop out."""
 

@@ -111,6 +111,18 @@ def read_kernels(source: str) -> tuple[KernelText, ...]:
     return read_source(source).kernels
 
 
+def read_body(text: str) -> tuple[Declaration | Return, ...]:
+    """What stands between the braces of a function; raises `NotUnderstood`.
+
+    >>> read_body("return x;")
+    (Return(condition=None, value=Name(name='x')),)
+    """
+    reader = _Reader(["{", *tokens_of(text), "}"])
+    found = reader.returning()
+    reader.expect("")
+    return found
+
+
 def read_expression(text: str) -> Expression:
     """One expression; raises `NotUnderstood`."""
     reader = _Reader(tokens_of(text))
@@ -231,7 +243,7 @@ class _Reader:
         start = self.at
         end = self._closing()
         try:
-            body = self._returning()
+            body = self.returning()
             if self.at != end:
                 raise NotUnderstood("more")
         except NotUnderstood:
@@ -250,7 +262,7 @@ class _Reader:
             if depth == 0:
                 return at
 
-    def _returning(self) -> tuple[Declaration | Return, ...]:
+    def returning(self) -> tuple[Declaration | Return, ...]:
         """The body of a function that declares constants and returns values, under conditions all but the last."""
         self.expect("{")
         found: list[Declaration | Return] = []

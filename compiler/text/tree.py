@@ -6,37 +6,44 @@ trees are equal when they differ in nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 # ---- expressions
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A whole constant; `long` when that is its type, and not `int`."""
+class _Written:
+    """How often an expression stands in parentheses, whether it needs them or not."""
+
+    parentheses: int = field(default=0, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Whole(_Written):
+    """A whole constant; `long` when that is its type, or how it is marked, and not `int`."""
 
     value: int
     long: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(_Written):
     """A constant with a fraction, or without a sign, as it is written."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(_Written):
     """A variable, an argument of the kernel, or an array."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Element:
+class Element(_Written):
     """`array[index]`."""
 
     array: Expression
@@ -44,7 +51,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(_Written):
     """`of.field`: lanes of a vector."""
 
     of: Expression
@@ -52,7 +59,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class Prefix(_Written):
     """`operator operand`, where `*` follows a pointer."""
 
     operator: str
@@ -60,16 +67,20 @@ class Prefix:
 
 
 @dataclass(frozen=True)
-class Binary:
-    """`left operator right`."""
+class Binary(_Written):
+    """`left operator right`.
+
+    Products are set as `4*i`, or spaced as `x * y`; a sum that starts with a sign, behind a pointer, as `x -4*i`.
+    """
 
     operator: str
     left: Expression
     right: Expression
+    set: Setting = field(default="tight", compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Conditional:
+class Conditional(_Written):
     """`condition ? yes : no`."""
 
     condition: Expression
@@ -78,7 +89,7 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class Invocation:
+class Invocation(_Written):
     """`function(arguments)`."""
 
     function: str
@@ -86,7 +97,7 @@ class Invocation:
 
 
 @dataclass(frozen=True)
-class Cast:
+class Cast(_Written):
     """`(type)(arguments)`; several arguments, or one for all, are the lanes of a vector."""
 
     type: CType
@@ -98,29 +109,44 @@ Expression: TypeAlias = (
 )
 
 
+Setting: TypeAlias = Literal["tight", "spaced", "signed"]
+"""How the operands of an operator are set apart."""
+
+
 @dataclass(frozen=True)
 class CType:
-    """A scalar, a vector of `width` lanes, or a pointer to such, in an address space."""
+    """A scalar, a vector of `width` lanes, or a pointer to such, in an address space.
+
+    `constant` is what a pointer points to; `fixed` a pointer that is not moved.
+    """
 
     scalar: str
     width: int = 1
     pointer: bool = False
     space: str = "private"
     constant: bool = False
+    fixed: bool = field(default=False, compare=False)
 
 
 # ---- statements
 
+Advice: TypeAlias = Literal["unroll", "keep"]
+"""What a driver is told of a loop: to write it out, or not."""
+
 
 @dataclass(frozen=True)
 class Declaration:
-    """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type."""
+    """`type name[extent] = value;`, an array where there is an extent; `aligned` to more bytes than its type.
+
+    One that is `joined` stands in one line with the one before.
+    """
 
     type: CType
     name: str
     extent: Expression | None
     value: Expression | None
     aligned: int = 0
+    joined: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -148,7 +174,7 @@ class Barrier:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """`for (type counter = start; counter < end; counter += step) { body }`."""
+    """`for (type counter = start; counter < end; counter += step) { body }`, and what the driver is told of it."""
 
     type: CType
     counter: str
@@ -156,6 +182,7 @@ class Loop:
     end: Expression
     step: Expression
     body: tuple[Statement, ...]
+    unroll: Advice | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +206,17 @@ class Argument:
 
 @dataclass(frozen=True)
 class KernelText:
-    """One kernel; `group` is the size of a work-group that it requires, if it does."""
+    """One kernel; `group` is the size of a work-group that it requires, if it does.
+
+    `computes_with` is the longest vector that it computes with, as a hint to the driver.
+    """
 
     name: str
     parameters: tuple[Argument, ...]
     body: tuple[Statement, ...]
     group: tuple[int, ...] | None = None
+    comment: tuple[str, ...] = field(default=(), compare=False)
+    computes_with: CType | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -199,25 +231,45 @@ class Return:
 class Function:
     """A function that kernels call; where its body is not understood, `body` is None.
 
-    `tokens` are those between the braces.
+    What is read declares constants and returns; what is written may also loop.
+
+    `tokens` are those between the braces, where it was read or written as text; `text` is the latter.
     """
 
     name: str
     result: CType
     parameters: tuple[Argument, ...]
-    body: tuple[Declaration | Return, ...] | None
-    tokens: tuple[str, ...]
+    body: tuple[Statement | Return, ...] | None
+    tokens: tuple[str, ...] = field(default=(), compare=False)
+    text: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Source:
-    """All that a source defines, in order."""
+    """All that a source defines, in order, whether it computes in double, and whether `a*b + c` may be rounded once."""
 
     kernels: tuple[KernelText, ...]
     functions: tuple[Function, ...]
+    doubles: bool = field(default=False, compare=False)
+    contract: bool = field(default=True, compare=False)
 
 
 # ---- inside
+
+
+def wrapped(e: Expression) -> Expression:
+    """The same in parentheses."""
+    return replace(e, parentheses=e.parentheses + 1)
+
+
+def bare(e: Expression) -> Expression:
+    """The same without the parentheses around all of it, if there are any."""
+    return replace(e, parentheses=e.parentheses - 1) if e.parentheses else e
+
+
+def call(function: str, *arguments: Expression) -> Invocation:
+    """`function(arguments)`."""
+    return Invocation(function, arguments)
 
 
 def parts(e: Expression) -> tuple[Expression, ...]:
@@ -244,3 +296,116 @@ def within(e: Expression) -> Iterator[Expression]:
     yield e
     for part in parts(e):
         yield from within(part)
+
+
+def words(e: Expression) -> set[str]:
+    """The names that an expression mentions: of variables, of functions and of types.
+
+    >>> from relift.compiler.text.reader import read_expression
+    >>> sorted(words(read_expression("a.s0 + 1e-07f * f((int)(b_2))")))
+    ['a', 'b_2', 'f', 'int']
+    """
+    found: set[str] = set()
+    for part in within(e):
+        match part:
+            case Name(name) | Invocation(name, _):
+                found.add(name)
+            case Cast(t, _):
+                found.add(t.scalar + (str(t.width) if t.width > 1 else ""))
+            case Whole() | Real() | Element() | Member() | Prefix() | Binary() | Conditional():
+                pass
+    return found
+
+
+def variables(e: Expression) -> set[str]:
+    """The names of the variables and the arrays that an expression mentions."""
+    return {part.name for part in within(e) if isinstance(part, Name)}
+
+
+def expressions_of(s: Statement) -> Iterator[Expression]:
+    """The expressions directly in a statement, not those of the statements inside."""
+    match s:
+        case Declaration(_, _, extent, value):
+            yield from (e for e in (extent, value) if e is not None)
+        case Assignment(target, _, value):
+            yield from (target, value)
+        case Evaluation(called):
+            yield called
+        case Barrier():
+            pass
+        case Loop(_, _, start, end, step):
+            yield from (start, end, step)
+        case Guard(condition, _):
+            yield condition
+
+
+def body_of(s: Statement) -> tuple[Statement, ...]:
+    """The statements inside a statement."""
+    return s.body if isinstance(s, Loop | Guard) else ()
+
+
+def statements_within(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Some statements and all inside them, in the order of the text."""
+    for s in body:
+        yield s
+        yield from statements_within(body_of(s))
+
+
+def mapped_expression(e: Expression, f: Callable[[Expression], Expression]) -> Expression:
+    """An expression with f applied to each of its parts."""
+    match e:
+        case Whole() | Real() | Name():
+            return e
+        case Element(array, index):
+            return replace(e, array=f(array), index=f(index))
+        case Member(of, _):
+            return replace(e, of=f(of))
+        case Prefix(_, operand):
+            return replace(e, operand=f(operand))
+        case Binary(_, left, right):
+            return replace(e, left=f(left), right=f(right))
+        case Conditional(condition, yes, no):
+            return replace(e, condition=f(condition), yes=f(yes), no=f(no))
+        case Invocation(_, arguments) | Cast(_, arguments):
+            return replace(e, arguments=tuple(map(f, arguments)))
+
+
+def mapped_statement(
+    s: Statement,
+    f: Callable[[Expression], Expression],
+    body: Callable[[tuple[Statement, ...]], tuple[Statement, ...]],
+) -> Statement:
+    """A statement with f applied to its expressions, and `body` to the statements inside."""
+    match s:
+        case Declaration(_, _, extent, value):
+            return replace(
+                s,
+                extent=None if extent is None else f(extent),
+                value=None if value is None else f(value),
+            )
+        case Assignment(target, _, value):
+            return replace(s, target=f(target), value=f(value))
+        case Evaluation(called):
+            return Evaluation(f(called))
+        case Barrier():
+            return s
+        case Loop(_, _, start, end, step):
+            return replace(s, start=f(start), end=f(end), step=f(step), body=body(s.body))
+        case Guard(condition, _):
+            return replace(s, condition=f(condition), body=body(s.body))
+
+
+def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Statement, ...]:
+    """Statements in which some variables have other names."""
+
+    def named(e: Expression) -> Expression:
+        match e:
+            case Name(name):
+                return replace(e, name=names[name]) if name in names else e
+            case _:
+                return mapped_expression(e, named)
+
+    def inside(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(mapped_statement(s, named, inside) for s in block)
+
+    return inside(body)

@@ -194,7 +194,7 @@ def _check_type(kernel: str, b: Buffer, t: CType, name: str) -> None:
     """Raise `Fault` where a parameter of a kernel is not of the type of its buffer."""
     by_value = b.role in ("scalar", "size")
     wanted = plain(
-        CType("int" if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar))
+        CType("int") if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar)
     )
     space = "private" if by_value else "global"
     if (plain(t), t.pointer, t.space) != (wanted, not by_value, space):

@@ -727,12 +727,14 @@ class Translator:
         text = "\n".join([f"def run(it, {', '.join(names)}):", *inner.lines, ""])
         return inner.compiled(text, function.name)
 
-    def returned(self, body: Sequence[Declaration | Return], t: CType, depth: int) -> None:
+    def returned(self, body: Sequence[Statement | Return], t: CType, depth: int) -> None:
         """The statements of a function: what is left after a condition is a function of its own."""
         for place, statement in enumerate(body):
             if isinstance(statement, Declaration):
                 self.declaration(statement, depth)
                 continue
+            if not isinstance(statement, Return):
+                raise NotUnderstood("a statement in a function")
             value = self.to(self.value(statement.value), t).text
             if statement.condition is None:
                 self.emit(depth, f"return {value}")

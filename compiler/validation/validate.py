@@ -459,7 +459,7 @@ def _fits(f: Function, function: UserFunction) -> bool:
 
     wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
     given = [p.type for p in f.parameters] + [f.result]
-    return wanted == [t.scalar for t in given] and all(t.width == 1 for t in given)
+    return wanted == [replace(t, constant=False) for t in given]
 
 
 def _division(name: str) -> tuple[str, str] | None:

@@ -23,7 +23,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.sizes import Atom, Monomial, Size, SizeLike
 
 Index: TypeAlias = Size
@@ -526,60 +525,6 @@ def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
             return values[atom]
         case _:
             raise AssertionError(f"cannot happen: {atom!r} is not an atom of an index")
-
-
-def as_c(e: Index, suffix: str = "") -> str:
-    """e in C; `suffix` is put after the constants of `min` and `max`, whose arguments need one type.
-
-    Raises `Unsupported` when something divided may be negative: C rounds towards zero, indices down.
-
-    >>> i = variable("i", 8)
-    >>> as_c(16 * i + modulo(i, 3) - 1)
-    '16*i + i % 3 - 1'
-    """
-    texts: list[str] = []
-    for monomial, c in sorted(e.ordered(), key=_printed_order):
-        factors = [_atom_c(atom, suffix) for atom, power in monomial for _ in range(power)]
-        if len(factors) == 1 and abs(c) == 1 and factors[0].startswith("("):
-            factors = [factors[0][1:-1]]  # / and % bind closer than + and -
-        text = "*".join([str(abs(c))] * (abs(c) != 1 or not factors) + factors)
-        texts.append(
-            ("-" if c < 0 else "") + text if not texts else (" - " if c < 0 else " + ") + text
-        )
-    return "".join(texts) or "0"
-
-
-def _printed_order(term: tuple[Monomial, int]) -> tuple[bool, int]:
-    """Large strides first, then constants: how one reads an address."""
-    monomial, c = term
-    return not monomial, -abs(c)
-
-
-def _atom_c(atom: Atom, suffix: str) -> str:
-    match atom:
-        case Quotient(e, d) | Remainder(e, d):
-            if not surely_at_most(Size.of(0), e):
-                names = ", ".join(sorted(e.names() | d.names()))
-                hint = f"; fix {names}, or state larger least values" if names else ""
-                raise Unsupported(f"the index {atom} divides {e}, which may be negative{hint}")
-            sign = "/" if isinstance(atom, Quotient) else "%"
-            return f"({_operand_c(e, suffix)} {sign} {_operand_c(d, suffix)})"
-        case Smaller(left, right) | Larger(left, right):
-            name = "min" if isinstance(atom, Smaller) else "max"
-            return f"{name}({_argument_c(left, suffix)}, {_argument_c(right, suffix)})"
-        case Loaded(memory, Size() as offset):
-            return f"{memory}[{as_c(offset, suffix)}]"
-        case _:
-            return str(atom)
-
-
-def _operand_c(e: Index, suffix: str) -> str:
-    text = as_c(e, suffix)
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
-
-
-def _argument_c(e: Index, suffix: str) -> str:
-    return as_c(e, suffix) + (suffix if e.constant is not None else "")
 
 
 def _factor_text(d: Size) -> str:

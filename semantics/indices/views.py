@@ -18,7 +18,7 @@ i + 8*j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal as Choice_of
 from typing import TypeAlias
@@ -132,16 +132,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Value:
-    """A scalar that is in no memory: `text` is how its maker writes it.
+    """A scalar that is in no memory: `code` is how its maker writes it.
 
-    With a `lane`, the text denotes a vector, of which that lane is meant; with an `index`, which has no
-    text, the number meant is that index.
+    With a `lane`, the code denotes a vector, of which that lane is meant; with an `index`, which has no
+    code, the number meant is that index.  `known` is the whole number, or the name of the variable, that it is.
     """
 
-    text: str
+    code: Hashable
     scalar: Scalar
     lane: Index | None = None
     index: Index | None = None
+    known: int | str | None = None
 
 
 @dataclass(frozen=True)
@@ -369,7 +370,7 @@ def view(t: Term, environment: Environment, produced: Producer = no_producer) ->
         case Generate(n, f) if is_layout(f.body):
             return ArrayView(
                 n,
-                lambda i: view(f.body, environment.bind(f, Value("", i32, index=i)), produced),
+                lambda i: view(f.body, environment.bind(f, Value(None, i32, index=i)), produced),
             )
         case Let(f, x):
             return view(f.body, environment.bind(f, sub(x)), produced)
@@ -417,10 +418,10 @@ def loaded(v: View, t: Pattern, extent: Size | None = None) -> Index:
     match v:
         case Value(index=Size() as i):
             return i
-        case Value(text, index=None) if text.isdigit():
-            return Size.of(int(text))
-        case Value(text, _, None, None) if text.isidentifier():
-            return Size.atom(Loaded(text, None, extent))
+        case Value(known=int() as number):
+            return Size.of(number)
+        case Value(known=str() as name, lane=None):
+            return Size.atom(Loaded(name, None, extent))
         case Cell(Memory(name, _, _, "global"), offset):
             return Size.atom(Loaded(name, offset, extent))
         case _:

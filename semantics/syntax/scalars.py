@@ -34,8 +34,8 @@ Operands: TypeAlias = Literal["numbers", "floats", "integers", "bits", "scalars"
 class ScalarFunction:
     """A function on scalars of one type (of `select`, the type of its branches).
 
-    `result` is that type (`same`) or the name of another.  `c` and `python` are notations with `{0} {1} ...`
-    for the arguments; `c` is None where OpenCL C has nothing that means the same on all arguments.  `ulps`
+    `result` is that type (`same`) or the name of another.  `python` is a notation with `{0} {1} ...` for the
+    arguments; `c` is OpenCL C's operator or function, None where none means the same on all arguments.  `ulps`
     is how far, in units in the last place, the value of a kernel may be from NumPy's: what OpenCL allows
     itself, and NumPy's own error.
     """
@@ -191,15 +191,14 @@ def _binary(
     ulps: int = 0,
 ) -> ScalarFunction:
     """An operator that Python and C write alike."""
-    c, python = f"({{0}} {symbol} {{1}})", f"{{0}} {symbol} {{1}}"
-    return ScalarFunction(name, 2, doc, meaning, c, python, on, ulps=ulps)
+    return ScalarFunction(name, 2, doc, meaning, symbol, f"{{0}} {symbol} {{1}}", on, ulps=ulps)
 
 
 def _comparison(
     name: str, symbol: str, doc: str, meaning: Callable[[Any, Any], Any], on: Operands = "numbers"
 ) -> ScalarFunction:
     named = f"{name}({{0}}, {{1}})" if on == "scalars" else f"{{0}} {symbol} {{1}}"
-    return ScalarFunction(name, 2, doc, meaning, f"({{0}} {symbol} {{1}})", named, on, "boolean")
+    return ScalarFunction(name, 2, doc, meaning, symbol, named, on, "boolean")
 
 
 def _called(
@@ -215,10 +214,7 @@ def _called(
 ) -> ScalarFunction:
     """A function that Python calls by name; so does C, when it has it."""
     arguments = ", ".join(f"{{{i}}}" for i in range(arity))
-    written = None if c is None else f"{c}({arguments})"
-    return ScalarFunction(
-        name, arity, doc, meaning, written, f"{name}({arguments})", on, result, ulps
-    )
+    return ScalarFunction(name, arity, doc, meaning, c, f"{name}({arguments})", on, result, ulps)
 
 
 _TABLE = (
@@ -226,7 +222,7 @@ _TABLE = (
     _binary("sub", "-", "The difference.", lambda x, y: x - y, "numbers"),
     _binary("mul", "*", "The product.", lambda x, y: x * y, "numbers"),
     _binary("div", "/", "The quotient of floats.", _divide, "floats", ulps=3),
-    ScalarFunction("neg", 1, "The negative.", lambda x: -x, "(-{0})", "-{0}"),
+    ScalarFunction("neg", 1, "The negative.", lambda x: -x, "-", "-{0}"),
     ScalarFunction(
         "floor_divide", 2, "The quotient of integers, rounded down; 0 when y is 0.",
         _floor_divide, None, "{0} // {1}", "integers",
@@ -238,7 +234,7 @@ _TABLE = (
     _binary("bitwise_and", "&", "Both hold; of integers, bit by bit.", lambda x, y: x & y, "bits"),
     _binary("bitwise_or", "|", "One holds; of integers, bit by bit.", lambda x, y: x | y, "bits"),
     _binary("bitwise_xor", "^", "Just one holds; of integers, bit by bit.", lambda x, y: x ^ y, "bits"),
-    ScalarFunction("invert", 1, "Does not hold; of integers, bit by bit.", _invert, "(~{0})", "~{0}", "bits"),
+    ScalarFunction("invert", 1, "Does not hold; of integers, bit by bit.", _invert, "~", "~{0}", "bits"),
     _called("minimum", 2, None, "x if x < y or x is NaN, else y; so NaN when either is.", _minimum),
     _called("maximum", 2, None, "x if x > y or x is NaN, else y; so NaN when either is.", _maximum),
     _called("absolute", 1, "fabs", "The absolute value.", abs),
@@ -263,7 +259,7 @@ _TABLE = (
     _comparison("not_equal", "!=", "x is not y; of NaN true.", lambda x, y: x != y, "scalars"),
     ScalarFunction(
         "select", 3, "x where the condition holds, else y.",
-        _select, "({0} ? {1} : {2})", "select({0}, {1}, {2})", "scalars",
+        _select, "?:", "select({0}, {1}, {2})", "scalars",
     ),
     _called("f32", 1, None, "x as an f32, to the nearest.", _to_float(np.float32), "scalars", result="f32"),
     _called("f64", 1, None, "x as an f64, to the nearest.", _to_float(np.float64), "scalars", result="f64"),

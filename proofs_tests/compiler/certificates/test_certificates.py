@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import CASES, Case, made, typed
+from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates.claims import Certificate, certificates, certify
 from relift.compiler.certificates.effort import Effort
@@ -150,7 +151,6 @@ TILE = (
     "barrier(CLK_LOCAL_MEM_FENCE); out[32*w + 8*t + l] = tile[7 - l]; "
     "barrier(CLK_LOCAL_MEM_FENCE); }"
 )
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 X32: dict[str, str] = {"x": "32", "out": "64"}
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
+from proofs_tests.compiler.texts import BARRIER
 from relift import cli
 from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates import consultation
@@ -28,7 +29,6 @@ from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.types import f32, i32, nat
 
 n = nat("n")
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 
 PLANTED = [
     ("saxpy", (7,), "out[glb_0]", "out[glb_0 + 1]", "bounds"),

@@ -13,8 +13,9 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from proofs_tests.compiler.races import complaints
+from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.certificates.claims import certificates
-from relift.compiler.codegen.barriers import BARRIER, Barriers
+from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.semantics.indices.functions import reverse

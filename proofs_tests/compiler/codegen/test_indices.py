@@ -14,6 +14,8 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relift.compiler.codegen.indices import index_code
+from relift.compiler.dialects.opencl import OpenCL
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
 from relift.semantics.indices.expressions import Index, variable
@@ -121,7 +123,7 @@ def test_strides_are_strides(written: Written, name: str) -> None:
 def test_c_text_means_the_same(written: Written) -> None:
     """Python reads the C text with // for /, where C may divide (nothing negative)."""
     try:
-        text = ix.as_c(written.index)
+        text = OpenCL().expression(index_code(written.index))
     except Unsupported:
         return  # the index may be negative where it is divided, which C would round the other way
     code = compile(text.replace("/", "//"), "<index>", "eval")
@@ -320,7 +322,7 @@ def test_figure_6_of_lift() -> None:
     flat = wg_id * m + l_id
     row, column = ix.divide(flat, m), ix.modulo(flat, m)
     assert row + column * n == l_id * n + wg_id
-    assert ix.as_c(row + column * n) == "l_id*n + wg_id"
+    assert OpenCL().expression(index_code(row + column * n)) == "l_id*n + wg_id"
 
 
 def test_division_of_a_whole_by_its_parts() -> None:

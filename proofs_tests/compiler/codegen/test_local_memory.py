@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proofs_tests.compiler.programs import CASES
+from proofs_tests.compiler.texts import BARRIER, body_of, lines_of
 from relift.compiler import compile_program
-from relift.compiler.codegen.barriers import BARRIER
 from relift.compiler.codegen.local_memory import share_places
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
@@ -18,16 +18,15 @@ LOOP = "for (int i = 0; i < 9; ++i) {"
 
 def places(*lines: str, second: Memory = B) -> list[str]:
     """The names of the places that two arrays take."""
-    return [m.name for m in share_places(lines, [A, second])[1]]
+    return [m.name for m in share_places(body_of(lines), [A, second])[1]]
 
 
 def test_a_wait_between_two_arrays_lets_them_share() -> None:
     """The later one is renamed wherever it stands."""
-    lines, found = share_places(
-        ["a[0] = 1;", "x = a[1];", BARRIER, "b[0] = 2;", "y = b[1];"], [A, B]
-    )
+    text = ["a[0] = 1;", "x = a[1];", BARRIER, "b[0] = 2;", "y = b[1];"]
+    body, found = share_places(body_of(text), [A, B])
     assert found == [A]
-    assert lines == ["a[0] = 1;", "x = a[1];", BARRIER, "a[0] = 2;", "y = a[1];"]
+    assert lines_of(body) == ["a[0] = 1;", "x = a[1];", BARRIER, "a[0] = 2;", "y = a[1];"]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def test_a_wait_between_two_arrays_lets_them_share() -> None:
         ("a[0] = 1;", BARRIER, "b[0] = a[0];"),
         ("b[0] = a[0];",),
         ("a[0] = 1;", BARRIER, "b[0] = 2;", BARRIER, "x = a[1];"),
-        ("if (x) {", "a[0] = 1;", "} else {", BARRIER, "}", "b[0] = 2;"),
+        ("if (x) {", "a[0] = 1;", "}", "if (y) {", BARRIER, "}", "b[0] = 2;"),
         ("a[0] = 1;", LOOP, "b[0] = 2;", BARRIER, "x = a[1];", "}"),
         (LOOP, "a[0] = 1;", BARRIER, "b[0] = 2;", "}"),
         (LOOP, "a[0] = 1;", LOOP, BARRIER, "}", "b[0] = 2;", BARRIER, "}"),
@@ -62,7 +61,7 @@ def test_arrays_of_other_scalars_and_with_pointers_stay_apart() -> None:
     """A place has one type; what a pointer shows is not in the text."""
     text = ("a[0] = 1;", BARRIER, "b[0] = 2;")
     assert places(*text, second=Memory("b", i32, Size.of(4), "local")) == ["a", "b"]
-    assert len(share_places(text, [A, B], frozenset("a"))[1]) == 2
+    assert len(share_places(body_of(text), [A, B], frozenset("a"))[1]) == 2
 
 
 def test_a_tree_needs_two_arrays() -> None:

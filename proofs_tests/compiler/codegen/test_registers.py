@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.bench.benchmarks import load_benchmarks
 from relift.compiler.bench.bundle_runner import in_halves
 from relift.compiler.certificates.claims import certificates
@@ -100,15 +101,15 @@ def test_a_register_is_declared_where_all_that_use_it_see_it() -> None:
     """A first write inside an inner block is no declaration; one in the block of the array is."""
     lines = ["  float own[3];", "  own[0] = 1.0f;", "  if (a) {", "    own[1] = own[0];", "  }"]
     lines += ["  own[1] = own[1];", "  own[2] = own[2] + 1.0f;", "  y[0] = own[1] + z.own;"]
-    assert named_registers(lines, lambda hint: hint) == [
-        "  float own1, own2;",
-        "  float own0 = 1.0f;",
-        "  if (a) {",
-        "    own1 = own0;",
-        "  }",
-        "  own1 = own1;",
-        "  own2 = own2 + 1.0f;",
-        "  y[0] = own1 + z.own;",
+    assert lines_of(named_registers(body_of(lines), lambda hint: hint)) == [
+        "float own1, own2;",
+        "float own0 = 1.0f;",
+        "if (a) {",
+        "  own1 = own0;",
+        "}",
+        "own1 = own1;",
+        "own2 = own2 + 1.0f;",
+        "y[0] = own1 + z.own;",
     ]
 
 

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.codegen.shared_indices import share_indices
 from relift.compiler.lowering.analyses import Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.text.names import Names
+from relift.compiler.text.tree import CType
 
 FOLDER = Path(__file__).parents[3] / "examples" / "low_level"
 SUM = "4096*wrg_0 + 128*lcl_1 + 8*lcl_0"
@@ -22,7 +24,8 @@ def shared(*lines: str) -> list[str]:
     if any("at[" in line for line in lines):
         fresh("at")
     known = ["wrg_0", "lcl_0", "lcl_1", "n"]
-    return [line.strip() for line in share_indices(list(lines), known, "int", fresh)]
+    found = share_indices(body_of(lines), known, CType("int"), fresh)
+    return [line.strip() for line in lines_of(found)]
 
 
 def uses(index: str, count: int = 4) -> list[str]:
@@ -98,7 +101,7 @@ def test_no_kernel_gets_longer(b: Benchmark, monkeypatch: pytest.MonkeyPatch) ->
     """Of those that are timed; and each is what it was without sharing, where nothing is shared."""
     program = b.at(b.variants[0])
     with_sums = compile_program(program).source
-    monkeypatch.setattr("relift.compiler.program.share_indices", lambda lines, *_: lines)
+    monkeypatch.setattr("relift.compiler.program.share_indices", lambda body, *_: body)
     without = compile_program(program).source
     assert len(with_sums) < len(without) or with_sums == without
 

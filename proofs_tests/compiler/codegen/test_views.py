@@ -112,8 +112,8 @@ def shown(v: View, values: dict[str, int], depth: int = 0) -> Any:
     match v:
         case Cell(_, offset):
             return ix.evaluate(offset, values)
-        case Value(text):
-            return int(text)
+        case Value(code):
+            return int(str(code))
         case Guarded(condition, inside, outside):
             holds = 0 <= ix.evaluate(condition.index, values) < ix.evaluate(condition.extent, {})
             return shown(inside if holds else outside, values, depth)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from proofs_tests.compiler.races import complaints
+from proofs_tests.compiler.texts import BARRIER
 from relift.compiler import compile_program
-from relift.compiler.codegen.barriers import BARRIER
-from relift.compiler.codegen.unrolling import KEEP, UNROLL
 from relift.compiler.running.compiled import Compiled
 from relift.rewrites.loading import load_file
 from relift.semantics.language.vocabulary import Program
+
+UNROLL, KEEP = "#pragma unroll", "#pragma unroll 1"
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "low_level"
 

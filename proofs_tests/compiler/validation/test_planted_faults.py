@@ -11,6 +11,7 @@ import pytest
 
 from proofs_tests.compiler.faults import Planted, planted
 from proofs_tests.compiler.programs import made
+from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Launch
@@ -78,7 +79,6 @@ def test_there_are_faults_of_every_class() -> None:
     assert len(kinds) == 24, sorted(kinds)
 
 
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 Edit = tuple[str, tuple[int, ...], str, str]
 
 # The bugs that a review planted in the kernels of the compiler, by what they change.

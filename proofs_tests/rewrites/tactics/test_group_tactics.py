@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from proofs_tests.compiler.races import complaints
+from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.agreement.verification import whole_inputs
 from relift.compiler.certificates.claims import certificates
-from relift.compiler.codegen.barriers import BARRIER
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU, DeviceDescription
