@@ -105,6 +105,7 @@ _LOOP_STEP = 0.5
 _WORK_ITEM = 2.0
 _LATENCY = 4.0  # until a sum can be added to
 _WINDOW = 100.0  # cycles of work that a core looks ahead
+_SEEN = 0.1  # of the shorter of two times that overlap
 _PACKED = 0.7  # how much of its lanes a driver uses that packs work-items
 _EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0}
 _LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
@@ -157,10 +158,14 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     compute = sum(k.seconds(device) for k in walk.finished)
     moved = sum(k.bytes for k in walk.finished)
     memory = moved / (device.bandwidth_gbs * 1e9)
-    total = launch + sum(
-        max(k.seconds(device), k.bytes / (device.bandwidth_gbs * 1e9)) for k in walk.finished
-    )
+    total = launch + sum(_together(k, device) for k in walk.finished)
     return Cost(launch, compute, memory, total, moved)
+
+
+def _together(kernel: _Kernel, device: DeviceDescription) -> float:
+    """Seconds of a kernel that computes and moves: of the shorter time, a part hides behind the longer one."""
+    times = kernel.seconds(device), kernel.bytes / (device.bandwidth_gbs * 1e9)
+    return max(times) + _SEEN * min(times) * (device.kind == "cpu")
 
 
 @dataclass
@@ -168,7 +173,8 @@ class _Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
-    the private arrays of one.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
+    the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
+    number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
     cells that lie apart.
     """
 
@@ -180,7 +186,9 @@ class _Kernel:
     registers: float = 0.0
     apart: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
+    counts: dict[tuple[str, int], Index] = field(default_factory=dict)
     has_loop: bool = False
+    is_guarded: bool = False
     has_lanes: bool = False
     has_library: bool = False
 
@@ -210,13 +218,14 @@ class _Kernel:
         return max(busy, longest) / (device.core_ghz * 1e9)
 
     def _is_packed(self, device: DeviceDescription) -> bool:
-        """Whether a driver makes vectors of neighbouring work-items; not where there are vectors already.
+        """Whether a driver makes vectors of neighbouring work-items.
 
+        Not where there are vectors already, and not where a part is for some of the work-items only.
         One that packs no loops does not pack functions of the library either.
         """
         plain = not (self.has_loop or self.has_library)
         packs = device.packs == "loops" or (device.packs == "loop-free" and plain)
-        return packs and not self.has_lanes
+        return packs and not (self.has_lanes or self.is_guarded)
 
 
 def _bytes(m: Memory) -> float:
@@ -263,6 +272,7 @@ class _Walk:
         self._scope = _Scope()
         self._storing = False
         self._count = 0
+        self._buffers: dict[Term, View] = {}
 
     # ---- structure
 
@@ -380,6 +390,9 @@ class _Walk:
         scope = self._scope
         items = scope.items * float(length.constant or 0)
         self._kernel.items = max(self._kernel.items, items)
+        self._kernel.is_guarded |= (
+            self._kernel.counts.setdefault((name_of(t), t.dim), length) != length
+        )
         fastest = t.dim == 0 and not isinstance(t, MapWrg)
         thread = i if fastest else scope.thread
         block = (*scope.computed, [])
@@ -393,13 +406,15 @@ class _Walk:
         n = float(length.constant or 0)
         if unrolled:
             around = (*scope.unrolled, (i, n))
+        elif n == 1:  # no loop
+            around = scope.unrolled
         else:
             self._kernel.has_loop = True
             self._charge(_LOOP_STEP * n)
             around = ()
         inner = replace(
             scope,
-            loop=scope.loop if unrolled else i,
+            loop=scope.loop if unrolled or n == 1 else i,
             trips=scope.trips * n,
             host=False,
             unrolled=around,
@@ -483,9 +498,8 @@ class _Walk:
                 self._kernel.has_lanes = True
                 with self._lanes(lanes.width) as i:
                     self._touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
-            case ToGlobal(xs) if self._scope.host:
-                with self.kernel():
-                    return self.result(self._fresh("buffer"), xs, environment)
+            case ToGlobal(xs) if self._scope.host or not free_variables(t):
+                return self._buffer(xs, environment)
             case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
                 target = self._stored(self._fresh("m"), t.type, _SPACES[type(t)])
                 self._write(xs, target, environment)
@@ -499,6 +513,13 @@ class _Walk:
             case _:
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
+
+    def _buffer(self, xs: Term, environment: Environment) -> View:
+        """What a kernel of its own computes before this one, once, wherever it is read."""
+        if xs not in self._buffers:
+            with self.kernel():
+                self._buffers[xs] = self.result(self._fresh("buffer"), xs, environment)
+        return self._buffers[xs]
 
     def _fold(self, t: ReduceSeq | ReduceSeqUnroll | Iterate, environment: Environment) -> View:
         """A loop whose every run writes an array anew, in place."""
@@ -564,6 +585,7 @@ class _Walk:
                 for part in parts:
                     self._touch(part)
             case VectorView():
+                self._kernel.has_lanes = True
                 with self._lanes(v.width) as i:
                     self._touch(v.lane(i))
             case Guarded(_, inside, outside):
@@ -596,7 +618,8 @@ class _Walk:
         arithmetic = _ISSUE * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
         stride = self._step(offset)
         issue = _STORE if self._storing else _ISSUE
-        elsewhere = scope.loop is not None and (stride is None or abs(stride) >= _PAGE)
+        turn = 0 if scope.loop is None else _stride(offset, scope.loop)
+        elsewhere = turn is None or abs(turn) >= _PAGE
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:

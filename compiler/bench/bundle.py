@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from relift.compiler.agreement.rounding import allowed
 from relift.compiler.bench import bundle_runner
 from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes
 from relift.compiler.certificates.consultation import require_not_refuted
@@ -79,7 +80,7 @@ def entry_of(b: Benchmark, variant: Sizes, program: Program, plan: Launch) -> di
     return {
         **b.described(variant),
         "options": list(b.options),
-        "tolerance": b.tolerance,
+        "tolerance": max(b.tolerance, allowed(program)),
         **buffers_of(program, plan, {name: draw.at(b.sizes) for name, draw in b.inputs.items()}),
     }
 

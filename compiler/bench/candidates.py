@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from relift.compiler.agreement.rounding import allowed
 from relift.compiler.agreement.verification import in_reach, rounding
 from relift.compiler.bench.benchmarks import Draw
 from relift.compiler.bench.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
@@ -56,14 +57,17 @@ def write_candidates(
     sizes: Mapping[str, int],
     candidates: Sequence[Program],
     target: Target,
+    *,
+    contract: bool = True,
 ) -> list[str]:
     """Write a bundle of low-level programs that compute `program` at `sizes`; the names of its entries.
 
+    Without `contract`, the kernels are exact, as `compile_program` says.
     Raises `Unsupported` when nothing says what the result must be, or its runner cannot compare it.
     """
     source = program.at(sizes)
     _require_comparable(source)
-    compiled = [compile_program(candidate) for candidate in candidates]
+    compiled = [compile_program(candidate, contract=contract) for candidate in candidates]
     for kernel in compiled:
         require_not_refuted(kernel)
     draws = _draws(source)
@@ -76,7 +80,7 @@ def write_candidates(
             "source": str(source),
             "term": str(candidate),
             "options": [],
-            "tolerance": rounding(source),
+            "tolerance": max(rounding(source), allowed(candidate)),
             "expected": EXPECTED,
             **buffers_of(candidate, kernel.plan, draws),
         }

@@ -112,7 +112,7 @@ def time_in_turn(
 
     def runner(source: str, plan: Launch, options: Sequence[str], about: Times) -> _Runner:
         session = Session(source, plan, about["device"], tuple(options))
-        return _checked(session, rows, about, expected, arguments, b.tolerance)
+        return _checked(session, rows, about, expected, arguments)
 
     for device in devices:
         for setting, analyses in settings.items():
@@ -122,7 +122,11 @@ def time_in_turn(
             about = {**entry, "analyses": setting, "device": device}
             kernels.append(runner(compiled.source, compiled.plan, b.options, about))
         if (hand := b.by_hand) is not None:
-            about = {**entry_of(b, variant, program, whole.plan), "device": device}
+            about = {
+                **entry_of(b, variant, program, whole.plan),
+                "device": device,
+                "tolerance": b.tolerance,
+            }
             options = (*b.options, *hand.options(b.sizes))
             by_hand[device] = runner(hand.source, hand.plan(whole.plan, b.sizes), options, about)
     numpy = list[float]()
@@ -158,9 +162,8 @@ def _checked(
     about: Times,
     expected: Callable[..., Any],
     arguments: Sequence[Any],
-    tolerance: float,
 ) -> _Runner:
-    """What runs a session, after its result was compared."""
+    """What runs a session, after its result was compared, within what the row says of its inexactness."""
     outputs = [
         row.reshape(output["shape"])
         for row, output in zip(session.run(rows), about["outputs"], strict=True)
@@ -168,7 +171,8 @@ def _checked(
     picked = picked_rows(len(outputs[0]))
     error = largest_error(outputs, expected(picked, *arguments), picked)
     return _Runner(
-        lambda: session.timed(rows, 1)[0], {**about, "ok": error <= tolerance, "error": error}
+        lambda: session.timed(rows, 1)[0],
+        {**about, "ok": error <= about["tolerance"], "error": error},
     )
 
 

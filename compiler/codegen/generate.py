@@ -175,6 +175,10 @@ class Scope:
         """The scope of one run of a body: what is computed there is unknown outside, and to the next."""
         return replace(self, computed=(*self.computed, []))
 
+    def in_lanes(self, lane: Lane) -> Scope:
+        """The scope of a body that is run in lanes: what is computed there is a vector, and unknown outside."""
+        return replace(self.block(), lane=lane)
+
     def bindings(self, t: Term) -> tuple[View, ...]:
         """The views of the free variables of t."""
         return tuple(self.environment.variables[name] for name in sorted(free_variables(t)))
@@ -401,7 +405,7 @@ class Generator:
                     self.store(part, place, scope)
             case _, VectorView(width, at):
                 lane = self.fresh_lane(width, scope)
-                self.store(value, at(lane.index), replace(scope, lane=lane))
+                self.store(value, at(lane.index), scope.in_lanes(lane))
             case CExpression(), (Cell() | Value() | Guarded()):
                 if value.width is not None and self.addressing.needs_name(target, scope.lane):
                     value = self.named(value, "v")
@@ -431,8 +435,7 @@ class Generator:
             ):
                 return known.result
         result = self._produce(t, scope)
-        if scope.lane is None:
-            scope.computed[-1].append(Computed(t, bindings, result))
+        scope.computed[-1].append(Computed(t, bindings, result))
         return result
 
     def _produce(self, t: Term, scope: Scope) -> View:
@@ -669,7 +672,7 @@ class Generator:
                 assert isinstance(v.type, Vector), "cannot happen: map_vec of no vector"
                 lane = self.fresh_lane(v.type.width, scope)
                 element = vector(self.view(v, scope)).lane(lane.index)
-                inside = self.applied(f, replace(scope, lane=lane), element)
+                inside = self.applied(f, scope.in_lanes(lane), element)
                 return widened(self.evaluate(f.body, inside), lane.width)
             case Splat(width, x):
                 return widened(self.evaluate(x, scope), number(width))
@@ -693,7 +696,7 @@ class Generator:
                 lane = self.fresh_lane(width, scope)
                 views = [self.argument(None, i, u, scope) for i, u in enumerate((left, right))]
                 lanes = [vector(v).lane(lane.index) for v in views]
-                value = self.lanewise(inner, lanes, left.type, replace(scope, lane=lane))
+                value = self.lanewise(inner, lanes, left.type, scope.in_lanes(lane))
                 return widened(value, lane.width)
             case _:
                 raise AssertionError("cannot happen: a metavariable in a program")
@@ -752,7 +755,7 @@ class Generator:
                 return tuple(self.read(part, scope) for part in parts)
             case VectorView(width, at):
                 lane = self.fresh_lane(width, scope)
-                value = self.read(at(lane.index), replace(scope, lane=lane))
+                value = self.read(at(lane.index), scope.in_lanes(lane))
                 return widened(value, lane.width)
             case Cell() | Value() | Guarded():
                 self._note_reads(v, scope)

@@ -11,14 +11,17 @@ from relift.semantics.language.vocabulary import Program
 REPEATS = 5
 
 
-def timer(target: str | None = None, seed: int = 0) -> Callable[[Program], float]:
+def timer(
+    target: str | None = None, seed: int = 0, *, contract: bool = True
+) -> Callable[[Program], float]:
     """A function that runs a program on random inputs and returns the seconds of its fastest run.
 
     The time is that of the kernels by the device's clock; the first run, which compiles, does not count.
+    Without `contract`, what is timed is exact, as `compile_program` says.
     """
 
     def seconds(program: Program) -> float:
-        compiled = compile_program(program)
+        compiled = compile_program(program, contract=contract)
         return min(compiled.timed(random_inputs(program, seed), target, REPEATS))
 
     return seconds

@@ -5,6 +5,9 @@ When one work-item computes a block of the result, it reads each row and column 
 block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
 device's registers hold, see `relift.rewrites.tactics.register_blocks`.
 
+Lanes.  The results of a map become the lanes of vectors that are in the program's text, see
+`relift.rewrites.tactics.lanes`.
+
 Cooperative reductions on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
 their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `group_tactics`.
 """
@@ -20,9 +23,16 @@ from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.group_tiles import stencil_in_groups
+from relift.rewrites.tactics.lanes import (
+    chunks_in_lanes,
+    columns_in_lanes,
+    depth_of,
+    rows_in_lanes,
+    tiles_in_lanes,
+)
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
 from relift.semantics.language.vocabulary import Program
-from relift.semantics.patterns import Reduce, Slide
+from relift.semantics.patterns import Map, Reduce, Slide, Transpose
 from relift.semantics.syntax.terms import subterms
 
 
@@ -83,6 +93,35 @@ def _instructions(block: Block) -> float:
 
 _LATENCY = 8
 """Multiply-adds that start while one is done: two a cycle for four cycles, as the CPUs of this decade do."""
+
+
+def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute neighbouring results in the lanes of vectors, for a CPU, whatever its driver packs.
+
+    They raise `NoMatch` where the vectors do not suit the program.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU, GPU
+    >>> saxpy = load_program("examples/saxpy.py").at({"n": 1024})
+    >>> len(list(lanes(saxpy, CPU))), len(list(lanes(saxpy, GPU)))
+    (4, 0)
+    """
+    if device.kind != "cpu":
+        return
+    width = device.vector_width
+    if any(isinstance(t, Transpose) for t, _ in subterms(program.body)):
+        yield tiles_in_lanes(width, width)
+    if isinstance(program.body, Map):
+        if depth_of(program.body) > 1:
+            yield rows_in_lanes(width)
+        else:
+            yield columns_in_lanes(width)
+            for vectors in _VECTORS:
+                yield chunks_in_lanes(width, vectors)
+
+
+_VECTORS = (1, 16, 64)
+"""How many vectors a work-item has of an array of one dimension."""
 
 
 _MEMBERS = (32, 64, 128, 256)

@@ -31,7 +31,13 @@ from relift.egraph.process.saturation import Budget, Progress, Request, Saturati
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.guided import Guide
 from relift.egraph.search.planning import NORMAL_FORM
-from relift.egraph.search.plans import Plan, cooperative_reductions, register_blocks, shared_windows
+from relift.egraph.search.plans import (
+    Plan,
+    cooperative_reductions,
+    lanes,
+    register_blocks,
+    shared_windows,
+)
 from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
@@ -148,7 +154,7 @@ class Proposals:
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
-        tactical = (register_blocks, cooperative_reductions, shared_windows, group_tiles)
+        tactical = (register_blocks, lanes, cooperative_reductions, shared_windows, group_tiles)
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         ways: list[_Way] = [
             Proposals._written,

@@ -46,5 +46,8 @@ def compilable(
         from relift.compiler.agreement.verification import failure_on_symbols
         from relift.compiler.running.timing import timer
 
-        options |= {"judge": failure_on_symbols, "measure": timer(timed_here)}
+        options |= {
+            "judge": failure_on_symbols,
+            "measure": timer(timed_here, contract=options.get("float") != "exact"),
+        }
     return search(program, sizes, target, accepts=runs, **options)

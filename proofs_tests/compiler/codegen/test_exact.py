@@ -16,7 +16,9 @@ from relift.compiler.devices import survey as devices
 from relift.compiler.devices.naming import is_simulator
 from relift.compiler.devices.survey import ALWAYS, CONTRACTS, DEFECTS, survey
 from relift.compiler.program import compile_program
+from relift.compiler.running import timing
 from relift.compiler.running.compiled import load
+from relift.rewrites.loading import load_program
 from relift.semantics.language.vocabulary import Program
 
 n = rl.nat("n")
@@ -145,3 +147,30 @@ def test_a_policy_that_there_is_not_is_refused_for_low_level_programs_too() -> N
     for verb in ("run", "verify"):
         status, said = command(verb, file, "--size", "n=64", "--float", "exactly")
         assert (status, said) == (2, "relift: --float exactly: say reassociate or exact\n")
+
+
+def test_what_a_search_times_is_exact_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here and in a bundle: no product is contracted with its sum."""
+    contracted = "FP_CONTRACT OFF"
+    words = ("optimize", "examples/saxpy.py", "--size", "n=64", "--bundle")
+    for name, options in (("loose", ()), ("exact", ("--float", "exact"))):
+        assert relift(*words, str(tmp_path / name), *options).returncode == 0
+        texts = [file.read_text("utf-8") for file in (tmp_path / name).rglob("*.cl")]
+        assert texts
+        assert all((contracted in text) == (name == "exact") for text in texts)
+
+    timed: list[str] = []
+
+    def compiled(low: Program, **options: bool) -> object:
+        timed.append(compile_program(low, **options).source)
+        return compile_program(low, **options)
+
+    monkeypatch.setattr(timing, "compile_program", compiled)
+    saxpy = load_program("examples/saxpy.py")
+    for policy in ("reassociate", "exact"):
+        rl.optimize(
+            saxpy, {"n": 64}, tune=True, tuning=tmp_path / f"{policy}.sqlite", float=policy, top=1
+        )
+        assert timed
+        assert all((contracted in text) == (policy == "exact") for text in timed)
+        timed.clear()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from proofs_tests.compiler.programs import typed
 from proofs_tests.compiler.races import complaints
 from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes, load_benchmarks
 from relift.compiler.bench.bundle import entry_of
@@ -30,6 +31,9 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import Session
 from relift.device import CPU
 from relift.rewrites.loading import load_file
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.types import f32
 
 FOLDER = Path(__file__).parents[3] / "examples" / "low_level"
 BENCHMARKS = [
@@ -195,6 +199,40 @@ def test_times_are_of_right_results_only() -> None:
 
     wrong = time_one(b, {}, "cpu", lambda picked, x, y: SAMPLES.dot(picked, x, y) * 1.01)
     assert not wrong["ok"]
+
+
+def sums(chunks: int) -> Callable[..., Program]:
+    """The sum of numbers by so many folds in order, whose results are folded in order."""
+
+    def total(n: int) -> Program:
+        def dot(x: Any) -> Any:
+            parts = rl.map_glb(0)(rl.reduce_seq(rl.add, 0.0), rl.split(n // chunks, x))
+            return rl.reduce_seq(rl.add, 0.0, rl.to_global(parts))
+
+        return typed(x=f32[n])(dot)
+
+    return total
+
+
+def test_how_inexact_a_sum_may_be_follows_from_its_chain() -> None:
+    """A long fold in order may be as inexact as theory says, one in chunks may not, and a wrong one is wrong."""
+    n = 1 << 22
+    b = dataclasses.replace(
+        named("dot", "cpu"), sizes={"n": n}, small=[], by_hand=None, numpy=None, variants=[{}]
+    )
+
+    def times(chunks: int, factor: float = 1.0) -> dict[str, Any]:
+        here = dataclasses.replace(b, make=sums(chunks))
+        return time_one(
+            here, {}, "pocl", lambda picked, x: np.array([np.sum(x, dtype=np.float64) * factor])
+        )
+
+    in_order, in_chunks = times(1), times(1 << 11)
+    assert in_order["ok"]
+    assert in_order["error"] > b.tolerance >= in_chunks["error"]
+    assert in_order["tolerance"] > 1e-2 > in_chunks["tolerance"] == b.tolerance
+    assert not times(1, 1.2)["ok"]
+    assert not times(1 << 11, 1.001)["ok"]
 
 
 BY_HAND = [b for b in BENCHMARKS if b.by_hand is not None]

@@ -82,7 +82,7 @@ def optimize(
     written: list[str] = []
     if bundle is not None:
         with progress_of("computing what results must be"):
-            written = _write_candidates(bundle, best, loaded, sizes, target)
+            written = _write_candidates(bundle, best, loaded, sizes, target, float_policy)
     compiled = [compile_for(found.term, float_policy) for found in best.candidates]
     if not elsewhere:
         say_what_rounds_otherwise(compiled, [target])
@@ -148,13 +148,21 @@ def _print_candidates(candidates: Sequence[FoundProgram]) -> None:
 
 
 def _write_candidates(
-    bundle: Path, best: Optimized, program: Program, sizes: Mapping[str, int], target: str
+    bundle: Path,
+    best: Optimized,
+    program: Program,
+    sizes: Mapping[str, int],
+    target: str,
+    float_policy: str,
 ) -> list[str]:
     from relift.compiler.bench.candidates import write_candidates
     from relift.device import preset
 
-    candidates = [found.term for found in best.candidates]
-    return write_candidates(bundle, program, _own(sizes, program), candidates, preset(target).kind)
+    candidates, kind = [found.term for found in best.candidates], preset(target).kind
+    contract = float_policy != "exact"
+    return write_candidates(
+        bundle, program, _own(sizes, program), candidates, kind, contract=contract
+    )
 
 
 def _keep_times(

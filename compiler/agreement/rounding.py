@@ -1,0 +1,120 @@
+"""How inexact a low-level program's result may be: what rounding theory says of its longest chain of sums.
+
+A fold of n numbers in order rounds n times, one in pairs log n times, one by lanes and chunks as often as its
+longest path.  Each rounding is off by u = 2**-24 of what is added up so far, at most.
+
+    many, small     they are off to either side alike, so together by the root of their number times u
+    beyond LONGEST  what is added is so small beside the sum that rounding has a side; then all may add up
+
+Source: Higham and Mary, A new approach to probabilistic rounding error analysis, SISC 2019; Connolly, Higham and
+Mary, Stochastic rounding and its probabilistic backward error analysis, SISC 2021, for stagnating sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from relift.compiler.running.buffers import components
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import Iterate, Reduce, ReduceSeq, ReduceSeqUnroll, ScanSeq
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Lambda,
+    Term,
+    Var,
+    children,
+    innermost,
+)
+from relift.semantics.syntax.types import dimensions, f32, f64
+
+UNIT = float(np.finfo(np.float32).eps) / 2
+LONGEST = 1 << 18
+"""Roundings of a chain up to which they are off to either side alike."""
+
+MOST = 2.0**-4
+"""A result with fewer right bits than four is wrong, whatever its chain excuses."""
+
+_EXACT = frozenset(["minimum", "maximum", "select", "absolute", "neg"])
+
+
+_NOWHERE = -math.inf
+"""The depth of what is not on a path that is looked for."""
+
+
+def allowed(program: Program) -> float:
+    """The error, relative to the largest value of a result, up to which a kernel of the program is right.
+
+    >>> import relift as rl
+    >>> n = rl.nat("n")
+    >>> def fold(x: rl.f32[n]):
+    ...     return rl.reduce_seq(rl.add, 0.0, x)
+    >>> total = rl.program(fold)
+    >>> [f"{allowed(total.at({'n': n})):.1e}" for n in (1 << 10, 1 << 16, 1 << 19, 1 << 24)]
+    ['1.9e-06', '1.5e-05', '3.1e-02', '6.2e-02']
+    """
+    if not any(scalar in (f32, f64) for scalar, _ in components(program.body.type)):
+        return 0.0
+    n = roundings(program)
+    if n <= LONGEST:
+        return math.sqrt(n) * UNIT
+    return min(n * UNIT, MOST)
+
+
+def roundings(program: Program) -> float:
+    """The most roundings on a path from an input to the result of a low-level program at concrete sizes."""
+    return max(0.0, _depth(program.body, {}, 0.0))
+
+
+def _depth(t: Term, known: Mapping[str, float], other: float) -> float:
+    """The most roundings on a path to t, from variables with as many as is known of them, or from what is `other`."""
+
+    def below(*terms: Term) -> float:
+        return max((_depth(u, known, other) for u in terms), default=other)
+
+    match t:
+        case Var(name):
+            return known.get(name, other)
+        case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs) | ScanSeq(f, init, xs):
+            return _folded(f, _length(xs), (below(init), below(xs)), known, other)
+        case Iterate(m, f, x):
+            return _folded(f, m.constant or 0, (below(x),), known, other)
+        case Reduce(_, init, xs):
+            return below(init, xs) + _length(xs)
+        case Combine(operator, left, right):
+            return below(left, right) + (innermost(operator).name not in _EXACT)
+        case Apply(function, arguments):
+            return below(*arguments) + (function not in _EXACT)
+        case Call(_, arguments):
+            return below(*arguments) + 1
+        case _:
+            parts = [child for _, child in children(t)]
+            data = below(*(u for u in parts if not isinstance(u, Lambda)))
+            bodies = [
+                _depth(f.body, {**known, **{x.name: data for x in f.parameters}}, other)
+                for f in parts
+                if isinstance(f, Lambda)
+            ]
+            return max(bodies, default=data)
+
+
+def _folded(
+    f: Lambda, turns: int, start: tuple[float, ...], known: Mapping[str, float], other: float
+) -> float:
+    """The roundings of a fold: those of a turn count once for what enters, and again for what is carried on."""
+    carried, *elements = (x.name for x in f.parameters)
+    nothing = dict.fromkeys([*known, *elements], _NOWHERE)
+    each = _depth(f.body, {**nothing, carried: 0.0}, _NOWHERE)
+    entering = {carried: _NOWHERE, **dict(zip(elements, start[1:], strict=True))}
+    enters = _depth(f.body, {**known, **entering}, other)
+    if each == _NOWHERE:
+        return enters
+    return max(start[0] + turns * each, enters + max(turns - 1, 0) * each)
+
+
+def _length(xs: Term) -> int:
+    return dimensions(xs.type)[0][0].constant or 0

@@ -1,0 +1,141 @@
+"""Lanes: maps of any depth, border and length become vectors by proved rules, and compute the same."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relift as rl
+from proofs_tests.command_line import ROOT
+from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.program import compile_program
+from relift.egraph.search.optimize import optimize
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.lanes import (
+    chunks_in_lanes,
+    columns_in_lanes,
+    rows_in_lanes,
+    tiles_in_lanes,
+)
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import MapVec
+from relift.semantics.syntax.terms import subterms
+
+WIDTH = 4
+n, m, d = (rl.nat(name) for name in "nmd")
+BORDERS = [rl.clamp, rl.mirror, rl.wrap, 0.5]
+
+
+def stencil(axes: int, radius: int, border: Any) -> Program:
+    """The sum of the corners and the middle of each window of a grid with a border."""
+    shape = (n, n, m)[-axes:]
+    reach, size = (radius,) * axes, (2 * radius + 1,) * axes
+
+    def at(window, place):
+        return window if not place else at(window[place[0]], place[1:])
+
+    def weighted(window):
+        first, middle, last = ((i,) * axes for i in (0, radius, 2 * radius))
+        return at(window, first) + 2.0 * at(window, middle) - at(window, last)
+
+    @rl.program
+    def grown(grid: rl.f32[shape]):
+        padded = rl.pad_nd(reach, reach, border, grid)
+        return rl.map_nd(axes, weighted, rl.slide_nd(size, (1,) * axes, padded))
+
+    return grown
+
+
+def lowered(program: Program, tactic: Tactic, sizes: Mapping[str, int]) -> Program:
+    """What a tactic makes of a program, by rules that are proved."""
+    found = derive(program, tactic, sizes)
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    low = replace(program.at(sizes), body=found.result)
+    assert any(isinstance(t, MapVec) for t, _ in subterms(low.body))
+    return low
+
+
+def same(program: Program, low: Program, sizes: Mapping[str, int]) -> None:
+    """The kernel of a low-level program computes what the program means."""
+    inputs = random_inputs(program.at(sizes), 0)
+    np.testing.assert_allclose(
+        compile_program(low)(*inputs), program.at(sizes)(*inputs), rtol=1e-5, atol=1e-5
+    )
+
+
+@settings(max_examples=12, derandomize=True, deadline=None)
+@given(
+    axes=st.sampled_from([2, 3]),
+    radius=st.sampled_from([1, 2]),
+    border=st.sampled_from(BORDERS),
+    columns=st.integers(4 * WIDTH, 6 * WIDTH),
+)
+def test_stencils_in_lanes_compute_the_same(
+    axes: int, radius: int, border: Any, columns: int
+) -> None:
+    """With any border, in two and three dimensions, also where no vector divides the columns."""
+    program, sizes = stencil(axes, radius, border), {"n": 5, "m": columns}
+    same(program, lowered(program, rows_in_lanes(WIDTH), sizes), sizes)
+
+
+@rl.program
+def distances(points: rl.f32[n, d], centre: rl.f32[d]):
+    """The squared distance of every row from one."""
+
+    def squared(point):
+        gaps = rl.map(lambda p: p[0] - p[1], rl.zip(point, centre))
+        return rl.reduce(rl.add, 0.0, rl.map(lambda gap: gap * gap, gaps))
+
+    return rl.map(squared, points)
+
+
+@rl.program
+def turned(A: rl.f32[n, m]):
+    """A function of every element, columns as rows."""
+    return rl.map_nd(2, lambda x: 2.0 * x + 1.0, rl.transpose(A))
+
+
+@pytest.mark.parametrize(
+    ("program", "tactic", "sizes"),
+    [
+        (distances, chunks_in_lanes(WIDTH, 1), {"n": 24, "d": 5}),
+        (distances, chunks_in_lanes(WIDTH, 3), {"n": 24, "d": 5}),
+        (distances, columns_in_lanes(WIDTH), {"n": 24, "d": 5}),
+        (turned, tiles_in_lanes(WIDTH, 2), {"n": 16, "m": 12}),
+        (turned, rows_in_lanes(WIDTH), {"n": 18, "m": 7}),
+    ],
+)
+def test_maps_in_lanes_compute_the_same(
+    program: Program, tactic: Tactic, sizes: dict[str, int]
+) -> None:
+    """Rows in the lanes of chunks, their columns copied before or not, and tiles of a transposed array."""
+    same(program, lowered(program, tactic, sizes), sizes)
+
+
+def test_lanes_are_for_what_they_divide() -> None:
+    """A tactic says that it does not suit a program."""
+    for tactic in (rows_in_lanes(WIDTH), chunks_in_lanes(WIDTH, 4), columns_in_lanes(WIDTH)):
+        with pytest.raises(NoMatch):
+            derive(distances, tactic, {"n": 6, "d": 5})
+
+
+@pytest.mark.parametrize("name", ["j2d5pt", "j2d9pt", "convolution", "transpose", "kmeans"])
+def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
+    """Whatever a driver packs, the search puts a program first whose text has the lanes."""
+    program = load_program(str(ROOT / "examples" / f"{name}.py"))
+    sizes = {"n": 256, "m": 256, "k": 5, "d": 12, "h": 256, "w": 256, "r": 2}
+    own = {size: sizes[size] for size in program.sizes}
+    found = optimize(program, own, "cpu")
+    assert any(rule.startswith("vectorize") for rule in {s.rule for s in found.derivation.steps})
