@@ -7,6 +7,7 @@ Each variant is one of the candidates of `relift optimize`, in the order in whic
 fastest is what `relift optimize --tune` keeps.
 """
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -129,6 +130,10 @@ def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
     )
 
 
+def product(A, B):
+    return A @ B
+
+
 def padded_convolution(image, weights):
     return WITH_NUMPY.convolution(np.pad(image, len(weights) // 2), weights)
 
@@ -193,15 +198,13 @@ benchmarks = [
     ),
     benchmark("j2d5pt", "gpu", MATRIX, SMALL, windows, streamed),
     benchmark("j2d9pt", "gpu", MATRIX, SMALL, windows, streamed),
-    benchmark(
-        "matmul",
-        "cpu",
-        {"n": 1024, "m": 1024, "k": 1024},
-        SQUARES,
-        cube,
-        three_matrices,
-        numpy=lambda A, B: A @ B,
-        by_hand=BY_HAND["matmul"],
+    *(
+        replace(
+            on_cpu("matmul", dict.fromkeys("nmk", size), cube, three_matrices, numpy=product),
+            name=f"matmul_{size}",
+            small=SQUARES,
+        )
+        for size in (512, 1024, 2048)
     ),
     Benchmark(
         "matmul_as_written",
@@ -212,6 +215,6 @@ benchmarks = [
         gold("matmul"),
         cube,
         three_matrices,
-        numpy=lambda A, B: A @ B,
+        numpy=product,
     ),
 ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,10 @@ def searched(request: pytest.FixtureRequest) -> Optimized:
 
 
 def test_the_best_clamps_at_the_border_only(searched: Optimized) -> None:
-    """In both dimensions."""
+    """Of each row: which rows it reads is clamped once for all of its columns, which are vectors."""
     rules = [step.rule for step in searched.derivation.steps]
 
-    assert rules.count("slide_clamp_regions") == 2
+    assert rules.count("slide_clamp_regions") == rules.count("vectorize_map") == 1
 
 
 def test_overlapping_tiles_are_a_candidate(searched: Optimized) -> None:
@@ -79,7 +80,7 @@ def test_other_programs_start_from_themselves_only() -> None:
 
 @pytest.mark.parametrize("cut", [1, N // 2, N - 1])
 def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
-    """The same work-items write one part after the other."""
+    """The same work-items write one part after the other; where a driver packs none of them, that is all."""
 
     @program
     def whole(xs: f32[N]):
@@ -90,4 +91,7 @@ def test_parts_of_a_result_cost_what_the_whole_costs(cut: int) -> None:
         first, second = take(cut, xs), drop(cut, xs)
         return concat(map_glb(0)(lambda x: x + 1.0, first), map_glb(0)(lambda x: x + 1.0, second))
 
-    assert estimate(parts, CPU).compute == pytest.approx(estimate(whole, CPU).compute, rel=0.3)
+    device = replace(CPU, packs="nothing")
+    assert estimate(parts, device).compute == pytest.approx(
+        estimate(whole, device).compute, rel=0.3
+    )
