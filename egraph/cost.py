@@ -78,6 +78,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -186,7 +187,7 @@ class _Kernel:
     registers: float = 0.0
     apart: float = 0.0
     touched: dict[str, Memory] = field(default_factory=dict)
-    counts: dict[tuple[str, int], Index] = field(default_factory=dict)
+    counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
     has_loop: bool = False
     is_guarded: bool = False
     has_lanes: bool = False

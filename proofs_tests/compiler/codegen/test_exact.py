@@ -17,7 +17,7 @@ from relift.compiler.devices.naming import is_simulator
 from relift.compiler.devices.survey import ALWAYS, CONTRACTS, DEFECTS, survey
 from relift.compiler.program import compile_program
 from relift.compiler.running import timing
-from relift.compiler.running.compiled import load
+from relift.compiler.running.compiled import Compiled, load
 from relift.rewrites.loading import load_program
 from relift.semantics.language.vocabulary import Program
 
@@ -161,9 +161,10 @@ def test_what_a_search_times_is_exact_too(tmp_path: Path, monkeypatch: pytest.Mo
 
     timed: list[str] = []
 
-    def compiled(low: Program, **options: bool) -> object:
-        timed.append(compile_program(low, **options).source)
-        return compile_program(low, **options)
+    def compiled(low: Program, *, contract: bool) -> Compiled:
+        kernel = compile_program(low, contract=contract)
+        timed.append(kernel.source)
+        return kernel
 
     monkeypatch.setattr(timing, "compile_program", compiled)
     saxpy = load_program("examples/saxpy.py")
