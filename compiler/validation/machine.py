@@ -23,6 +23,7 @@ from relift.compiler.validation.symbols import (
     Symbol,
     TooLarge,
 )
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 
 FaultKind: TypeAlias = Literal[
     "bounds", "alignment", "race", "divergence", "initialised", "overflow", "division", "loop",
@@ -190,12 +191,13 @@ def _shown(value: Any) -> str:
 
 _NP = {"float": np.float32, "double": np.float64}
 _KINDS = {"int": "i32", "uint": "i32", "long": "i64", "ulong": "i64", **FLOATS}
-_SIMPLE = {"fabs": "absolute", "pow": "power"} | {
-    name: name
-    for name in ["floor", "ceil", "fma", "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "hypot"]
+_SIMPLE = {
+    f.c.partition("(")[0]: f
+    for f in SCALAR_FUNCTIONS.values()
+    if f.on in ("floats", "numbers") and f.c is not None and f.c[0].isalpha()
 }
 """Functions of floats that C and the table of scalars share, by their names in C."""
-ARITIES = {"pow": 2, "hypot": 2, "fma": 3}
+ARITIES = {name: f.arity for name, f in _SIMPLE.items()}
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -386,8 +388,8 @@ class Arithmetic:
 
     def called(self, function: str, scalar: str) -> Function | None:
         """A function of floats."""
-        name = _SIMPLE.get(function)
-        return None if name is None else partial(self.algebra.made, name, FLOATS[scalar])
+        known = _SIMPLE.get(function)
+        return None if known is None else partial(self.algebra.made, known.name, FLOATS[scalar])
 
     # ---- decisions
 

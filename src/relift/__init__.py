@@ -148,7 +148,7 @@ if TYPE_CHECKING:
     from relift.semantics.syntax.signatures import Fun, Index, Op
     from relift.semantics.syntax.types import boolean, f32, f64, i32, i64, nat, tup, vec
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LANGUAGE = "relift.semantics.language.vocabulary"
 _ELSEWHERE = {
