@@ -40,7 +40,6 @@ from relift.semantics.indices.views import (
     Environment,
     Guarded,
     Memory,
-    Space,
     TupleView,
     Value,
     VectorView,
@@ -78,6 +77,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -502,7 +502,7 @@ class _Walk:
             case ToGlobal(xs) if self._scope.host or not free_variables(t):
                 return self._buffer(xs, environment)
             case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
-                target = self._stored(self._fresh("m"), t.type, _SPACES[type(t)])
+                target = self._stored(self._fresh("m"), t.type, t.space)
                 self._write(xs, target, environment)
                 if isinstance(t, ToLocal):
                     self._wait(_BARRIER)
@@ -698,9 +698,6 @@ def _held(t: Term) -> float:
             return float(n.constant or 0) * _held(f.body)
         case _, other:
             return float(cells(other).constant or 0)
-
-
-_SPACES: dict[type[Term], Space] = {ToGlobal: "global", ToLocal: "local", ToPrivate: "private"}
 
 
 def _stride(offset: Index, v: Index) -> int | None:

@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from relift.device import DeviceDescription
 from relift.egraph.encode.snapshot import ENode
@@ -32,6 +32,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics import patterns
+from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import Pattern, Term
 from relift.semantics.syntax.types import (
@@ -153,26 +154,24 @@ class _Option:
 
 # Work in units of one scalar operation of one work-item.
 _LAYOUT, _LAUNCH, _BUFFER_CELL = 0.05, 20_000.0, 2.0
-_VIEWS: tuple[type[Pattern], ...] = (
-    patterns.Zip, patterns.Split, patterns.Join, patterns.Transpose, patterns.Slide,
-    patterns.PadClamp, patterns.Take, patterns.Drop, patterns.At, patterns.AsVector,
-    patterns.AsScalar, patterns.Concat, patterns.Gather, patterns.Head, patterns.PadMirror,
-    patterns.PadWrap, patterns.Tail,
-)  # fmt: skip
-_LOOKUPS: tuple[type[Pattern], ...] = (
-    patterns.AtRuntime, patterns.AtRuntimeUnsafe, patterns.GatherIndices,
-)  # fmt: skip
-"""What reads at indices that are data: those are laid out only, for a kernel looks them up in a buffer.
-
-A vector has no such reads: each lane would look up an index of its own.
-"""
-
-_INVERTIBLE: tuple[type[Pattern], ...] = (
-    patterns.Split, patterns.Join, patterns.Transpose, patterns.AsVector, patterns.AsScalar,
-)  # fmt: skip
 _PRIVATE_CELLS, _LOCAL_CELLS = 64, 4096
 _REGISTER_CELLS, _ACCUMULATOR_CELLS = 128, 4096
 """Cells of an accumulator in registers, and of one in private memory."""
+
+
+def _rearranges(pattern: type[Pattern] | None) -> TypeGuard[type[Pattern]]:
+    """Whether a pattern is a layout that a search result may contain; a vector is no array to index into."""
+    return pattern is not None and pattern.layout and pattern.searched and pattern is not MapVec
+
+
+def _inverts(pattern: type[Pattern] | None) -> bool:
+    """Whether a write can follow a pattern of one array backwards."""
+    return _rearranges(pattern) and pattern.has_inverse() and pattern.signature.roles == ("array",)
+
+
+def _gives_an_element(pattern: type[Pattern] | None) -> TypeGuard[type[Pattern]]:
+    """Whether a pattern is one element of its array."""
+    return _rearranges(pattern) and isinstance(pattern.signature.result, TypeVariable)
 
 
 def _holds_vectors(t: Type) -> bool:
@@ -280,32 +279,33 @@ class Extractor:
 
     def _view(self, node: ENode, state: State) -> Iterator[_Option]:
         below = [State(c, state.want, state.place) for c in node.children]
-        value = [State(c, Want.VALUE, state.place) for c in node.children]
-        computes = state.want is Want.VIEW
         pattern = node.head.pattern
         if node.head.kind in ("var", "input", "literal") or pattern is patterns.LiteralArray:
             yield self._option(node, (), 0.01)
         elif node.head.kind in ("get", "tuple"):
             yield self._option(node, below, _LAYOUT)
-        elif pattern is patterns.Map:
-            body = State(node.children[0], Want.LAYOUT, state.place)
-            yield self._option(node, (body, below[1]), _LAYOUT)
-        elif pattern is patterns.Generate:
-            yield self._option(node, (State(node.children[0], Want.LAYOUT, state.place),), _LAYOUT)
-        elif pattern in _VIEWS:
-            label = ("transpose",) if pattern is patterns.Transpose else ()
-            yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
-        elif pattern in _LOOKUPS and state.place is not Place.LANE:
-            places = State(node.children[0], Want.LAYOUT, state.place)
-            yield self._option(node, (places, *below[1:]), _LAYOUT * 4)
-        elif pattern is patterns.PadConstant:
-            yield self._option(node, below, _LAYOUT)
-            if computes:
-                yield self._option(node, [value[0], below[1]], _LAYOUT)
-        elif pattern in (patterns.Repeat, patterns.Splat):
-            yield self._option(node, below, _LAYOUT)
-            if computes:
-                yield self._option(node, value, _LAYOUT)
+        elif _rearranges(pattern):
+            yield from self._rearranged(node, pattern, state)
+
+    def _rearranged(self, node: ENode, pattern: type[Pattern], state: State) -> Iterator[_Option]:
+        """A layout of what is viewed as well; an element that it repeats may be computed where it stands."""
+        roles = pattern.signature.roles
+        if "index" in roles and state.place is Place.LANE:
+            return  # each lane would look up an index of its own
+        laid_out = ("function", "index")  # a kernel looks indices up in a buffer
+        below = [
+            State(c, Want.LAYOUT if role in laid_out else state.want, state.place)
+            for c, role in zip(node.children, roles, strict=True)
+        ]
+        label = ("transpose",) if pattern is patterns.Transpose else ()
+        cost = _LAYOUT * (4 if label or "index" in roles else 1)
+        yield self._option(node, below, cost, label=label)
+        if state.want is Want.VIEW and "element" in roles and "index" not in roles:
+            computed = [
+                replace(s, want=Want.VALUE) if role == "element" else s
+                for s, role in zip(below, roles, strict=True)
+            ]
+            yield self._option(node, computed, cost)
 
     def _stored(self, state: State) -> Iterator[_Option]:
         """An array that is computed before it is read: another kernel's buffer, local memory, or registers."""
@@ -339,11 +339,14 @@ class Extractor:
         elif node.head.kind == "get":
             yield self._option(node, view, 0.01)
             yield self._option(node, value, 0.01)
-        elif pattern in (patterns.At, patterns.Head):
+        elif _gives_an_element(pattern) and "index" not in pattern.signature.roles:
             yield self._option(node, view, 0.5)
-        elif pattern in (patterns.AtRuntime, patterns.AtRuntimeUnsafe) and place is not Place.LANE:
-            places = State(node.children[0], Want.LAYOUT, place)
-            yield self._option(node, (places, *view[1:]), 1.0)
+        elif _gives_an_element(pattern) and place is not Place.LANE:
+            below = [
+                replace(s, want=Want.LAYOUT) if role == "index" else s
+                for s, role in zip(view, pattern.signature.roles, strict=True)
+            ]
+            yield self._option(node, below, 1.0)
         elif node.head.kind in ("apply", "call", "combine", "tuple"):
             yield self._option(node, value, 1.0)
         elif pattern is patterns.Splat:
@@ -390,7 +393,7 @@ class Extractor:
                 (State(f, Want.INVERSE, place, variable), State(xs, Want.WRITE, place)),
                 _LAYOUT,
             )
-        elif pattern in _INVERTIBLE:
+        elif _inverts(pattern):
             label = ("transpose",) if pattern is patterns.Transpose else ()
             below = [State(c, Want.WRITE, place) for c in node.children]
             yield self._option(node, below, _LAYOUT * (4 if label else 1), label=label)
@@ -495,7 +498,7 @@ class Extractor:
         pattern = node.head.pattern
         if node.head.kind == "var" and node.head.name == state.variable:
             yield self._option(node, (), 0.01)
-        elif pattern in _INVERTIBLE:
+        elif _inverts(pattern):
             below = [State(c, Want.INVERSE, state.place, state.variable) for c in node.children]
             yield self._option(node, below, _LAYOUT)
         elif pattern is patterns.Map:

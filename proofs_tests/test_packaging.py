@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import relift
+from relift.semantics.language import functions
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
@@ -148,7 +149,7 @@ def test_help_costs_little_more_than_its_libraries(tmp_path: Path) -> None:
 def names_that_checkers_see() -> dict[str, object]:
     """What the imports of the facade that only type checkers read would bind, by name."""
     tree = ast.parse(Path(relift.__file__).read_text(encoding="utf-8"))
-    (block,) = (
+    block = next(
         node
         for node in tree.body
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
@@ -158,8 +159,19 @@ def names_that_checkers_see() -> dict[str, object]:
         assert isinstance(node, ast.ImportFrom)
         assert node.module is not None
         module = importlib.import_module(node.module)
-        found |= {name.asname or name.name: getattr(module, name.name) for name in node.names}
+        names = {name.asname or name.name: name.name for name in node.names}
+        if "*" in names:
+            names = {name: name for name in module.__all__}
+        found |= {
+            public: getattr(module, name) for public, name in names.items() if public[0] != "_"
+        }
     return found
+
+
+def test_the_stub_of_the_patterns_is_what_is_printed() -> None:
+    """Type checkers see a function for each pattern."""
+    path = Path(functions.__file__).with_suffix(".pyi")
+    assert path.read_text(encoding="utf-8") == functions.stub()
 
 
 def test_facade_loads_what_checkers_see() -> None:

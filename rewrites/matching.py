@@ -19,7 +19,7 @@ from relift.rewrites.totality import first_partial, first_partial_operator, has_
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import IndexFunction, Written
 from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import PadEmpty, Splat
+from relift.semantics.patterns import Splat
 from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
@@ -405,7 +405,7 @@ def _kind(t: Term) -> str:
 def _require_uncopied(rule: Rule, before: Term, after: Term, substitution: Substitution) -> None:
     """Raise `NoMatch` when a term with unspecified cells would be copied: each copy would leave them open anew."""
     for name, f in substitution.functions.items():
-        if any(isinstance(t, PadEmpty) for t, _ in subterms(f.body)):
+        if any(isinstance(t, Pattern) and t.leaves_open for t, _ in subterms(f.body)):
             uses, depth = _uses(after, name)
             most_uses, most_depth = _uses(before, name)
             if uses > most_uses or (not f.parameters and depth > most_depth):

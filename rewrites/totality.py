@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from relift.semantics import patterns as p
 from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.patterns import Gather, Scatter
+from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
     Combine,
+    Get,
+    Input,
+    Literal,
+    MakeTuple,
+    Metavariable,
     Operator,
     OperatorMetavariable,
     Pattern,
     Term,
+    Var,
     Vectorized,
     subterms,
 )
@@ -31,9 +38,6 @@ from relift.semantics.syntax.types import Type, Vector
 
 LARGEST_TABLE = 1 << 20
 """An index function whose ranges do not tell is tried at all indices up to this many."""
-BRANCHING = (
-    p.AtRuntime, p.BinarySearch, p.FilterSeq, p.InsertionSortSeq, p.LinearSearch, p.ReduceWhile,
-)  # fmt: skip
 
 
 def first_partial(t: Term, *, open_cells: bool = False) -> str | None:
@@ -62,7 +66,7 @@ def first_partial_operator(operator: Operator, element: Type, open_cells: bool) 
 
 def has_open_cells(t: Term) -> bool:
     """Whether some cells of a term are left open."""
-    return any(isinstance(u, p.PadEmpty) for u, _ in subterms(t))
+    return any(isinstance(u, Pattern) and u.leaves_open for u, _ in subterms(t))
 
 
 def _partial(t: Term, open_cells: bool) -> Iterator[str]:
@@ -74,16 +78,18 @@ def _partial(t: Term, open_cells: bool) -> Iterator[str]:
                 yield from _partial(function.body.body, open_cells)
             case Call(function) if open_cells:
                 yield function.name
-            case p.Gather(idx):
+            case Gather(idx):
                 if not stays(idx, u.solved["n"]):
                     yield u.name
-            case p.Scatter(idx):
+            case Scatter(idx):
                 if not permutes(idx, u.solved["n"]):
                     yield u.name
             case Pattern():
-                if u.partial or (open_cells and isinstance(u, BRANCHING)):
+                if u.partial or (open_cells and u.branches):
                     yield u.name
-            case _:
+            case Var() | Input() | Literal() | MakeTuple() | Get() | Metavariable():
+                pass
+            case Apply() | Call() | Combine():
                 pass
     for operator, element in operators_in(t):
         if (found := first_partial_operator(operator, element, open_cells)) is not None:
@@ -96,9 +102,20 @@ def operators_in(t: Term) -> Iterator[tuple[Operator, Type]]:
         match u:
             case Combine(operator, left):
                 yield operator, left.type
-            case p.Reduce(operator) | p.PartialReduce(operator):
-                yield operator, operand_type(u)
-            case _:
+            case Pattern():
+                for place, kind in u.signature.parameters.items():
+                    if isinstance(kind, OperatorKind):
+                        yield getattr(u, place), operand_type(u)
+            case (
+                Var()
+                | Input()
+                | Literal()
+                | Apply()
+                | Call()
+                | MakeTuple()
+                | Get()
+                | Metavariable()
+            ):
                 pass
 
 

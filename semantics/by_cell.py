@@ -1,46 +1,28 @@
 """The interpreter, cell by cell: arrays whose elements are computed when somebody looks at them.
 
-A program too large to be interpreted whole still says what single cells of its result are.  The patterns keep
-their meanings, which work on anything that behaves as a list; those of the table here, which compute elements that
-nobody may look at, get one that does not.  What is left out is computed whole, which costs time and nothing else.
+A program too large to be interpreted whole still says what single cells of its result are.  A pattern that has a
+view is computed by it, over lists whose elements wait until somebody looks at them.  The others keep their meanings,
+which work on anything that behaves as a list and compute it whole: that costs time and nothing else.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from relift.semantics.errors import ReliftError, Undefined, bounded_depth
-from relift.semantics.interpreter import DTYPES, Numeric, Value, World, evaluate
+from relift.semantics.indices.algebra import asked_for
+from relift.semantics.interpreter import DTYPES, UNSPECIFIED, Numeric, Value, World, evaluate
 from relift.semantics.language.vocabulary import Program
-from relift.semantics.patterns import (
-    AsScalar,
-    AsVector,
-    AsVectorAligned,
-    CircularBuffer,
-    Gather,
-    GatherIndices,
-    Generate,
-    Join,
-    MapSeqSlide,
-    PadClamp,
-    PadMirror,
-    PadWrap,
-    PartialReduce,
-    RotateValues,
-    Scatter,
-    Slide,
-    Split,
-    Transpose,
-    Unzip,
-    Zip,
-)
-from relift.semantics.patterns.algorithmic import each, fold, within
+from relift.semantics.patterns import ScanSeq
+from relift.semantics.patterns.algorithmic import within
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, i32
 
 
 class TooMuch(ReliftError):
@@ -88,112 +70,86 @@ def _joined(first: Sequence[Value], second: Sequence[Value]) -> Lazy:
     return Lazy(n + len(second), lambda i: first[i] if i < n else second[i - n])
 
 
-# ---- meanings that look at nothing
+@dataclass(frozen=True)
+class Lists:
+    """The algebra of the interpreter's own values, for the pattern called `name`, in lists that are lazy."""
 
+    name: str
+    domain: Numeric
 
-def _each(f: Callable[[Value], Value], xs: Sequence[Value]) -> Lazy:
-    return Lazy(len(xs), lambda i: f(xs[i]))
+    def size(self, n: int) -> int:
+        return n
 
+    def divide(self, i: int, n: int) -> int:
+        return i // n
 
-def _zip(xs: Sequence[Value], ys: Sequence[Value]) -> Lazy:
-    return Lazy(len(xs), lambda i: (xs[i], ys[i]))
+    def modulo(self, i: int, n: int) -> int:
+        return i % n
 
+    def minimum(self, i: int, j: int) -> int:
+        return min(i, j)
 
-def _unzip(ps: Sequence[Value]) -> tuple[Lazy, Lazy]:
-    return Lazy(len(ps), lambda i: ps[i][0]), Lazy(len(ps), lambda i: ps[i][1])
+    def maximum(self, i: int, j: int) -> int:
+        return max(i, j)
 
+    def position(self, row: int, width: int, column: int) -> int:
+        return row * width + column
 
-def _split(m: int, xs: Sequence[Value]) -> Lazy:
-    return _windows(m, m, xs)
+    def function(self, f: Callable[[int], int], n: int) -> Callable[[int], int]:
+        return lambda i: within(f(i), n, self.name)
 
+    def undoing(self, f: Callable[[int], int], n: int) -> Callable[[int], int]:
+        places = {f(i): i for i in range(n)}
+        if places.keys() != set(range(n)):
+            raise Undefined(f"{self.name}: the index function is no permutation of the indices")
+        return places.__getitem__
 
-def _as_vector(width: int, xs: Sequence[Value]) -> Lazy:
-    return _windows(width, width, xs)
+    def array(self, n: int, at: Callable[[int], Value]) -> Lazy:
+        return Lazy(n, at)
 
+    def at(self, xs: Sequence[Value], i: int) -> Value:
+        return xs[i] if 0 <= i < len(xs) else UNSPECIFIED  # nobody looks at it
 
-def _join(xss: Sequence[Sequence[Value]]) -> Lazy:
-    m = len(xss[0]) if len(xss) else 0
-    return Lazy(len(xss) * m, lambda i: xss[i // m][i % m])
+    def vector(self, width: int, lane: Callable[[int], Value]) -> Lazy:
+        return Lazy(width, lane)
 
+    def lane(self, v: Sequence[Value], i: int) -> Value:
+        return v[i]
 
-def _as_scalar(vs: Sequence[Sequence[Value]]) -> Lazy:
-    return _join(vs)
+    def tuple(self, *parts: Value) -> Value:
+        return parts
 
+    def component(self, x: Value, index: int) -> Value:
+        return x[index]
 
-def _transpose(xss: Sequence[Sequence[Value]], m: int) -> Lazy:
-    return Lazy(m, lambda j: Lazy(len(xss), lambda i: xss[i][j]))
+    def inside(self, i: int, n: int, yes: Value, no: Value) -> Value:
+        return yes if 0 <= i < n else no
 
+    def before(self, i: int, n: int, yes: Value, no: Value) -> Value:
+        return yes if i < n else no
 
-def _windows(size: int, step: int, xs: Sequence[Value]) -> Lazy:
-    return Lazy(len(range(0, len(xs) - size + 1, step)), lambda i: xs[i * step : i * step + size])
+    def open_outside(self, i: int, left: int, n: int, xs: Sequence[Value]) -> Value:
+        raise AssertionError(f"cannot happen: {self.name} leaves cells open, as its meaning says")
 
+    def chosen(self, values: Sequence[Value], i: int) -> Value:
+        return values[i]
 
-def _map_windows(size: int, step: int, f: Callable[[Value], Value], xs: Sequence[Value]) -> Lazy:
-    return _each(f, _windows(size, step, xs))
+    def number(self, i: int) -> Value:
+        return self.domain.literal(i, i32)
 
+    def whole(self, x: Value) -> int:
+        return operator.index(x)
 
-def _loaded_windows(size: int, f: Callable[[Value], Value], xs: Sequence[Value]) -> Lazy:
-    return _windows(size, 1, _each(f, xs))
+    def below(self, x: Value, n: int) -> int:
+        return operator.index(x)
 
+    def within(self, x: Value, n: int) -> int:
+        return within(x, n, self.name)
 
-def _rotated(size: int, xs: Sequence[Value]) -> Lazy:
-    return _windows(size, 1, xs)
-
-
-def _clamped(left: int, right: int, xs: Sequence[Value]) -> Lazy:
-    last = len(xs) - 1
-    return Lazy(left + len(xs) + right, lambda i: xs[min(max(i - left, 0), last)])
-
-
-def _mirrored(left: int, right: int, xs: Sequence[Value]) -> Lazy:
-    n = len(xs)
-
-    def item(i: int) -> Value:
-        at = (i - left) % (2 * n)
-        return xs[min(at, 2 * n - 1 - at)]
-
-    return Lazy(left + n + right, item)
-
-
-def _wrapped(left: int, right: int, xs: Sequence[Value]) -> Lazy:
-    return Lazy(left + len(xs) + right, lambda i: xs[(i - left) % len(xs)])
-
-
-def _gathered(idx: Callable[[int], int], xs: Sequence[Value]) -> Lazy:
-    return Lazy(len(xs), lambda i: xs[within(idx(i), len(xs), "gather")])
-
-
-def _gathered_at(ids: Sequence[Value], xs: Sequence[Value]) -> Lazy:
-    return Lazy(len(ids), lambda i: xs[within(ids[i], len(xs), "gather_indices")])
-
-
-def _scattered(idx: Callable[[int], int], xs: Sequence[Value]) -> Lazy:
-    places = {idx(i): i for i in range(len(xs))}
-    if places.keys() != set(range(len(xs))):
-        raise Undefined("scatter: the index function is no permutation of the indices")
-    return Lazy(len(xs), lambda i: xs[places[i]])
-
-
-def _generated(n: int, f: Callable[[Value], Value], number: Callable[[int], Value]) -> Lazy:
-    return Lazy(n, lambda i: f(number(i)))
-
-
-def _reduced_chunks(
-    op: Callable[[Value, Value], Value], init: Value, m: int, xs: Sequence[Value]
-) -> Lazy:
-    chunks = _split(m, xs)
-    return Lazy(len(chunks), lambda i: fold(op, init, chunks[i]))
-
-
-_MEANINGS: dict[Callable[..., Value], Callable[..., Value]] = {
-    each: _each, Zip.meaning: _zip, Unzip.meaning: _unzip, Split.meaning: _split,
-    Join.meaning: _join, Transpose.meaning: _transpose, Slide.meaning: _windows,
-    AsVector.meaning: _as_vector, AsVectorAligned.meaning: _as_vector, AsScalar.meaning: _as_scalar,
-    MapSeqSlide.meaning: _map_windows, CircularBuffer.meaning: _loaded_windows,
-    RotateValues.meaning: _rotated, PadClamp.meaning: _clamped, PadMirror.meaning: _mirrored,
-    PadWrap.meaning: _wrapped, Gather.meaning: _gathered, GatherIndices.meaning: _gathered_at,
-    Scatter.meaning: _scattered, Generate.meaning: _generated, PartialReduce.meaning: _reduced_chunks,
-}  # fmt: skip
+    def fold(self, place: str, first: Value, step: Callable[[Value, int], Value], n: int) -> Value:
+        for i in range(n):
+            first = step(first, i)
+        return first
 
 
 class ByCell(Numeric):
@@ -216,9 +172,11 @@ class ByCell(Numeric):
 
         return counted
 
-    def meaning(self, pattern: Pattern) -> Callable[..., Value]:
-        """That of the table, or the pattern's own."""
-        return _MEANINGS.get(pattern.meaning, pattern.meaning)
+    def meaning(self, pattern: Pattern) -> tuple[tuple[str, ...], Callable[..., Value]]:
+        """The pattern's view, which looks at nothing; its own meaning where that goes through all elements."""
+        if not pattern.has_view() or pattern.leaves_open or isinstance(pattern, ScanSeq):
+            return super().meaning(pattern)
+        return asked_for(pattern.view), partial(pattern.view, Lists(pattern.name, self))
 
 
 class Cells:

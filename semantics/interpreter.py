@@ -107,9 +107,9 @@ class Numeric:
         """The meaning of a user function that is opaque C: its reference in Python."""
         return function.reference
 
-    def meaning(self, pattern: Pattern) -> Callable[..., Value]:
-        """The meaning of a pattern: its own, whatever the elements are."""
-        return pattern.meaning
+    def meaning(self, pattern: Pattern) -> tuple[tuple[str, ...], Callable[..., Value]]:
+        """The meaning of a pattern, after the parameters that it asks for: its own, whatever the elements are."""
+        return _parameters(pattern.meaning), pattern.meaning
 
 
 class Exact(Numeric):
@@ -355,7 +355,8 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
     """
     known: dict[str, Value] = {}
     terms: dict[str, Meaning] = {}
-    for name in _parameters(t.meaning):
+    wanted, rule = world.domain.meaning(t)
+    for name in wanted:
         field_value = getattr(t, name, None)
         if name == "unspecified":
             assert isinstance(t.type, Array), "cannot happen: only elements are left open"
@@ -382,7 +383,7 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
         value = size.substitute({"?" + n: s for n, s in t.solved.items()})
         if world.size(value) < 1:
             raise Undefined(f"{t.name}: {value} must be at least 1, but is {world.size(value)}")
-    meaning = partial(world.domain.meaning(t), **known)
+    meaning = partial(rule, **known)
     return lambda: meaning(**{name: term() for name, term in terms.items()})
 
 

@@ -37,7 +37,7 @@ from relift.rewrites.ledger.book import total_in
 from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.rule import Rule, is_miller, named_sizes
 from relift.semantics.indices.functions import Written
-from relift.semantics.patterns import IterateSizes, PadEmpty
+from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -181,9 +181,11 @@ class _Encoder:
         if self.rule.refinement:
             raise NotSearchable("refinement: the e-graph only unites what is equal")
         for t in (t for side in (self.left, self.right) for t, _ in subterms(side)):
-            if isinstance(t, PadEmpty):
-                raise NotSearchable("the e-graph would share cells that pad_empty leaves open")
-            if isinstance(t, IterateSizes):
+            if isinstance(t, Pattern) and t.leaves_open:
+                raise NotSearchable(f"the e-graph would share cells that {t.name} leaves open")
+            if isinstance(t, Pattern) and PATTERNS.get(t.name) is not type(t):
+                raise NotSearchable(f"{t.name} is no pattern of relift.semantics.patterns")
+            if isinstance(t, Pattern) and t.signature.binds_a_size:
                 raise NotSearchable("the e-graph has no function that is typed at every size")
         for name, kind in self.rule.parameters.items():
             if isinstance(kind, IndexKind):

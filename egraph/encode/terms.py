@@ -21,11 +21,10 @@ from typing import Any, TypeAlias
 from typing import Literal as Choice
 
 from relift.rewrites.matching import EXACT_LAWS, FloatPolicy
-from relift.rewrites.totality import BRANCHING
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.functions import Numbers, Written
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import PATTERNS, Generate, IterateSizes
+from relift.semantics.patterns import PATTERNS, Generate
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -108,7 +107,7 @@ def _several(name: str, kind: Kind, head: tuple[Slot, ...], place: str, n: int) 
 def constructors(arity: int) -> dict[str, Constructor]:
     """All constructors of terms whose tuples, calls and applications have at most `arity` parts.
 
-    There is none for `iterate_sizes`: its function is typed at every size, and the e-graph has numbers only.
+    There is none for `iterate_sizes`, whose function is typed at every size: the e-graph has numbers only.
     """
     typed = (Slot("String", "function"), Slot("T", "type"))
     found = [
@@ -127,7 +126,7 @@ def constructors(arity: int) -> dict[str, Constructor]:
         *(
             Constructor("P_" + name, "pattern", tuple(_slots(pattern)), pattern)
             for name, pattern in PATTERNS.items()
-            if pattern is not IterateSizes
+            if not pattern.signature.binds_a_size
         ),
     ]
     return {c.name: c for c in found}
@@ -170,16 +169,6 @@ def arity_of(terms: Iterable[Term]) -> int:
     return most
 
 
-NOT_SEARCHED: frozenset[str] = frozenset((
-    "unzip", "partial_reduce", "iterate", "iterate_sizes", "let", "scan_seq", "reduce_while",
-    "filter_seq", "insertion_sort_seq", "linear_search", "binary_search", "scatter_indices",
-    "scatter", "map_seq_unroll", "map_warp", "map_lane", "map_stream", "iterate_stream",
-    "reduce_seq_unroll", "map_seq_slide", "circular_buffer", "rotate_values", "as_vector_aligned",
-    "pad_empty",
-))  # fmt: skip
-"""Patterns that the e-graph holds and rules may rewrite, but that no search result can contain yet."""
-
-
 def require_searchable(t: Term) -> None:
     """Raise `Unsupported` when a program has a pattern that no search result can contain."""
     for u, _ in subterms(t):
@@ -187,7 +176,12 @@ def require_searchable(t: Term) -> None:
             raise Unsupported(
                 "optimize does not lower a generate that computes; write map(f, generate(n, lambda i: i))"
             )
-        if isinstance(u, Pattern) and u.name in NOT_SEARCHED:
+        if isinstance(u, Pattern) and PATTERNS.get(u.name) is not type(u):
+            raise Unsupported(
+                f"optimize does not know {u.name}: it is no pattern of relift.semantics.patterns; compile "
+                "the program as it is written"
+            )
+        if isinstance(u, Pattern) and not u.searched:
             raise Unsupported(
                 f"optimize does not lower {u.name} yet; compile the program as it is written, or "
                 f"write it without {u.name}"
@@ -525,7 +519,7 @@ def totality(arity: int, *, branches: bool, functions: bool, operators: bool) ->
             continue
         premises = [f"(= e {_node(c, _variables(c))})", *(f"(total v{i})" for i in c.terms)]
         if c.pattern is not None:
-            if c.pattern.partial or (c.pattern in BRANCHING and not branches):
+            if c.pattern.partial or (c.pattern.branches and not branches):
                 continue
             if not operators and any(slot.sort == "O" for slot in c.slots):
                 continue

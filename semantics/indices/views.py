@@ -20,15 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal as Choice_of
 from typing import TypeAlias
 
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.expressions import (
     Index,
     Loaded,
     clamp,
     divide,
+    maximum,
     minimum,
     modulo,
     recombined,
@@ -36,63 +37,25 @@ from relift.semantics.indices.expressions import (
     surely_within,
     variable,
 )
-from relift.semantics.patterns import (
-    AsScalar,
-    AsVector,
-    AsVectorAligned,
-    At,
-    AtRuntime,
-    AtRuntimeUnsafe,
-    Concat,
-    Drop,
-    Gather,
-    GatherIndices,
-    Generate,
-    Head,
-    Join,
-    Let,
-    LiteralArray,
-    Map,
-    MapVec,
-    PadClamp,
-    PadConstant,
-    PadEmpty,
-    PadMirror,
-    PadWrap,
-    Repeat,
-    RotateValues,
-    Scatter,
-    Slide,
-    Splat,
-    Split,
-    Tail,
-    Take,
-    Transpose,
-    Unzip,
-    Zip,
-)
+from relift.semantics.indices.functions import IndexFunction, Numbers
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
     Get,
     Input,
     Lambda,
     Literal,
     MakeTuple,
+    Metavariable,
     Pattern,
     Term,
     Var,
     children,
 )
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, i32
-
-Space: TypeAlias = Choice_of["global", "local", "private"]
-
-LAYOUT: tuple[type[Pattern], ...] = (
-    AsScalar, AsVector, AsVectorAligned, At, AtRuntime, AtRuntimeUnsafe, Concat, Drop, Gather, GatherIndices, Head, Join, LiteralArray, PadClamp,
-    PadConstant, PadEmpty, PadMirror, PadWrap, Repeat, RotateValues, Slide, Splat, Split, Tail, Take, Transpose,
-    Unzip, Zip,
-)  # fmt: skip
-"""The patterns that only move data; `generate`, `map`, `map_vec` and `let` join when their function does."""
 
 
 @dataclass(frozen=True)
@@ -322,11 +285,13 @@ def is_layout(t: Term) -> bool:
     >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
     [True, False]
     """
-    if not isinstance(
-        t, (*LAYOUT, Var, Input, Literal, MakeTuple, Get, Generate, Map, MapVec, Let)
-    ):
-        return False
-    return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
+    match t:
+        case Apply() | Call() | Combine() | Metavariable():
+            return False
+        case Pattern() if not t.layout:
+            return False
+        case Var() | Input() | Literal() | MakeTuple() | Get() | Pattern():
+            return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
 
 
 def no_producer(t: Term, environment: Environment) -> View:
@@ -341,192 +306,148 @@ def name_of(t: Term) -> str:
 
 def view(t: Term, environment: Environment, produced: Producer = no_producer) -> View:
     """What t shows: layout patterns as index functions, everything that computes by `produced`."""
-
-    def sub(u: Term) -> View:
-        return view(u, environment, produced)
-
     match t:
         case Var(name):
             return environment.variables[name]
         case Input(name):
             return environment.inputs[name]
         case MakeTuple(parts):
-            return TupleView(tuple(sub(part) for part in parts))
+            return TupleView(tuple(view(part, environment, produced) for part in parts))
         case Get(index, of):
-            return tuple_view(sub(of)).parts[index]
-        case Map(f, xs) if is_layout(f.body):
-            data = array(sub(xs))
-            return ArrayView(
-                data.length, lambda i: view(f.body, environment.bind(f, data.at(i)), produced)
-            )
-        case MapVec(f, v) if is_layout(f.body):
-            lanes = vector(sub(v))
-            return VectorView(
-                lanes.width, lambda i: view(f.body, environment.bind(f, lanes.lane(i)), produced)
-            )
-        case Zip(xs, ys):
-            left, right = array(sub(xs)), array(sub(ys))
-            return ArrayView(left.length, lambda i: TupleView((left.at(i), right.at(i))))
-        case Generate(n, f) if is_layout(f.body):
-            return ArrayView(
-                n,
-                lambda i: view(f.body, environment.bind(f, Value(None, i32, index=i)), produced),
-            )
-        case Let(f, x):
-            return view(f.body, environment.bind(f, sub(x)), produced)
-        case Concat(xs, ys):
-            first, second = array(sub(xs)), array(sub(ys))
-            n = first.length
-            return ArrayView(
-                n + second.length,
-                lambda i: guarded(Condition(i, n), first.at(i), second.at(i - n)),
-            )
-        case AtRuntimeUnsafe(index, xs):
-            data = array(sub(xs))
-            return data.at(loaded(sub(index), t, data.length))
-        case AtRuntime(index, default, xs):
-            data, found = array(sub(xs)), sub(index)
-            inside = data.at(loaded(found, t, data.length))
-            return guarded(Condition(loaded(found, t), data.length), inside, sub(default))
-        case GatherIndices(ids, xs):
-            data, places = array(sub(xs)), array(sub(ids))
-            return ArrayView(places.length, lambda i: data.at(loaded(places.at(i), t, data.length)))
-        case LiteralArray(row):
-            constants = [sub(Literal(value, row.type)) for value in row.values]
-            return ArrayView(Size.of(len(constants)), lambda i: _chosen(i, constants))
-        case PadConstant(left_count, right_count, value, xs):
-            data, outside = array(sub(xs)), sub(value)
-            return _padded(left_count, right_count, data, outside)
-        case Repeat(m, x):
-            shown = sub(x)
-            return ArrayView(m, lambda i: shown)
-        case Splat(width, x):
-            shown = sub(x)
-            return VectorView(width, lambda i: shown)
-        case Pattern() if isinstance(t, LAYOUT):
-            (place,) = t.signature.term_fields
-            return _layout(t, array(sub(getattr(t, place))))
-        case _:
+            return tuple_view(view(of, environment, produced)).parts[index]
+        case Pattern() if _is_viewed(t):
+            shown = {name: _shown(t, name, environment, produced) for name in asked_for(t.view)}
+            found: View = t.view(Views(t.name), **shown)
+            return found
+        case Literal() | Apply() | Call() | Combine() | Metavariable() | Pattern():
             return produced(t, environment)
 
 
-def loaded(v: View, t: Pattern, extent: Size | None = None) -> Index:
-    """The number that a view shows, as an index; below `extent` where that is given.
-
-    Raises `Unsupported` when it is no index already, in no variable, and in no global buffer.
-    """
-    match v:
-        case Value(index=Size() as i):
-            return i
-        case Value(known=int() as number):
-            return Size.of(number)
-        case Value(known=str() as name, lane=None):
-            return Size.atom(Loaded(name, None, extent))
-        case Cell(Memory(name, _, _, "global"), offset):
-            return Size.atom(Loaded(name, offset, extent))
-        case _:
-            raise Unsupported(
-                f"{t.name}: its indices are read from an input or from a buffer between two kernels; "
-                "put to_global around what computes them"
-            )
-
-
-def _layout(t: Pattern, data: ArrayView) -> View:
-    """The view of a layout pattern of one array, from the view of that array."""
-    match t:
-        case Split(m):
-            return split_view(data, m)
-        case Join():
-            return join_view(data, t.solved["m"])
-        case Transpose():
-            return transpose_view(data, t.solved["m"])
-        case Slide(size, step):
-            count = t.solved["k"] + 1
-            return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(step * i + j)))
-        case PadClamp(left, right):
-            n = data.length
-            return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
-        case PadEmpty(left, right):
-            # an open cell shows any other: memory beyond the array is never read
-            n = data.length
-            return ArrayView(left + n + right, lambda i: data.at(clamp(i - left, n)))
-        case PadMirror(left, right):
-            n = data.length
-            return ArrayView(left + n + right, lambda i: data.at(_mirrored(i - left, n)))
-        case PadWrap(left, right):
-            n = data.length
-            return ArrayView(left + n + right, lambda i: data.at(modulo(i - left, n)))
-        case Gather(idx):
-            return ArrayView(data.length, lambda i: data.at(idx.of(i)))
-        case RotateValues(size):
-            count = t.solved["k"] + 1
-            return ArrayView(count, lambda i: ArrayView(size, lambda j: data.at(i + j)))
-        case Unzip():
-            return TupleView((component_view(data, 0), component_view(data, 1)))
-        case Head():
-            return data.at(Size.of(0))
-        case Tail():
-            return ArrayView(data.length - 1, lambda i: data.at(i + 1))
-        case Take(m):
-            return ArrayView(m, data.at)
-        case Drop(m):
-            return ArrayView(data.length - m, lambda i: data.at(i + m))
-        case At(index):
-            return data.at(index)
-        case AsVector(width) | AsVectorAligned(width):
-            return as_vector_view(data, width)
-        case AsScalar():
-            return as_scalar_view(data, t.solved["width"])
-        case _:
-            raise AssertionError(f"cannot happen: {t.name} is no layout of one array")
-
-
-def _mirrored(i: Index, n: Size) -> Index:
-    """The index that i shows where an array of n elements is reflected at its ends."""
-    j = modulo(i, 2 * n)
-    return minimum(j, 2 * n - 1 - j)
-
-
-def _chosen(i: Index, constants: Sequence[View]) -> View:
-    """Constant number i."""
-    if i.constant is not None:
-        return constants[i.constant]
-    found = constants[-1]
-    for k in reversed(range(len(constants) - 1)):
-        found = guarded(Condition(i, Size.of(k + 1)), constants[k], found)
-    return found
-
-
-def split_view(data: ArrayView, m: Size) -> ArrayView:
-    """The view of `split(m, xs)`, from that of xs."""
-    return ArrayView(
-        data.length // m, lambda i: ArrayView(m, lambda j: data.at(recombined(m * i + j)))
+def _is_viewed(t: Pattern) -> bool:
+    """Whether a pattern moves data only, where it stands; what its data are is another question."""
+    return (
+        t.layout
+        and t.has_view()
+        and (t.in_place or all(is_layout(f.body) for _, f in children(t) if isinstance(f, Lambda)))
     )
 
 
-def join_view(data: ArrayView, m: Size) -> ArrayView:
-    """The view of `join(xss)`, from that of xss, whose rows have m elements."""
-    return ArrayView(data.length * m, lambda i: array(data.at(divide(i, m))).at(modulo(i, m)))
+def _shown(t: Pattern, name: str, environment: Environment, produced: Producer) -> object:
+    """What a view is given for a parameter: the view of data, a function on views, a size."""
+    match getattr(t, name, None):
+        case None:
+            return t.solved[name]
+        case Lambda() as f:
+            return lambda *views: view(f.body, environment.bind(f, *views), produced)
+        case Size() | IndexFunction() as known:
+            return known
+        case Numbers(values, of):
+            return [view(Literal(value, of), environment, produced) for value in values]
+        case data:
+            return view(data, environment, produced)
 
 
-def transpose_view(data: ArrayView, m: Size) -> ArrayView:
-    """The view of `transpose(xss)`, from that of xss, whose rows have m elements."""
-    return ArrayView(m, lambda i: ArrayView(data.length, lambda j: array(data.at(j)).at(i)))
+@dataclass(frozen=True)
+class Views:
+    """The algebra of views, for the pattern called `name`: numbers are index expressions, values are views."""
 
+    name: str
 
-def as_vector_view(data: ArrayView, width: Size) -> ArrayView:
-    """The view of `as_vector(width, xs)`, from that of xs."""
-    return ArrayView(
-        data.length // width,
-        lambda i: VectorView(width, lambda j: data.at(recombined(width * i + j))),
-    )
+    def size(self, n: int) -> Index:
+        return Size.of(n)
 
+    def divide(self, i: Index, n: Size) -> Index:
+        return divide(i, n)
 
-def as_scalar_view(data: ArrayView, width: Size) -> ArrayView:
-    """The view of `as_scalar(vs)`, from that of vs, whose vectors have `width` lanes."""
-    return ArrayView(
-        data.length * width, lambda i: vector(data.at(divide(i, width))).lane(modulo(i, width))
-    )
+    def modulo(self, i: Index, n: Size) -> Index:
+        return modulo(i, n)
+
+    def minimum(self, i: Index, j: Index) -> Index:
+        return minimum(i, j)
+
+    def maximum(self, i: Index, j: Index) -> Index:
+        return maximum(i, j)
+
+    def position(self, row: Index, width: Size, column: Index) -> Index:
+        return recombined(width * row + column)
+
+    def function(self, f: IndexFunction, n: Size) -> Callable[[Index], Index]:
+        return f.of
+
+    def undoing(self, f: IndexFunction, n: Size) -> Callable[[Index], Index]:
+        raise AssertionError(f"cannot happen: {self.name} is written through, never read")
+
+    def array(self, n: Size, at: Callable[[Index], View]) -> ArrayView:
+        return ArrayView(n, at)
+
+    def at(self, xs: View, i: Index) -> View:
+        return array(xs).at(i)
+
+    def vector(self, width: Size, lane: Callable[[Index], View]) -> VectorView:
+        return VectorView(width, lane)
+
+    def lane(self, v: View, i: Index) -> View:
+        return vector(v).lane(i)
+
+    def tuple(self, *parts: View) -> TupleView:
+        return TupleView(parts)
+
+    def component(self, x: View, index: int) -> View:
+        return tuple_view(x).parts[index]
+
+    def inside(self, i: Index, n: Size, yes: View, no: View) -> View:
+        return guarded(Condition(i, n), yes, no)
+
+    def before(self, i: Index, n: Size, yes: View, no: View) -> View:
+        return guarded(Condition(i, n), yes, no)
+
+    def open_outside(self, i: Index, left: Size, n: Size, xs: View) -> View:
+        # an open cell shows any other: memory beyond the array is never read
+        return array(xs).at(clamp(i - left, n))
+
+    def chosen(self, values: Sequence[View], i: Index) -> View:
+        """Constant number i."""
+        if i.constant is not None:
+            return values[i.constant]
+        found = values[-1]
+        for k in reversed(range(len(values) - 1)):
+            found = guarded(Condition(i, Size.of(k + 1)), values[k], found)
+        return found
+
+    def number(self, i: Index) -> Value:
+        return Value(None, i32, index=i)
+
+    def whole(self, x: View) -> Index:
+        return self._loaded(x, None)
+
+    def below(self, x: View, n: Size) -> Index:
+        return self._loaded(x, n)
+
+    def within(self, x: View, n: Size) -> Index:
+        return self._loaded(x, n)
+
+    def _loaded(self, v: View, extent: Size | None) -> Index:
+        """The number that a view shows, as an index; below `extent` where that is given.
+
+        Raises `Unsupported` when it is no index already, in no variable, and in no global buffer.
+        """
+        match v:
+            case Value(index=Size() as i):
+                return i
+            case Value(known=int() as number):
+                return Size.of(number)
+            case Value(known=str() as name, lane=None):
+                return Size.atom(Loaded(name, None, extent))
+            case Cell(Memory(name, _, _, "global"), offset):
+                return Size.atom(Loaded(name, offset, extent))
+            case Cell() | Value() | Guarded() | TupleView() | ArrayView() | VectorView():
+                raise Unsupported(
+                    f"{self.name}: its indices are read from an input or from a buffer between two "
+                    "kernels; put to_global around what computes them"
+                )
+
+    def fold(self, place: str, first: View, step: Callable[[View, Index], View], n: Size) -> View:
+        raise AssertionError(f"cannot happen: {self.name} computes")
 
 
 def component_view(v: View, index: int) -> ArrayView:
@@ -550,14 +471,6 @@ def turned(v: VectorView) -> View | None:
 
 def _part_of_lanes(v: VectorView, index: int) -> VectorView:
     return VectorView(v.width, lambda lane: tuple_view(v.lane(lane)).parts[index])
-
-
-def _padded(left: Size, right: Size, data: ArrayView, outside: View) -> ArrayView:
-    def at(i: Index) -> View:
-        condition = Condition(i - left, data.length)
-        return guarded(condition, data.at(i - left), outside)
-
-    return ArrayView(left + data.length + right, at)
 
 
 def guarded(condition: Condition, inside: View, outside: View) -> View:
@@ -590,44 +503,30 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
     >>> cell(array(array(target).at(variable("i", 4))).at(variable("j", 8))).offset
     8*i + j
     """
-    match t:
-        case Join(xss):
-            return xss, split_view(array(target), t.solved["m"])
-        case Split(m, xs):
-            return xs, join_view(array(target), m)
-        case Transpose(xss):
-            return xss, transpose_view(array(target), t.solved["n"])
-        case AsVector(width, xs) | AsVectorAligned(width, xs):
-            return xs, as_scalar_view(array(target), width)
-        case Scatter(idx, xs):
-            cells = array(target)
-            return xs, ArrayView(cells.length, lambda i: cells.at(idx.of(i)))
-        case Unzip(ps):
-            first, second = (array(part) for part in tuple_view(target).parts)
-            return ps, ArrayView(first.length, lambda i: TupleView((first.at(i), second.at(i))))
-        case AsScalar(vs):
-            return vs, as_vector_view(array(target), t.solved["width"])
-        case PadEmpty(left, _, xs):
-            cells = array(target)
-            return xs, ArrayView(t.solved["n"], lambda i: cells.at(i + left))
-        case Map(f, xs) if _invertible(f):
-            whole = array(target)
-            return xs, ArrayView(whole.length, lambda i: _through(f.body, whole.at(i)))
-        case _:
-            return None
+    data = invertible_data(t)
+    if data is None or not isinstance(t, Pattern):
+        return None
+
+    def given(name: str) -> object:
+        match getattr(t, name, None):
+            case None:
+                return t.solved[name]
+            case Lambda() as f:
+                return lambda place: _through(f.body, place)
+            case known:
+                return known
+
+    place: View = t.inverse(Views(t.name), target, **{n: given(n) for n in asked_for(t.inverse)})
+    return data, place
 
 
 def invertible_data(t: Term) -> Term | None:
     """The data of t when t is a layout pattern that `peel` inverts, else None."""
-    match t:
-        case Join(data) | Split(_, data) | Transpose(data) | AsVector(_, data) | AsScalar(data):
-            return data
-        case AsVectorAligned(_, data) | Scatter(_, data) | Unzip(data) | PadEmpty(_, _, data):
-            return data
-        case Map(f, data) if _invertible(f):
-            return data
-        case _:
-            return None
+    if not isinstance(t, Pattern) or not t.has_inverse():
+        return None
+    *functions, data = (child for _, child in children(t))
+    assert not isinstance(data, Lambda), f"cannot happen: {t.name} has its data last"
+    return data if all(isinstance(f, Lambda) and _invertible(f) for f in functions) else None
 
 
 def _invertible(f: Lambda) -> bool:

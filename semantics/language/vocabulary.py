@@ -28,7 +28,9 @@ from relift.semantics import patterns
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.functions import numbers
 from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
+from relift.semantics.language import functions
 from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
+from relift.semantics.language.functions import *  # the patterns
 from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.tracing import (
     Unapplied,
@@ -69,60 +71,6 @@ from relift.semantics.syntax.types import (
     type_sizes,
 )
 
-map: Final = Unapplied(patterns.Map)
-reduce: Final = Unapplied(patterns.Reduce)
-split: Final = Unapplied(patterns.Split)
-join: Final = Unapplied(patterns.Join)
-transpose: Final = Unapplied(patterns.Transpose)
-slide: Final = Unapplied(patterns.Slide)
-pad_empty: Final = Unapplied(patterns.PadEmpty)
-take: Final = Unapplied(patterns.Take)
-drop: Final = Unapplied(patterns.Drop)
-repeat: Final = Unapplied(patterns.Repeat)
-map_seq: Final = Unapplied(patterns.MapSeq)
-map_glb: Final = Unapplied(patterns.MapGlb)
-map_wrg: Final = Unapplied(patterns.MapWrg)
-map_lcl: Final = Unapplied(patterns.MapLcl)
-reduce_seq: Final = Unapplied(patterns.ReduceSeq)
-to_global: Final = Unapplied(patterns.ToGlobal)
-to_local: Final = Unapplied(patterns.ToLocal)
-to_private: Final = Unapplied(patterns.ToPrivate)
-as_vector: Final = Unapplied(patterns.AsVector)
-as_scalar: Final = Unapplied(patterns.AsScalar)
-map_vec: Final = Unapplied(patterns.MapVec)
-splat: Final = Unapplied(patterns.Splat)
-unzip: Final = Unapplied(patterns.Unzip)
-partial_reduce: Final = Unapplied(patterns.PartialReduce)
-iterate: Final = Unapplied(patterns.Iterate)
-iterate_sizes: Final = Unapplied(patterns.IterateSizes)
-let: Final = Unapplied(patterns.Let)
-generate: Final = Unapplied(patterns.Generate)
-scan_seq: Final = Unapplied(patterns.ScanSeq)
-reduce_while: Final = Unapplied(patterns.ReduceWhile)
-filter_seq: Final = Unapplied(patterns.FilterSeq)
-insertion_sort_seq: Final = Unapplied(patterns.InsertionSortSeq)
-linear_search: Final = Unapplied(patterns.LinearSearch)
-binary_search: Final = Unapplied(patterns.BinarySearch)
-at_runtime: Final = Unapplied(patterns.AtRuntime)
-at_runtime_unsafe: Final = Unapplied(patterns.AtRuntimeUnsafe)
-gather_indices: Final = Unapplied(patterns.GatherIndices)
-scatter_indices: Final = Unapplied(patterns.ScatterIndices)
-head: Final = Unapplied(patterns.Head)
-tail: Final = Unapplied(patterns.Tail)
-concat: Final = Unapplied(patterns.Concat)
-gather: Final = Unapplied(patterns.Gather)
-scatter: Final = Unapplied(patterns.Scatter)
-map_seq_unroll: Final = Unapplied(patterns.MapSeqUnroll)
-map_warp: Final = Unapplied(patterns.MapWarp)
-map_lane: Final = Unapplied(patterns.MapLane)
-map_stream: Final = Unapplied(patterns.MapStream)
-iterate_stream: Final = Unapplied(patterns.IterateStream)
-reduce_seq_unroll: Final = Unapplied(patterns.ReduceSeqUnroll)
-map_seq_slide: Final = Unapplied(patterns.MapSeqSlide)
-circular_buffer: Final = Unapplied(patterns.CircularBuffer)
-rotate_values: Final = Unapplied(patterns.RotateValues)
-as_vector_aligned: Final = Unapplied(patterns.AsVectorAligned)
-
 _zip = Unapplied(patterns.Zip)
 
 
@@ -139,7 +87,9 @@ class Boundary:
 clamp: Final = Boundary("clamp")
 mirror: Final = Boundary("mirror")
 wrap: Final = Boundary("wrap")
-_PADS = {"clamp": patterns.PadClamp, "mirror": patterns.PadMirror, "wrap": patterns.PadWrap}
+_PADS = {
+    p.boundary: p for p in patterns.PATTERNS.values() if issubclass(p, patterns.Pad) and p.boundary
+}
 
 
 def zip(*arrays: Any) -> Any:
@@ -149,7 +99,7 @@ def zip(*arrays: Any) -> Any:
     """
     if len(arrays) <= 2:
         return _zip(*arrays)
-    return map(lambda p: (*p[0], p[1]), _zip(zip(*arrays[:-1]), arrays[-1]))
+    return functions.map(lambda p: (*p[0], p[1]), _zip(zip(*arrays[:-1]), arrays[-1]))
 
 
 def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
@@ -206,7 +156,7 @@ def vectorize(width: SizeLike, f: Any) -> Any:
     """`f` lane by lane on vectors: of an operator an operator, of a function a function."""
     if isinstance(f, BinaryOperator | OperatorMetavariable | Vectorized):
         return Vectorized(Size.of(width), f)
-    return map_vec(f)
+    return functions.map_vec(f)
 
 
 class Elementary:

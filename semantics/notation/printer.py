@@ -15,6 +15,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import Written, number
 from relift.semantics.language.arguments import one_of
 from relift.semantics.language.tracing import operator_name
+from relift.semantics.patterns import At, Pad
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
@@ -127,18 +128,15 @@ def _subject(t: Term, style: Style) -> str:
 
 def _pattern(t: Pattern, style: Style) -> _Node:
     fields = list(t.signature.parameters)
-    if t.name == "at":
-        subject = _subject(getattr(t, "xs"), style)  # noqa: B009
-        return f"{subject}[{getattr(t, 'index')}]"  # noqa: B009
-    head = t.name
+    if isinstance(t, At):
+        return f"{_subject(t.xs, style)}[{t.index}]"
+    head = t.spelled or t.name
     if fields[0] == "dim":
         head += f"({getattr(t, 'dim')})"  # noqa: B009
         fields = fields[1:]
     items = [_of_size(t, name, _field(getattr(t, name), style)) for name in fields]
-    if t.name in ("pad_clamp", "pad_mirror", "pad_wrap"):
-        head, items = "pad", [*items[:2], t.name.removeprefix("pad_"), *items[2:]]
-    if t.name == "pad_constant":
-        head = "pad"
+    if isinstance(t, Pad) and t.boundary:
+        items.insert(2, t.boundary)
     if style == "pipeline" and _is_stage(t):
         data, rest = items[-1], items[:-1]
         stage = _call(head, rest) if rest else head

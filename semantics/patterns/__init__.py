@@ -4,6 +4,9 @@
     layout        where elements are
     opencl        who computes, and where it is stored
 
+A pattern is all that is known of it, on its class: see `Pattern`.  Adding one is a class here, a definition in
+`proofs_tests/rocq/Patterns.v` and a row in the tests.
+
 Arrays mean Python lists, tuples mean tuples, vectors mean lists of their lanes.  `meaning` is a function of
 the pattern's parameters, by name, of any size that its signature names, of `number`, which makes a whole
 number of the domain, and of `unspecified`, which makes an element whose content is left open.  OpenCL patterns mean what their algorithmic counterpart means: where something
@@ -15,164 +18,16 @@ Sources: LIFT (CGO'17) section 3; RISE where it is more exact (a window ends at 
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from relift.semantics.patterns.algorithmic import (
-    AtRuntime,
-    AtRuntimeUnsafe,
-    BinarySearch,
-    FilterSeq,
-    GatherIndices,
-    Generate,
-    InsertionSortSeq,
-    Iterate,
-    IterateSizes,
-    Let,
-    LinearSearch,
-    LiteralArray,
-    Map,
-    PartialReduce,
-    Reduce,
-    ReduceSeq,
-    ReduceWhile,
-    Repeat,
-    ScanSeq,
-    ScatterIndices,
-    Unzip,
-    Zip,
-)
-from relift.semantics.patterns.layout import (
-    At,
-    Concat,
-    Drop,
-    Gather,
-    Head,
-    Join,
-    PadClamp,
-    PadConstant,
-    PadEmpty,
-    PadMirror,
-    PadWrap,
-    Scatter,
-    Slide,
-    Split,
-    Tail,
-    Take,
-    Transpose,
-)
-from relift.semantics.patterns.opencl import (
-    AsScalar,
-    AsVector,
-    AsVectorAligned,
-    CircularBuffer,
-    IterateStream,
-    MapGlb,
-    MapLane,
-    MapLcl,
-    MapSeq,
-    MapSeqSlide,
-    MapSeqUnroll,
-    MapStream,
-    MapVec,
-    MapWarp,
-    MapWrg,
-    ReduceSeqUnroll,
-    RotateValues,
-    Splat,
-    ToGlobal,
-    ToLocal,
-    ToPrivate,
-)
+from relift.semantics.patterns import algorithmic, layout, opencl
+from relift.semantics.patterns.algorithmic import *  # a class is named where it stands only
+from relift.semantics.patterns.layout import *
+from relift.semantics.patterns.opencl import *
 from relift.semantics.syntax.terms import Pattern
 
-AnyPattern: TypeAlias = (
-    Map | Zip | Unzip | Reduce | PartialReduce | Iterate | IterateSizes | Let | Generate
-    | LiteralArray | Repeat | ReduceSeq | ScanSeq | ReduceWhile | FilterSeq | InsertionSortSeq | LinearSearch
-    | BinarySearch | AtRuntime | AtRuntimeUnsafe | GatherIndices | ScatterIndices
-    | Split | Join | Transpose | Slide | PadClamp | PadConstant | PadMirror | PadWrap | PadEmpty
-    | Take | Drop | At | Head | Tail | Concat | Gather | Scatter
-    | MapSeq | MapGlb | MapWrg | MapLcl | MapSeqUnroll | MapWarp | MapLane | MapStream
-    | IterateStream | ReduceSeqUnroll | MapSeqSlide | CircularBuffer | RotateValues | ToGlobal
-    | ToLocal | ToPrivate | AsVector | AsVectorAligned | AsScalar | MapVec | Splat
-)  # fmt: skip
-
 PATTERNS: dict[str, type[Pattern]] = {
-    p.name: p
-    for p in (
-        Map, Zip, Unzip, Reduce, PartialReduce, Iterate, IterateSizes, Let, Generate,
-        LiteralArray, Repeat,
-        ReduceSeq, ScanSeq, ReduceWhile, FilterSeq, InsertionSortSeq, LinearSearch,
-        BinarySearch, AtRuntime, AtRuntimeUnsafe, GatherIndices, ScatterIndices,
-        Split, Join, Transpose, Slide, PadClamp, PadConstant, PadMirror, PadWrap, PadEmpty,
-        Take, Drop, At, Head, Tail, Concat, Gather, Scatter,
-        MapSeq, MapGlb, MapWrg, MapLcl, MapSeqUnroll, MapWarp, MapLane, MapStream,
-        IterateStream, ReduceSeqUnroll, MapSeqSlide, CircularBuffer, RotateValues, ToGlobal,
-        ToLocal, ToPrivate, AsVector, AsVectorAligned, AsScalar, MapVec, Splat,
-    )
-}  # fmt: skip
+    found.name: found
+    for part in (algorithmic, layout, opencl)
+    for found in vars(part).values()
+    if isinstance(found, type) and found.__module__ == part.__name__ and hasattr(found, "name")
+}
 """Every pattern by its name, in the order of the three parts."""
-
-__all__ = [
-    "PATTERNS",
-    "AnyPattern",
-    "AsScalar",
-    "AsVector",
-    "AsVectorAligned",
-    "At",
-    "AtRuntime",
-    "AtRuntimeUnsafe",
-    "BinarySearch",
-    "CircularBuffer",
-    "Concat",
-    "Drop",
-    "FilterSeq",
-    "Gather",
-    "GatherIndices",
-    "Generate",
-    "Head",
-    "InsertionSortSeq",
-    "Iterate",
-    "IterateSizes",
-    "IterateStream",
-    "Join",
-    "Let",
-    "LinearSearch",
-    "LiteralArray",
-    "Map",
-    "MapGlb",
-    "MapLane",
-    "MapLcl",
-    "MapSeq",
-    "MapSeqSlide",
-    "MapSeqUnroll",
-    "MapStream",
-    "MapVec",
-    "MapWarp",
-    "MapWrg",
-    "PadClamp",
-    "PadConstant",
-    "PadEmpty",
-    "PadMirror",
-    "PadWrap",
-    "PartialReduce",
-    "Reduce",
-    "ReduceSeq",
-    "ReduceSeqUnroll",
-    "ReduceWhile",
-    "Repeat",
-    "RotateValues",
-    "ScanSeq",
-    "Scatter",
-    "ScatterIndices",
-    "Slide",
-    "Splat",
-    "Split",
-    "Tail",
-    "Take",
-    "ToGlobal",
-    "ToLocal",
-    "ToPrivate",
-    "Transpose",
-    "Unzip",
-    "Zip",
-]  # fmt: skip

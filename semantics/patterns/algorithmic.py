@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
+from relift.semantics.indices.algebra import Algebra
 from relift.semantics.indices.functions import Numbers
 from relift.semantics.patterns.letters import a, b, factor, k, length, m, n
 from relift.semantics.syntax.signatures import Fun, FunctionKind, Nat, NumbersKind, Op, Signature
@@ -29,6 +30,16 @@ def fold(f: Callable[[Any, Any], Any], init: Any, xs: list[Any]) -> Any:
     for x in xs:
         init = f(init, x)
     return init
+
+
+def each_viewed(ix: Algebra, xs: Any, f: Callable[[Any], Any], n: Any) -> Any:
+    """The view of every map."""
+    return ix.array(n, lambda i: f(ix.at(xs, i)))
+
+
+def fold_viewed(ix: Algebra, f: Callable[[Any, Any], Any], init: Any, xs: Any, n: Any) -> Any:
+    """The view of every reduction in order."""
+    return ix.fold("init", init, lambda a, i: f(a, ix.at(xs, i)), n)
 
 
 MAP = Signature({"f": Fun[a, b], "xs": a[n]}, b[n])
@@ -51,8 +62,14 @@ class Map(Pattern):
     name: ClassVar = "map"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    layout: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, f: Callable[[Any], Any], n: Any) -> Any:
+        return ix.array(n, lambda i: f(ix.at(target, i)))
 
 
 @dataclass(frozen=True)
@@ -70,12 +87,18 @@ class Zip(Pattern):
     xs: Term
     ys: Term
     name: ClassVar = "zip"
+    spelled: ClassVar = "zip"  # of two arrays or more
     rocq: ClassVar = "zip {xs} {ys}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xs": a[n], "ys": b[n]}, Tuple((a, b))[n])
 
     @staticmethod
     def meaning(xs: list[Any], ys: list[Any]) -> list[Any]:
         return list(zip(xs, ys, strict=True))
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any, ys: Any, n: Any) -> Any:
+        return ix.array(n, lambda i: ix.tuple(ix.at(xs, i), ix.at(ys, i)))
 
 
 @dataclass(frozen=True)
@@ -92,11 +115,25 @@ class Unzip(Pattern):
     ps: Term
     name: ClassVar = "unzip"
     rocq: ClassVar = "unzip {ps}"
+    layout: ClassVar = True
+    searched: ClassVar = False
     signature: ClassVar = Signature({"ps": Tuple((a, b))[n]}, Tuple((a[n], b[n])))
 
     @staticmethod
     def meaning(ps: list[Any]) -> tuple[list[Any], list[Any]]:
         return [x for x, _ in ps], [y for _, y in ps]
+
+    @staticmethod
+    def view(ix: Algebra, ps: Any, n: Any) -> Any:
+        return ix.tuple(
+            ix.array(n, lambda i: ix.component(ix.at(ps, i), 0)),
+            ix.array(n, lambda i: ix.component(ix.at(ps, i), 1)),
+        )
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, n: Any) -> Any:
+        first, second = ix.component(target, 0), ix.component(target, 1)
+        return ix.array(n, lambda i: ix.tuple(ix.at(first, i), ix.at(second, i)))
 
 
 @dataclass(frozen=True)
@@ -118,11 +155,16 @@ class Reduce(Pattern):
     name: ClassVar = "reduce"
     rocq: ClassVar = "reduce {op} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {op} {op_defined} {init} {n} {xs}"
+    searched: ClassVar = True
     signature: ClassVar = Signature({"op": Op[a], "init": a, "xs": a[n]}, a)
 
     @staticmethod
     def meaning(op: Callable[[Any, Any], Any], init: Any, xs: list[Any]) -> Any:
         return fold(op, init, xs)
+
+    @staticmethod
+    def view(ix: Algebra, op: Callable[[Any, Any], Any], init: Any, xs: Any, n: Any) -> Any:
+        return ix.fold("init", init, lambda a, i: op(a, ix.at(xs, i)), n)
 
 
 @dataclass(frozen=True)
@@ -144,6 +186,7 @@ class PartialReduce(Pattern):
     name: ClassVar = "partial_reduce"
     rocq: ClassVar = "partial_reduce {op} {init} {m} {xs}"
     rocq_defined: ClassVar = "partial_reduce_defined {op} {op_defined} {init} {k} {m} {xs}"
+    instead: ClassVar = "write map_seq(lambda c: reduce_seq(op, init, c), split(m, xs))"
     signature: ClassVar = Signature(
         {"op": Op[a], "init": a, "m": Nat, "xs": a[k * m]}, a[k], positive=(m,)
     )
@@ -151,6 +194,13 @@ class PartialReduce(Pattern):
     @staticmethod
     def meaning(op: Callable[[Any, Any], Any], init: Any, m: int, xs: list[Any]) -> list[Any]:
         return [fold(op, init, xs[i : i + m]) for i in range(0, len(xs), m)]
+
+    @staticmethod
+    def view(ix: Algebra, op: Callable[[Any, Any], Any], init: Any, xs: Any, m: Any, k: Any) -> Any:
+        def chunk(c: Any) -> Any:
+            return ix.fold("init", init, lambda a, i: op(a, ix.at(xs, ix.position(c, m, i))), m)
+
+        return ix.array(k, chunk)
 
 
 @dataclass(frozen=True)
@@ -171,6 +221,7 @@ class Iterate(Pattern):
     name: ClassVar = "iterate"
     rocq: ClassVar = "iterate {m} {f} {x}"
     rocq_defined: ClassVar = "iterate_defined {m} {f} {f_defined} {x}"
+    compiled: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "f": Fun[a, a], "x": a}, a)
 
     @staticmethod
@@ -178,6 +229,10 @@ class Iterate(Pattern):
         for _ in range(m):
             x = f(x)
         return x
+
+    @staticmethod
+    def view(ix: Algebra, f: Callable[[Any], Any], x: Any, m: Any) -> Any:
+        return ix.fold("x", x, lambda a, _: f(a), m)
 
 
 @dataclass(frozen=True)
@@ -201,6 +256,7 @@ class IterateSizes(Pattern):
     name: ClassVar = "iterate_sizes"
     rocq: ClassVar = "iterate_sizes {m} {factor} {f} {k} {xs}"
     rocq_defined: ClassVar = "iterate_sizes_defined {m} {factor} {f} {f_defined} {k} {xs}"
+    compiled: ClassVar = True
     signature: ClassVar = Signature(
         {
             "m": Nat,
@@ -242,10 +298,17 @@ class Let(Pattern):
     name: ClassVar = "let"
     rocq: ClassVar = "let_in {f} {x}"
     rocq_defined: ClassVar = "let_defined {f_defined} {x}"
+    layout: ClassVar = True
+    in_place: ClassVar = True
+    searched: ClassVar = False
     signature: ClassVar = Signature({"f": Fun[a, b], "x": a}, b)
 
     @staticmethod
     def meaning(f: Callable[[Any], Any], x: Any) -> Any:
+        return f(x)
+
+    @staticmethod
+    def view(ix: Algebra, x: Any, f: Callable[[Any], Any]) -> Any:
         return f(x)
 
 
@@ -268,11 +331,16 @@ class Generate(Pattern):
     name: ClassVar = "generate"
     rocq: ClassVar = "generate {f}"
     rocq_defined: ClassVar = "generate_defined {f_defined} {n}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"n": Nat, "f": Fun[i32, b]}, b[n])
 
     @staticmethod
     def meaning(n: int, f: Callable[[Any], Any], number: Callable[[int], Any]) -> list[Any]:
         return [f(number(i)) for i in range(n)]
+
+    @staticmethod
+    def view(ix: Algebra, n: Any, f: Callable[[Any], Any]) -> Any:
+        return ix.array(n, lambda i: f(ix.number(i)))
 
 
 @dataclass(frozen=True)
@@ -288,12 +356,18 @@ class LiteralArray(Pattern):
 
     values: Numbers
     name: ClassVar = "literal_array"
+    spelled: ClassVar = "literal_array"  # of a row of numbers and their type
     rocq: ClassVar = "literal_array {values}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"values": NumbersKind(a, n)}, a[n])
 
     @staticmethod
     def meaning(values: list[Any]) -> list[Any]:
         return list(values)
+
+    @staticmethod
+    def view(ix: Algebra, values: Any, n: Any) -> Any:
+        return ix.array(n, lambda i: ix.chosen(values, i))
 
 
 @dataclass(frozen=True)
@@ -311,11 +385,16 @@ class Repeat(Pattern):
     x: Term
     name: ClassVar = "repeat"
     rocq: ClassVar = "repeat {x}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "x": a}, a[m])
 
     @staticmethod
     def meaning(m: int, x: Any) -> list[Any]:
         return [x] * m
+
+    @staticmethod
+    def view(ix: Algebra, m: Any, x: Any) -> Any:
+        return ix.array(m, lambda i: x)
 
 
 # ---- in order, one element after the other
@@ -338,6 +417,9 @@ class ReduceSeq(Pattern):
     name: ClassVar = "reduce_seq"
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    view: ClassVar = staticmethod(fold_viewed)
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -360,11 +442,19 @@ class ScanSeq(Pattern):
     name: ClassVar = "scan_seq"
     rocq: ClassVar = "scan_seq {f} {init} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
+    compiled: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b[n])
 
     @staticmethod
     def meaning(f: Callable[[Any, Any], Any], init: Any, xs: list[Any]) -> list[Any]:
         return [init := f(init, x) for x in xs]
+
+    @staticmethod
+    def view(ix: Algebra, f: Callable[[Any, Any], Any], init: Any, xs: Any, n: Any) -> Any:
+        def prefix(c: Any) -> Any:
+            return ix.fold("init", init, lambda a, i: f(a, ix.at(xs, i)), c + 1)
+
+        return ix.array(n, prefix)
 
 
 @dataclass(frozen=True)
@@ -387,6 +477,8 @@ class ReduceWhile(Pattern):
     name: ClassVar = "reduce_while"
     rocq: ClassVar = "reduce_while {f} {p} {init} {n} {xs}"
     rocq_defined: ClassVar = "reduce_while_defined {f} {f_defined} {p} {p_defined} {init} {n} {xs}"
+    branches: ClassVar = True
+    instead: ClassVar = "fold everything with reduce_seq, and select in the function"
     signature: ClassVar = Signature(
         {"f": Fun[b, a, b], "p": Fun[b, a, boolean], "init": b, "xs": a[n]}, Tuple((i32, b))
     )
@@ -425,6 +517,8 @@ class FilterSeq(Pattern):
     name: ClassVar = "filter_seq"
     rocq: ClassVar = "filter_seq {p} {fill} {n} {xs}"
     rocq_defined: ClassVar = "map_defined {p_defined} {n} {xs}"
+    branches: ClassVar = True
+    instead: ClassVar = "its result has a length that is known when the program runs only"
     signature: ClassVar = Signature(
         {"p": Fun[a, boolean], "fill": a, "xs": a[n]}, Tuple((i32, a[n]))
     )
@@ -453,6 +547,8 @@ class InsertionSortSeq(Pattern):
     name: ClassVar = "insertion_sort_seq"
     rocq: ClassVar = "insertion_sort_seq {before} {n} {xs}"
     rocq_defined: ClassVar = "insertion_sort_seq_defined {before} {before_defined} {n} {xs}"
+    branches: ClassVar = True
+    instead: ClassVar = "the interpreter runs it"
     signature: ClassVar = Signature({"before": Fun[a, a, boolean], "xs": a[n]}, a[n])
 
     @staticmethod
@@ -481,6 +577,8 @@ class LinearSearch(Pattern):
     name: ClassVar = "linear_search"
     rocq: ClassVar = "linear_search {f} {default} {n} {xs}"
     rocq_defined: ClassVar = "linear_search_defined {f} {f_defined} {n} {xs}"
+    branches: ClassVar = True
+    instead: ClassVar = "fold with reduce_seq, and select in the function"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -509,6 +607,8 @@ class BinarySearch(Pattern):
     rocq: ClassVar = "binary_search {f} {default} {n} {xs}"
     rocq_defined: ClassVar = "binary_search_defined {f} {f_defined} {n} {xs}"
     partial: ClassVar = True
+    branches: ClassVar = True
+    instead: ClassVar = "the interpreter runs it"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -547,12 +647,19 @@ class AtRuntime(Pattern):
     xs: Term
     name: ClassVar = "at_runtime"
     rocq: ClassVar = "at_runtime {index} {default} {n} {xs}"
+    layout: ClassVar = True
+    branches: ClassVar = True
     signature: ClassVar = Signature({"index": i32, "default": a, "xs": a[n]}, a)
 
     @staticmethod
     def meaning(index: Any, default: Any, xs: list[Any]) -> Any:
         i = operator.index(index)
         return xs[i] if 0 <= i < len(xs) else default
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any, index: Any, default: Any, n: Any) -> Any:
+        inside = ix.at(xs, ix.below(index, n))
+        return ix.inside(ix.whole(index), n, inside, default)
 
 
 @dataclass(frozen=True)
@@ -574,11 +681,16 @@ class AtRuntimeUnsafe(Pattern):
     rocq_defined: ClassVar = "in_range {n} {index}"
     partial: ClassVar = True
     rocq_positive: ClassVar = (n,)
+    layout: ClassVar = True
     signature: ClassVar = Signature({"index": i32, "xs": a[n]}, a)
 
     @staticmethod
     def meaning(index: Any, xs: list[Any]) -> Any:
         return xs[within(index, len(xs), "at_runtime_unsafe")]
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any, index: Any, n: Any) -> Any:
+        return ix.at(xs, ix.within(index, n))
 
 
 @dataclass(frozen=True)
@@ -600,11 +712,16 @@ class GatherIndices(Pattern):
     rocq_defined: ClassVar = "gather_indices_defined {ids} {m} {n}"
     partial: ClassVar = True
     rocq_positive: ClassVar = (n,)
+    layout: ClassVar = True
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[n]}, a[m])
 
     @staticmethod
     def meaning(ids: list[Any], xs: list[Any]) -> list[Any]:
         return [xs[within(i, len(xs), "gather_indices")] for i in ids]
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any, ids: Any, m: Any, n: Any) -> Any:
+        return ix.array(m, lambda i: ix.at(xs, ix.within(ix.at(ids, i), n)))
 
 
 @dataclass(frozen=True)
@@ -626,6 +743,7 @@ class ScatterIndices(Pattern):
     rocq: ClassVar = "scatter_indices {m} {ids} {xs} {into}"
     rocq_defined: ClassVar = "scatter_indices_defined {ids} {m} {n}"
     partial: ClassVar = True
+    instead: ClassVar = "cells are addressed by index functions only; see scatter"
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[m], "into": a[n]}, a[n])
 
     @staticmethod

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
+from relift.semantics.indices.algebra import Algebra
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.patterns.algorithmic import within
 from relift.semantics.patterns.letters import a, index, k, left, m, n, r, right, size, step
@@ -23,6 +24,37 @@ _PAD = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right], p
 def windows(size: int, step: int, xs: list[Any]) -> list[list[Any]]:
     """The meaning of `slide` and of all that works on windows."""
     return [xs[i : i + size] for i in range(0, len(xs) - size + 1, step)]
+
+
+def windows_viewed(ix: Algebra, k: Any, size: Any, step: Any, xs: Any) -> Any:
+    """The view of k + 1 windows."""
+    return ix.array(k + 1, lambda i: ix.array(size, lambda j: ix.at(xs, i * step + j)))
+
+
+def rows_viewed(ix: Algebra, k: Any, m: Any, xs: Any) -> Any:
+    """The view of an array as k rows of m elements."""
+    return ix.array(k, lambda i: ix.array(m, lambda j: ix.at(xs, ix.position(i, m, j))))
+
+
+def joined_viewed(ix: Algebra, k: Any, m: Any, xss: Any) -> Any:
+    """The view of k rows of m elements as one array."""
+    return ix.array(k * m, lambda i: ix.at(ix.at(xss, ix.divide(i, m)), ix.modulo(i, m)))
+
+
+def transposed_viewed(ix: Algebra, n: Any, m: Any, xss: Any) -> Any:
+    """The view of the m columns of n rows."""
+    return ix.array(m, lambda i: ix.array(n, lambda j: ix.at(ix.at(xss, j), i)))
+
+
+def clamped(ix: Algebra, i: Any, n: Any) -> Any:
+    """The index of an array of n elements that is nearest to i."""
+    return ix.minimum(ix.maximum(i, ix.size(0)), n - 1)
+
+
+def mirrored(ix: Algebra, i: Any, n: Any) -> Any:
+    """The index that i shows where an array of n elements is reflected at its ends."""
+    j = ix.modulo(i, 2 * n)
+    return ix.minimum(j, 2 * n - 1 - j)
 
 
 @dataclass(frozen=True)
@@ -41,11 +73,20 @@ class Split(Pattern):
     xs: Term
     name: ClassVar = "split"
     rocq: ClassVar = "split {m} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "xs": a[k * m]}, a[k, m], positive=(m,))
 
     @staticmethod
     def meaning(m: int, xs: list[Any]) -> list[Any]:
         return [xs[i : i + m] for i in range(0, len(xs), m)]
+
+    @staticmethod
+    def view(ix: Algebra, m: Any, k: Any, xs: Any) -> Any:
+        return rows_viewed(ix, k, m, xs)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, m: Any, k: Any) -> Any:
+        return joined_viewed(ix, k, m, target)
 
 
 @dataclass(frozen=True)
@@ -62,11 +103,20 @@ class Join(Pattern):
     xss: Term
     name: ClassVar = "join"
     rocq: ClassVar = "join {m} {xss}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xss": a[k, m]}, a[k * m])
 
     @staticmethod
     def meaning(xss: list[list[Any]]) -> list[Any]:
         return [x for xs in xss for x in xs]
+
+    @staticmethod
+    def view(ix: Algebra, k: Any, m: Any, xss: Any) -> Any:
+        return joined_viewed(ix, k, m, xss)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, k: Any, m: Any) -> Any:
+        return rows_viewed(ix, k, m, target)
 
 
 @dataclass(frozen=True)
@@ -83,11 +133,20 @@ class Transpose(Pattern):
     xss: Term
     name: ClassVar = "transpose"
     rocq: ClassVar = "transpose {xss}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xss": a[n, m]}, a[m, n])
 
     @staticmethod
     def meaning(xss: list[list[Any]], m: int) -> list[list[Any]]:
         return [[xs[j] for xs in xss] for j in range(m)]
+
+    @staticmethod
+    def view(ix: Algebra, n: Any, m: Any, xss: Any) -> Any:
+        return transposed_viewed(ix, n, m, xss)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, n: Any, m: Any) -> Any:
+        return transposed_viewed(ix, m, n, target)
 
 
 @dataclass(frozen=True)
@@ -107,15 +166,29 @@ class Slide(Pattern):
     xs: Term
     name: ClassVar = "slide"
     rocq: ClassVar = "slide {step} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature(
         {"size": Nat, "step": Nat, "xs": a[size + k * step]}, a[k + 1, size], positive=(step,)
     )
 
     meaning: ClassVar = staticmethod(windows)
 
+    @staticmethod
+    def view(ix: Algebra, k: Any, size: Any, step: Any, xs: Any) -> Any:
+        return windows_viewed(ix, k, size, step, xs)
+
 
 @dataclass(frozen=True)
-class PadClamp(Pattern):
+class Pad(Pattern):
+    """More elements at both ends; `boundary` is the word that says which, where a word does."""
+
+    left: Size
+    right: Size
+    boundary: ClassVar[str] = ""
+
+
+@dataclass(frozen=True)
+class PadClamp(Pad):
     """`pad(left, right, clamp, xs)`: repeat the first element on the left, the last on the right.
 
     Law: the middle of a padded array is the array: take(n, drop(left, pad(left, right, clamp, xs))) == xs.
@@ -125,11 +198,12 @@ class PadClamp(Pattern):
     [1, 1, 2, 3, 3, 3]
     """
 
-    left: Size
-    right: Size
     xs: Term
     name: ClassVar = "pad_clamp"
+    spelled: ClassVar = "pad"
+    boundary: ClassVar = "clamp"
     rocq: ClassVar = "pad_clamp {left} {n} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = _PAD
 
     @staticmethod
@@ -137,9 +211,13 @@ class PadClamp(Pattern):
         last = len(xs) - 1
         return [xs[min(max(i - left, 0), last)] for i in range(left + len(xs) + right)]
 
+    @staticmethod
+    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
+        return ix.array(left + n + right, lambda i: ix.at(xs, clamped(ix, i - left, n)))
+
 
 @dataclass(frozen=True)
-class PadConstant(Pattern):
+class PadConstant(Pad):
     """`pad(left, right, value, xs)`: `value` on both sides.
 
     Law: pad(left, right, v, xs) == concat(repeat(left, v), concat(xs, repeat(right, v))).
@@ -149,12 +227,12 @@ class PadConstant(Pattern):
     [0, 1, 2, 3, 0, 0]
     """
 
-    left: Size
-    right: Size
     value: Term
     xs: Term
     name: ClassVar = "pad_constant"
+    spelled: ClassVar = "pad"
     rocq: ClassVar = "pad_constant {left} {n} {value} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature(
         {"left": Nat, "right": Nat, "value": a, "xs": a[n]}, a[left + n + right]
     )
@@ -163,9 +241,15 @@ class PadConstant(Pattern):
     def meaning(left: int, right: int, value: Any, xs: list[Any]) -> list[Any]:
         return [value] * left + xs + [value] * right
 
+    @staticmethod
+    def view(ix: Algebra, left: Any, right: Any, xs: Any, value: Any, n: Any) -> Any:
+        return ix.array(
+            left + n + right, lambda i: ix.inside(i - left, n, ix.at(xs, i - left), value)
+        )
+
 
 @dataclass(frozen=True)
-class PadMirror(Pattern):
+class PadMirror(Pad):
     """`pad(left, right, mirror, xs)`: the array reflected at its ends, with the edge repeated.
 
     Law: for one element on each side it is the same as `clamp`; the period is twice the length.
@@ -176,11 +260,12 @@ class PadMirror(Pattern):
     [2, 1, 1, 2, 3, 3, 2, 1, 1]
     """
 
-    left: Size
-    right: Size
     xs: Term
     name: ClassVar = "pad_mirror"
+    spelled: ClassVar = "pad"
+    boundary: ClassVar = "mirror"
     rocq: ClassVar = "pad_mirror {left} {n} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = _PAD
 
     @staticmethod
@@ -188,9 +273,13 @@ class PadMirror(Pattern):
         both = xs + xs[::-1]
         return [both[(i - left) % len(both)] for i in range(left + len(xs) + right)]
 
+    @staticmethod
+    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
+        return ix.array(left + n + right, lambda i: ix.at(xs, mirrored(ix, i - left, n)))
+
 
 @dataclass(frozen=True)
-class PadWrap(Pattern):
+class PadWrap(Pad):
     """`pad(left, right, wrap, xs)`: the array again and again, on both sides.
 
     Law: pad(n, 0, wrap, xs) == concat(xs, xs), where n is the length.
@@ -201,20 +290,25 @@ class PadWrap(Pattern):
     [2, 3, 1, 2, 3, 1]
     """
 
-    left: Size
-    right: Size
     xs: Term
     name: ClassVar = "pad_wrap"
+    spelled: ClassVar = "pad"
+    boundary: ClassVar = "wrap"
     rocq: ClassVar = "pad_wrap {left} {n} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = _PAD
 
     @staticmethod
     def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
         return [xs[(i - left) % len(xs)] for i in range(left + len(xs) + right)]
 
+    @staticmethod
+    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
+        return ix.array(left + n + right, lambda i: ix.at(xs, ix.modulo(i - left, n)))
+
 
 @dataclass(frozen=True)
-class PadEmpty(Pattern):
+class PadEmpty(Pad):
     """`pad_empty(left, right, xs)`: cells on both sides whose content is left open.
 
     Whatever is computed from such a cell is open, too; a branch on it is `Undefined`.  A rule that fixes
@@ -227,16 +321,25 @@ class PadEmpty(Pattern):
     [unspecified, 1, 2, 3, unspecified, unspecified]
     """
 
-    left: Size
-    right: Size
     xs: Term
     name: ClassVar = "pad_empty"
     rocq: ClassVar = "pad_constant {left} {n} {unspecified} {xs}"
+    layout: ClassVar = True
+    leaves_open: ClassVar = True
+    searched: ClassVar = False
     signature: ClassVar = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right])
 
     @staticmethod
     def meaning(left: int, right: int, xs: list[Any], unspecified: Callable[[], Any]) -> list[Any]:
         return [unspecified() for _ in range(left)] + xs + [unspecified() for _ in range(right)]
+
+    @staticmethod
+    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
+        return ix.array(left + n + right, lambda i: ix.open_outside(i, left, n, xs))
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, left: Any, n: Any) -> Any:
+        return ix.array(n, lambda i: ix.at(target, i + left))
 
 
 @dataclass(frozen=True)
@@ -255,11 +358,16 @@ class Take(Pattern):
     xs: Term
     name: ClassVar = "take"
     rocq: ClassVar = "take {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "xs": a[m + r]}, a[m])
 
     @staticmethod
     def meaning(m: int, xs: list[Any]) -> list[Any]:
         return xs[:m]
+
+    @staticmethod
+    def view(ix: Algebra, m: Any, xs: Any) -> Any:
+        return ix.array(m, lambda i: ix.at(xs, i))
 
 
 @dataclass(frozen=True)
@@ -278,11 +386,16 @@ class Drop(Pattern):
     xs: Term
     name: ClassVar = "drop"
     rocq: ClassVar = "drop {m} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "xs": a[m + r]}, a[r])
 
     @staticmethod
     def meaning(m: int, xs: list[Any]) -> list[Any]:
         return xs[m:]
+
+    @staticmethod
+    def view(ix: Algebra, m: Any, r: Any, xs: Any) -> Any:
+        return ix.array(r, lambda i: ix.at(xs, i + m))
 
 
 @dataclass(frozen=True)
@@ -300,12 +413,18 @@ class At(Pattern):
     index: Size
     xs: Term
     name: ClassVar = "at"
+    spelled: ClassVar = "xs[index]"
     rocq: ClassVar = "at_index {index} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"index": Nat, "xs": a[index + 1 + r]}, a)
 
     @staticmethod
     def meaning(index: int, xs: list[Any]) -> Any:
         return xs[index]
+
+    @staticmethod
+    def view(ix: Algebra, index: Any, xs: Any) -> Any:
+        return ix.at(xs, index)
 
 
 @dataclass(frozen=True)
@@ -323,11 +442,16 @@ class Head(Pattern):
     xs: Term
     name: ClassVar = "head"
     rocq: ClassVar = "head {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xs": a[1 + r]}, a)
 
     @staticmethod
     def meaning(xs: list[Any]) -> Any:
         return xs[0]
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any) -> Any:
+        return ix.at(xs, ix.size(0))
 
 
 @dataclass(frozen=True)
@@ -345,11 +469,16 @@ class Tail(Pattern):
     xs: Term
     name: ClassVar = "tail"
     rocq: ClassVar = "tail {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xs": a[1 + r]}, a[r])
 
     @staticmethod
     def meaning(xs: list[Any]) -> list[Any]:
         return xs[1:]
+
+    @staticmethod
+    def view(ix: Algebra, r: Any, xs: Any) -> Any:
+        return ix.array(r, lambda i: ix.at(xs, i + 1))
 
 
 @dataclass(frozen=True)
@@ -367,11 +496,16 @@ class Concat(Pattern):
     ys: Term
     name: ClassVar = "concat"
     rocq: ClassVar = "concat {n} {xs} {ys}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"xs": a[n], "ys": a[m]}, a[n + m])
 
     @staticmethod
     def meaning(xs: list[Any], ys: list[Any]) -> list[Any]:
         return xs + ys
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any, ys: Any, n: Any, m: Any) -> Any:
+        return ix.array(n + m, lambda i: ix.before(i, n, ix.at(xs, i), ix.at(ys, i - n)))
 
 
 @dataclass(frozen=True)
@@ -395,11 +529,17 @@ class Gather(Pattern):
     rocq: ClassVar = "gather {idx} {xs}"
     rocq_defined: ClassVar = "gather_defined {idx_whole} {n}"
     partial: ClassVar = True
+    layout: ClassVar = True
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod
     def meaning(idx: Callable[[int], int], xs: list[Any]) -> list[Any]:
         return [xs[within(idx(i), len(xs), "gather")] for i in range(len(xs))]
+
+    @staticmethod
+    def view(ix: Algebra, idx: IndexFunction, xs: Any, n: Any) -> Any:
+        place = ix.function(idx, n)
+        return ix.array(n, lambda i: ix.at(xs, place(i)))
 
 
 @dataclass(frozen=True)
@@ -420,6 +560,7 @@ class Scatter(Pattern):
     rocq: ClassVar = "scatter {idx} {n} {xs}"
     rocq_defined: ClassVar = "scatter_defined {idx_whole} {n}"
     partial: ClassVar = True
+    compiled: ClassVar = True
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod
@@ -428,3 +569,13 @@ class Scatter(Pattern):
         if written.keys() != set(range(len(xs))):
             raise Undefined("scatter: the index function is no permutation of the indices")
         return [written[i] for i in range(len(xs))]
+
+    @staticmethod
+    def view(ix: Algebra, idx: IndexFunction, xs: Any, n: Any) -> Any:
+        source = ix.undoing(idx, n)
+        return ix.array(n, lambda i: ix.at(xs, source(i)))
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, idx: IndexFunction, n: Any) -> Any:
+        place = ix.function(idx, n)
+        return ix.array(n, lambda i: ix.at(target, place(i)))

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from relift.semantics.patterns.algorithmic import FOLD, MAP, each, fold
-from relift.semantics.patterns.layout import windows
+from relift.semantics.indices.algebra import Algebra
+from relift.semantics.patterns.algorithmic import FOLD, MAP, each, each_viewed, fold, fold_viewed
+from relift.semantics.patterns.layout import windows, windows_viewed
 from relift.semantics.patterns.letters import a, b, k, n, size, step, width
+from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature, Width
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
@@ -43,6 +45,9 @@ class MapSeq(Pattern):
     name: ClassVar = "map_seq"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -64,6 +69,9 @@ class MapGlb(Pattern):
     name: ClassVar = "map_glb"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -85,6 +93,9 @@ class MapWrg(Pattern):
     name: ClassVar = "map_wrg"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -106,6 +117,9 @@ class MapLcl(Pattern):
     name: ClassVar = "map_lcl"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -126,6 +140,8 @@ class MapSeqUnroll(Pattern):
     name: ClassVar = "map_seq_unroll"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    compiled: ClassVar = True
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -147,6 +163,8 @@ class MapWarp(Pattern):
     name: ClassVar = "map_warp"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    instead: ClassVar = "OpenCL has no warps; use map_lcl"
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -168,6 +186,8 @@ class MapLane(Pattern):
     name: ClassVar = "map_lane"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    instead: ClassVar = "OpenCL has no warps; use map_lcl"
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = _MAP_IN
     meaning: ClassVar = staticmethod(each)
 
@@ -188,6 +208,8 @@ class MapStream(Pattern):
     name: ClassVar = "map_stream"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    instead: ClassVar = "use map_seq"
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -208,6 +230,8 @@ class IterateStream(Pattern):
     name: ClassVar = "iterate_stream"
     rocq: ClassVar = "map {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    instead: ClassVar = "use map_seq"
+    view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = MAP
     meaning: ClassVar = staticmethod(each)
 
@@ -229,6 +253,8 @@ class ReduceSeqUnroll(Pattern):
     name: ClassVar = "reduce_seq_unroll"
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
+    compiled: ClassVar = True
+    view: ClassVar = staticmethod(fold_viewed)
     signature: ClassVar = FOLD
     meaning: ClassVar = staticmethod(fold)
 
@@ -252,6 +278,7 @@ class MapSeqSlide(Pattern):
     name: ClassVar = "map_seq_slide"
     rocq: ClassVar = "map_slide {step} {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} ({k} + 1) (slide {step} {xs})"
+    compiled: ClassVar = True
     signature: ClassVar = Signature(
         {"size": Nat, "step": Nat, "f": Fun[a[size], b], "xs": a[size + k * step]},
         b[k + 1],
@@ -261,6 +288,11 @@ class MapSeqSlide(Pattern):
     @staticmethod
     def meaning(size: int, step: int, f: Callable[[Any], Any], xs: list[Any]) -> list[Any]:
         return [f(window) for window in windows(size, step, xs)]
+
+    @staticmethod
+    def view(ix: Algebra, k: Any, size: Any, step: Any, f: Callable[[Any], Any], xs: Any) -> Any:
+        found = windows_viewed(ix, k, size, step, xs)
+        return ix.array(k + 1, lambda i: f(ix.at(found, i)))
 
 
 @dataclass(frozen=True)
@@ -280,6 +312,7 @@ class CircularBuffer(Pattern):
     name: ClassVar = "circular_buffer"
     rocq: ClassVar = "circular_buffer {f} {xs}"
     rocq_defined: ClassVar = "map_defined {f_defined} ({size} + {k}) {xs}"
+    instead: ClassVar = "use map_seq_slide, or slide of an array in private memory"
     signature: ClassVar = Signature(
         {"size": Nat, "f": Fun[a, b], "xs": a[size + k]}, b[k + 1, size]
     )
@@ -287,6 +320,11 @@ class CircularBuffer(Pattern):
     @staticmethod
     def meaning(size: int, f: Callable[[Any], Any], xs: list[Any]) -> list[list[Any]]:
         return windows(size, 1, [f(x) for x in xs])
+
+    @staticmethod
+    def view(ix: Algebra, k: Any, size: Any, f: Callable[[Any], Any], xs: Any) -> Any:
+        loaded = ix.array(size + k, lambda i: f(ix.at(xs, i)))
+        return windows_viewed(ix, k, size, 1, loaded)
 
 
 @dataclass(frozen=True)
@@ -304,18 +342,41 @@ class RotateValues(Pattern):
     xs: Term
     name: ClassVar = "rotate_values"
     rocq: ClassVar = "slide 1 {xs}"
+    layout: ClassVar = True
+    searched: ClassVar = False
     signature: ClassVar = Signature({"size": Nat, "xs": a[size + k]}, a[k + 1, size])
 
     @staticmethod
     def meaning(size: int, xs: list[Any]) -> list[list[Any]]:
         return windows(size, 1, xs)
 
+    @staticmethod
+    def view(ix: Algebra, k: Any, size: Any, xs: Any) -> Any:
+        return windows_viewed(ix, k, size, 1, xs)
+
 
 # ---- OpenCL: where it is stored
 
 
 @dataclass(frozen=True)
-class ToGlobal(Pattern):
+class Store(Pattern):
+    """xs, computed into memory of a `space`."""
+
+    xs: Term
+    space: ClassVar[Space]
+    rocq: ClassVar = "store {xs}"
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    signature: ClassVar = Signature({"xs": a}, a)
+    meaning: ClassVar = staticmethod(_same)
+
+    @staticmethod
+    def view(ix: Algebra, xs: Any) -> Any:
+        return xs
+
+
+@dataclass(frozen=True)
+class ToGlobal(Store):
     """`to_global(xs)`: compute xs into global memory; between kernels, a buffer.
 
     Law: to_global(xs) == xs.
@@ -325,15 +386,12 @@ class ToGlobal(Pattern):
     [1, 2]
     """
 
-    xs: Term
     name: ClassVar = "to_global"
-    rocq: ClassVar = "store {xs}"
-    signature: ClassVar = Signature({"xs": a}, a)
-    meaning: ClassVar = staticmethod(_same)
+    space: ClassVar = "global"
 
 
 @dataclass(frozen=True)
-class ToLocal(Pattern):
+class ToLocal(Store):
     """`to_local(xs)`: compute xs into the local memory of the work-group.
 
     Law: to_local(xs) == xs.
@@ -343,15 +401,12 @@ class ToLocal(Pattern):
     [1, 2]
     """
 
-    xs: Term
     name: ClassVar = "to_local"
-    rocq: ClassVar = "store {xs}"
-    signature: ClassVar = Signature({"xs": a}, a)
-    meaning: ClassVar = staticmethod(_same)
+    space: ClassVar = "local"
 
 
 @dataclass(frozen=True)
-class ToPrivate(Pattern):
+class ToPrivate(Store):
     """`to_private(xs)`: compute xs into the private memory of the work-item.
 
     Law: to_private(xs) == xs.
@@ -361,14 +416,18 @@ class ToPrivate(Pattern):
     [1, 2]
     """
 
-    xs: Term
     name: ClassVar = "to_private"
-    rocq: ClassVar = "store {xs}"
-    signature: ClassVar = Signature({"xs": a}, a)
-    meaning: ClassVar = staticmethod(_same)
+    space: ClassVar = "private"
 
 
 # ---- OpenCL: vectors
+
+
+def lanes_viewed(ix: Algebra, k: Any, width: Any, vs: Any) -> Any:
+    """The view of the lanes of k vectors as one array."""
+    return ix.array(
+        k * width, lambda i: ix.lane(ix.at(vs, ix.divide(i, width)), ix.modulo(i, width))
+    )
 
 
 @dataclass(frozen=True)
@@ -387,6 +446,7 @@ class AsVector(Pattern):
     xs: Term
     name: ClassVar = "as_vector"
     rocq: ClassVar = "as_vector {width} {xs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature(
         {"width": Width, "xs": a[k * width]}, Vector(a, width)[k], positive=(width,)
     )
@@ -394,6 +454,17 @@ class AsVector(Pattern):
     @staticmethod
     def meaning(width: int, xs: list[Any]) -> list[Any]:
         return [xs[i : i + width] for i in range(0, len(xs), width)]
+
+    @staticmethod
+    def view(ix: Algebra, k: Any, width: Any, xs: Any) -> Any:
+        def vector(i: Any) -> Any:
+            return ix.vector(width, lambda j: ix.at(xs, ix.position(i, width, j)))
+
+        return ix.array(k, vector)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, k: Any, width: Any) -> Any:
+        return lanes_viewed(ix, k, width, target)
 
 
 @dataclass(frozen=True)
@@ -412,6 +483,10 @@ class AsVectorAligned(Pattern):
     xs: Term
     name: ClassVar = "as_vector_aligned"
     rocq: ClassVar = "as_vector {width} {xs}"
+    layout: ClassVar = True
+    searched: ClassVar = False
+    view: ClassVar = staticmethod(AsVector.view)
+    inverse: ClassVar = staticmethod(AsVector.inverse)
     signature: ClassVar = AsVector.signature
     meaning: ClassVar = staticmethod(AsVector.meaning)
 
@@ -430,11 +505,20 @@ class AsScalar(Pattern):
     vs: Term
     name: ClassVar = "as_scalar"
     rocq: ClassVar = "as_scalar {width} {vs}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"vs": Vector(a, width)[k]}, a[k * width])
 
     @staticmethod
     def meaning(vs: list[list[Any]]) -> list[Any]:
         return [x for v in vs for x in v]
+
+    @staticmethod
+    def view(ix: Algebra, k: Any, width: Any, vs: Any) -> Any:
+        return lanes_viewed(ix, k, width, vs)
+
+    @staticmethod
+    def inverse(ix: Algebra, target: Any, k: Any, width: Any) -> Any:
+        return AsVector.view(ix, k, width, target)
 
 
 @dataclass(frozen=True)
@@ -453,11 +537,16 @@ class MapVec(Pattern):
     name: ClassVar = "map_vec"
     rocq: ClassVar = "map {f} {v}"
     rocq_defined: ClassVar = "map_defined {f_defined} {width} {v}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[a, b], "v": Vector(a, width)}, Vector(b, width))
 
     @staticmethod
     def meaning(f: Callable[[Any], Any], v: list[Any]) -> list[Any]:
         return [f(x) for x in v]
+
+    @staticmethod
+    def view(ix: Algebra, v: Any, f: Callable[[Any], Any], width: Any) -> Any:
+        return ix.vector(width, lambda i: f(ix.lane(v, i)))
 
 
 @dataclass(frozen=True)
@@ -475,8 +564,13 @@ class Splat(Pattern):
     x: Term
     name: ClassVar = "splat"
     rocq: ClassVar = "repeat {x}"
+    layout: ClassVar = True
     signature: ClassVar = Signature({"width": Width, "x": a}, Vector(a, width), positive=(width,))
 
     @staticmethod
     def meaning(width: int, x: Any) -> list[Any]:
         return [x] * width
+
+    @staticmethod
+    def view(ix: Algebra, width: Any, x: Any) -> Any:
+        return ix.vector(width, lambda i: x)

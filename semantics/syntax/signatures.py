@@ -115,6 +115,24 @@ class _Index:
 Fun, Op, Index = _Fun(), _Op(), _Index()
 
 
+Role: TypeAlias = Literal["function", "index", "element", "array"]
+"""What a parameter is that holds a term or a lambda; an index is data at which the pattern reads."""
+
+
+def _role(kind: Kind | WrittenKind) -> Role:
+    match kind:
+        case FunctionKind():
+            return "function"
+        case Scalar() | Array(Scalar(), _):
+            return "index"
+        case TypeVariable():
+            return "element"
+        case Array() | Vector() | Tuple():
+            return "array"
+        case NatKind() | OperatorKind() | IndexKind() | NumbersKind():
+            raise AssertionError(f"cannot happen: {kind} is neither a term nor a lambda")
+
+
 @dataclass(frozen=True)
 class Signature:
     """Parameters in the order they are written, the type of the result, and sizes that must be positive."""
@@ -131,6 +149,16 @@ class Signature:
             for name, kind in self.parameters.items()
             if not isinstance(kind, NatKind | OperatorKind | IndexKind | NumbersKind)
         )
+
+    @cached_property
+    def roles(self) -> tuple[Role, ...]:
+        """What the pattern takes in each place of `term_fields`."""
+        return tuple(_role(self.parameters[name]) for name in self.term_fields)
+
+    @property
+    def binds_a_size(self) -> bool:
+        """Whether a function of the pattern is one for all sizes of its data."""
+        return any(isinstance(k, FunctionKind) and k.binds for k in self.parameters.values())
 
     def __repr__(self) -> str:
         shown = ", ".join(

@@ -247,16 +247,32 @@ class Metavariable(Expression):
     type: Type
 
 
+def _unstated(*_: object) -> Any:
+    raise AssertionError("cannot happen: the pattern does not state it")
+
+
 @dataclass(frozen=True)
 class Pattern(Expression):
     """What all patterns share: a signature, a meaning, and what typing found out about the node.
 
     `solved` holds the sizes that the signature names and typing determined: for `join`, its row length.
-    `rocq` is the pattern in the prover's language, over its parameters and solved sizes; `rocq_positive` are
-    sizes that must be at least 1 for that to be defined, beyond those of the signature.  `rocq_defined` says
+
+    For the prover, `rocq` is the pattern in its language, over its parameters and solved sizes; `rocq_positive`
+    are sizes that must be at least 1 for that to be defined, beyond those of the signature.  `rocq_defined` says
     there where the pattern is defined, its data being so: `{f_defined}` is where the function f is, and
     `{idx_whole}` an index function with whole numbers as results.  Empty: wherever its data are.  A pattern
-    is `partial` that may be undefined although its data and functions are not.
+    is `partial` that may be undefined although its data and functions are not.  It `branches` that looks at
+    data to decide which data it yields, so that it is undefined where those are left open; `pad_empty`
+    `leaves_open` what is around its data.  What programs call it, where
+    that is no function of its parameters alone, is how it is `spelled`.
+
+    For all that follows indices, `view` is the pattern as an index function, over an algebra `ix` (see
+    `indices.algebra`) and, by name, its parameters and solved sizes; and `inverse` says, given where the result
+    is written, where the data are.  A pattern is a `layout` that only moves data when its functions do; so such
+    are compiled and searched by their view alone.  Its functions are applied where it stands if `in_place`.
+
+    Any other is `compiled` if kernels contain it, and `searched` if what a search finds may; `instead` says what
+    to write for one that no kernel contains.
     """
 
     signature: ClassVar[Signature]
@@ -265,10 +281,37 @@ class Pattern(Expression):
     rocq: ClassVar[str]
     rocq_defined: ClassVar[str] = ""
     partial: ClassVar[bool] = False
+    branches: ClassVar[bool] = False
+    leaves_open: ClassVar[bool] = False
     rocq_positive: ClassVar[tuple[Size, ...]] = ()
+    view: ClassVar[Callable[..., Any]] = staticmethod(_unstated)
+    inverse: ClassVar[Callable[..., Any]] = staticmethod(_unstated)
+    layout: ClassVar[bool] = False
+    in_place: ClassVar[bool] = False
+    compiled: ClassVar[bool] = False
+    searched: ClassVar[bool] = False
+    instead: ClassVar[str] = ""
+    spelled: ClassVar[str] = ""
 
     type: Type = field(kw_only=True, compare=False, repr=False)
     solved: Mapping[str, Size] = field(kw_only=True, compare=False, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        """A layout has a view, and is compiled and searched unless it says otherwise."""
+        assert cls.has_view() or not cls.layout, f"{cls.__name__} is a layout and states no view"
+        for capability in ("compiled", "searched"):
+            if cls.layout and capability not in cls.__dict__:
+                setattr(cls, capability, True)
+
+    @classmethod
+    def has_view(cls) -> bool:
+        """Whether the pattern is stated as an index function."""
+        return cls.view is not _unstated
+
+    @classmethod
+    def has_inverse(cls) -> bool:
+        """Whether the pattern can be written through."""
+        return cls.inverse is not _unstated
 
     def bound_size(self, place: str) -> str | None:
         """The name of the size that is bound in the function at a place, if one is."""

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     )
     from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
     from relift.semantics.indices.functions import reorder_stride, reverse, shift
+    from relift.semantics.language import functions as _functions
+    from relift.semantics.language.functions import *  # the patterns
     from relift.semantics.language.multidimensional import (
         map_nd,
         pad_nd,
@@ -58,51 +60,19 @@ if TYPE_CHECKING:
         Program,
         absolute,
         add,
-        as_scalar,
-        as_vector,
-        as_vector_aligned,
-        at_runtime,
-        at_runtime_unsafe,
-        binary_search,
         ceil,
-        circular_buffer,
         clamp,
-        concat,
         cos,
-        drop,
         equal,
         exp,
-        filter_seq,
         floor,
         fma,
-        gather,
-        gather_indices,
-        generate,
-        head,
         hypot,
-        insertion_sort_seq,
-        iterate,
-        iterate_sizes,
-        iterate_stream,
-        join,
-        let,
-        linear_search,
         literal_array,
         log,
         make_array,
-        map,
         map_fst,
-        map_glb,
-        map_lane,
-        map_lcl,
-        map_seq,
-        map_seq_slide,
-        map_seq_unroll,
         map_snd,
-        map_stream,
-        map_vec,
-        map_warp,
-        map_wrg,
         maximum,
         minimum,
         mirror,
@@ -110,35 +80,14 @@ if TYPE_CHECKING:
         not_equal,
         operator,
         pad,
-        pad_empty,
-        partial_reduce,
         power,
         program,
-        reduce,
-        reduce_seq,
-        reduce_seq_unroll,
-        reduce_while,
-        repeat,
-        rotate_values,
         rsqrt,
-        scan_seq,
-        scatter,
-        scatter_indices,
         select,
         sin,
-        slide,
-        splat,
-        split,
         sqrt,
-        tail,
-        take,
         tan,
         tanh,
-        to_global,
-        to_local,
-        to_private,
-        transpose,
-        unzip,
         userfun,
         vectorize,
         wrap,
@@ -151,6 +100,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _LANGUAGE = "relift.semantics.language.vocabulary"
+_PATTERNS = "relift.semantics.language.functions"
 _ELSEWHERE = {
     "DeviceDescription": "relift.device",
     "Fun": "relift.semantics.syntax.signatures",
@@ -203,38 +153,45 @@ _ELSEWHERE = {
 otherwise there."""
 
 
-if not TYPE_CHECKING:  # a checker sees the imports above, and says which names there are not
+__all__ = [
+    "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
+    "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative",
+    "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "devices",
+    "distributive", "equal", "exp", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
+    "idempotent", "inverse", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
+    "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
+    "optimize", "pad", "pad_nd", "power", "program", "reach", "reorder_stride", "reverse", "rsqrt",
+    "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
+    "transpose_axes", "tup", "type_variables", "untile", "userfun", "vec", "vectorize", "wrap",
+    "zip", "zip_nd",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    __all__ += _functions.__all__
+else:  # a checker sees the imports above, and says which names there are not
+    _OWN = globals().pop("__all__")
 
     def __getattr__(name: str) -> Any:
         """A name, imported when it is first asked for: a start pays for nothing that it does not use."""
-        if name not in _ELSEWHERE and name not in __all__:
-            raise AttributeError(f"module 'relift' has no attribute {name!r}")
-        module, _, attribute = _ELSEWHERE.get(name, _LANGUAGE).partition(":")
-        found = getattr(importlib.import_module(module), attribute or name)
+        if name in _ELSEWHERE or name in _OWN:
+            module, _, attribute = _ELSEWHERE.get(name, _LANGUAGE).partition(":")
+            found = getattr(importlib.import_module(module), attribute or name)
+        else:
+            found = _named_after_a_pattern(name)
         globals()[name] = found
         return found
 
+    def _named_after_a_pattern(name: str) -> Any:
+        unknown = AttributeError(f"module 'relift' has no attribute {name!r}")
+        if name.startswith("_") and name != "__all__":
+            raise unknown  # Python asks for many, and pays for no pattern
+        functions = importlib.import_module(_PATTERNS)
+        if name == "__all__":
+            return [*_OWN, *functions.__all__]
+        if name not in functions.__all__:
+            raise unknown
+        return getattr(functions, name)
+
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ELSEWHERE})
-
-
-__all__ = [
-    "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule", "ReliftError", "Rule",
-    "Undefined", "Unsupported", "absolute", "add", "as_scalar", "as_vector", "as_vector_aligned",
-    "associative", "at_runtime", "at_runtime_unsafe", "bijective", "binary_search", "boolean",
-    "ceil", "check", "circular_buffer", "clamp", "commutative", "compile", "concat", "cos",
-    "devices", "distributive", "drop", "equal", "exp", "f32", "f64", "filter_seq", "floor", "fma",
-    "gather", "gather_indices", "generate", "head", "hypot", "i32", "i64", "idempotent",
-    "insertion_sort_seq", "inverse", "iterate", "iterate_sizes", "iterate_stream", "join", "let",
-    "linear_search", "literal_array", "log", "make_array", "map", "map_fst", "map_glb", "map_lane",
-    "map_lcl", "map_nd", "map_seq", "map_seq_slide", "map_seq_unroll", "map_snd", "map_stream",
-    "map_vec", "map_warp", "map_wrg", "maximum", "minimum", "mirror", "mul", "nat", "naturals",
-    "neutral", "not_equal", "operator", "optimize", "pad", "pad_empty", "pad_nd", "partial_reduce",
-    "power", "program", "reach", "reduce", "reduce_seq", "reduce_seq_unroll", "reduce_while",
-    "reorder_stride", "repeat", "reverse", "rotate_values", "rsqrt", "rule", "scan_seq", "scatter",
-    "scatter_indices", "select", "shift", "show", "sin", "sketch", "slide", "slide_nd", "splat",
-    "split", "sqrt", "tail", "take", "tan", "tanh", "tile", "to_global", "to_local", "to_private",
-    "transpose", "transpose_axes", "tup", "type_variables", "untile", "unzip", "userfun", "vec",
-    "vectorize", "wrap", "zip", "zip_nd",
-]  # fmt: skip
+    return sorted({*globals(), *importlib.import_module("relift").__all__, *_ELSEWHERE})

@@ -374,6 +374,9 @@ class Side:
 
     def pattern(self, t: Pattern) -> str:
         """The pattern's own template, over its parameters and the sizes that typing solved."""
+        if (head := t.rocq.split()[0]) not in defined_names():
+            where = "proofs_tests/rocq/Patterns.v"
+            raise Unsupported(f"{t.name}: there is no definition of {head} in {where}", place="")
         values = {name: self.statement.size(n) for name, n in t.solved.items()}
         if "{unspecified}" in t.rocq:
             assert isinstance(t.type, Array), "cannot happen: unspecified cells are of an array"

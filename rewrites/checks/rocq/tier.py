@@ -26,12 +26,13 @@ from pathlib import Path
 from relift.files import temporary_folder, user_cache
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.rocq.definedness import definedness, directions, may_be_partial
-from relift.rewrites.checks.rocq.library import LIBRARY, ORDER, uncommented
+from relift.rewrites.checks.rocq.library import LIBRARY, ORDER, library_parts, uncommented
 from relift.rewrites.checks.rocq.statements import Provable, proposition
 from relift.rewrites.checks.verdicts import Direction, Status, TierResult
 from relift.rewrites.ledger.book import recorded_proof
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.patterns import PATTERNS
 
 PROCESSES = 2
 BATCH = 40
@@ -283,7 +284,9 @@ class Prover:
         start = time.monotonic()
         with temporary_folder() as folder:
             limit = SCRIPT_SECONDS if claims[0].script else 60 + seconds_each * len(claims)
-            heading = "From Relift Require Import Defined Audit.\nSet Implicit Arguments.\n"
+            heading = (
+                f"From Relift Require Import Defined Audit.\nSet Implicit Arguments.\n{opening()}"
+            )
             text = heading + "\n".join(claim.theorem(seconds_each) for claim in claims)
             status, output = self.compile(folder, "Rules", text, limit)
             if status and len(claims) > 1:  # one of them upset the prover: find out which
@@ -357,7 +360,7 @@ class Prover:
 
     def goals_left(self, folder: Path, claims: Sequence[Claim], output: str) -> dict[str, str]:
         """The first goal that the tactic, or the script up to the sentence that fails, leaves of each."""
-        text = "From Relift Require Import Defined.\nSet Implicit Arguments.\n"
+        text = f"From Relift Require Import Defined.\nSet Implicit Arguments.\n{opening()}"
         for claim in claims:
             text += f"{claim.definition}Goal statement_{claim.name}.\n"
             if claim.script:
@@ -373,11 +376,21 @@ class Prover:
         return goals
 
 
+def opening() -> str:
+    """What makes the tactic open the layouts that its own list does not name: those that are newer than it."""
+    (part,) = library_parts(("Tactic",))["opened"]
+    heads = dict.fromkeys(p.rocq.split()[0] for p in PATTERNS.values() if p.layout)
+    new = [head for head in heads if head not in re.findall(r"\w+", part.text)]
+    if not new:
+        return ""
+    return part.text.replace(":= unfold", f"::= unfold {', '.join(new)},") + "\n"
+
+
 def _before(claim: Claim, output: str) -> tuple[str, ...]:
     """The sentences of a script before the one that the prover's message is about."""
     at = re.search(r"line (\d+), characters", output)
     text = claim.theorem(SECONDS)
-    first = text.count("\n", 0, text.index("apply holds.")) + 2 + 2
+    first = text.count("\n", 0, text.index("apply holds.")) + 2 + 2 + opening().count("\n")
     return claim.script[: max(0, int(at[1]) - first)] if at else ()
 
 

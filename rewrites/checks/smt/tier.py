@@ -49,13 +49,11 @@ from relift.rewrites.checks.smt.values import (
 )
 from relift.rewrites.checks.verdicts import Counterexample, Status, TierResult
 from relift.rewrites.rule import Rule
-from relift.semantics import patterns as p
 from relift.semantics.errors import Unsupported
+from relift.semantics.patterns import Pad
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.terms import Pattern, subterms
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
-
-BORDERS = (p.PadClamp, p.PadConstant, p.PadEmpty, p.PadMirror, p.PadWrap)
 
 LARGEST_INSTANCE = 5000
 """A counterexample of Z3 with an array of more cells is not tried by the interpreter."""
@@ -400,7 +398,7 @@ class Comparison:
             t.left
             for side in (self.rule.left, self.rule.right)
             for t, _ in subterms(side)
-            if isinstance(t, BORDERS)
+            if isinstance(t, Pad)
         ]
         for n in (*lefts, *map(Size.atom, self.rule.sizes)):
             yield self.prover.size(n)
@@ -612,7 +610,9 @@ def check_index(rule: Rule) -> TierResult:
 
 def _has_open_cells(rule: Rule) -> bool:
     return any(
-        isinstance(t, p.PadEmpty) for side in (rule.left, rule.right) for t, _ in subterms(side)
+        isinstance(t, Pattern) and t.leaves_open
+        for side in (rule.left, rule.right)
+        for t, _ in subterms(side)
     )
 
 

@@ -17,17 +17,20 @@ import z3
 
 from relift.rewrites.checks.smt.goals import Fact, Number, Open, Permutation, Prover
 from relift.rewrites.rule import IndexCondition, Rule
-from relift.semantics import patterns as p
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.functions import (
     IndexExpression,
     IndexFunction,
     IndexMetavariable,
     IndexOperation,
+    Numbers,
     SizeIndex,
     TheIndex,
     folded,
 )
+from relift.semantics.interpreter import operand_type
+from relift.semantics.patterns import Gather, Scatter
 from relift.semantics.syntax.signatures import IndexKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -417,173 +420,38 @@ class Meaning:
             self.prover.show(z3.And(j >= 0, j < n), "an index is in range")
 
     def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
-        """The value of a pattern, from its fields."""
-        size = self.prover.size
-        value = {
-            name: self.of(u, names)
-            for name in t.signature.term_fields
-            if not isinstance(u := getattr(t, name), Lambda)
+        """The value of a pattern, by its view."""
+        if not t.has_view():
+            raise Unsupported(f"{t.name} is not known to this tier", place="")
+        data = {
+            place: self.of(u, names)
+            for place in t.signature.term_fields
+            if not isinstance(u := getattr(t, place), Lambda)
         }
-        solved = {name: size(n) for name, n in t.solved.items() if not n.atoms() & {"?length"}}
 
-        def function(name: str = "f") -> Callable[..., Value]:
-            return self.function(getattr(t, name), names)
-
-        def array(n: Number, element: Callable[[Number], Value]) -> Cells:
-            return Cells(n, element)
-
-        match t:
-            case (
-                p.Map() | p.MapSeq() | p.MapGlb() | p.MapWrg() | p.MapLcl() | p.MapSeqUnroll()
-                | p.MapWarp() | p.MapLane() | p.MapStream() | p.IterateStream()
-            ):  # fmt: skip
-                f = function()
-                return array(solved["n"], lambda i: f(at(value["xs"], i)))
-            case p.MapVec():
-                f = function()
-                return array(solved["width"], lambda i: f(at(value["v"], i)))
-            case p.Zip():
-                return array(solved["n"], lambda i: (at(value["xs"], i), at(value["ys"], i)))
-            case p.Unzip():
-                return (
-                    array(solved["n"], lambda i: component(at(value["ps"], i), 0)),
-                    array(solved["n"], lambda i: component(at(value["ps"], i), 1)),
-                )
-            case p.Reduce(op):
-                return self.fold(
-                    lambda a, i: self.combined(op, a, at(value["xs"], i[0]), t.type),
-                    value["init"], t.type, solved["n"],
-                )  # fmt: skip
-            case p.PartialReduce(op):
-                assert isinstance(t.type, Array), "cannot happen: an array of results"
-                of, m = t.type.element, size(t.m)
-                return array(
-                    solved["k"],
-                    lambda c: self.fold(
-                        lambda a, i: self.combined(op, a, at(value["xs"], c * m + i[0]), of),
-                        value["init"], of, m,
-                    ),
-                )  # fmt: skip
-            case p.ReduceSeq() | p.ReduceSeqUnroll():
-                f = function()
-                return self.fold(
-                    lambda a, i: f(a, at(value["xs"], i[0])), value["init"], t.type, solved["n"]
-                )
-            case p.ScanSeq():
-                assert isinstance(t.type, Array), "cannot happen: an array of results"
-                f, of = function(), t.type.element
-                return array(
-                    solved["n"],
-                    lambda c: self.fold(
-                        lambda a, i: f(a, at(value["xs"], i[0])), value["init"], of, c + 1
-                    ),
-                )
-            case p.Let():
-                return function()(value["x"])
-            case p.Generate():
-                f = function()
-                return array(size(t.n), lambda i: f(Whole(i)))
-            case p.LiteralArray():
-                return self.opaque(t.type, Named("numbers", repr(t.values)))
-            case p.Repeat():
-                return array(size(t.m), lambda i: value["x"])
-            case p.Splat():
-                return array(size(t.width), lambda i: value["x"])
-            case p.Split():
-                m = size(t.m)
-                return _rows(solved["k"], m, value["xs"])
-            case p.AsVector() | p.AsVectorAligned():
-                return _rows(solved["k"], size(t.width), value["xs"])
-            case p.Join():
-                return _joined(solved["k"], solved["m"], value["xss"])
-            case p.AsScalar():
-                return _joined(solved["k"], solved["width"], value["vs"])
-            case p.Transpose():
-                return array(
-                    solved["m"],
-                    lambda i: Cells(solved["n"], lambda j: at(at(value["xss"], j), i)),
-                )
-            case p.Slide():
-                return _windows(solved["k"], size(t.size), size(t.step), value["xs"])
-            case p.RotateValues():
-                return _windows(solved["k"], size(t.size), 1, value["xs"])
-            case p.CircularBuffer():
-                f = function()
-                loaded = Cells(size(t.size) + solved["k"], lambda i: f(at(value["xs"], i)))
-                return _windows(solved["k"], size(t.size), 1, loaded)
-            case p.MapSeqSlide():
-                f = function()
-                windows = _windows(solved["k"], size(t.size), size(t.step), value["xs"])
-                return array(windows.length, lambda i: f(windows.at(i)))
-            case p.PadClamp() | p.PadMirror() | p.PadWrap() | p.PadConstant():
-                return self._padded(t, value, solved["n"])
-            case p.PadEmpty():
-                return self._open_border(t, value["xs"], solved["n"])
-            case p.Take():
-                return array(size(t.m), lambda i: at(value["xs"], i))
-            case p.Drop():
-                return array(solved["r"], lambda i: at(value["xs"], i + size(t.m)))
-            case p.Head():
-                return at(value["xs"], size(Size.of(0)))
-            case p.Tail():
-                return array(solved["r"], lambda i: at(value["xs"], i + 1))
-            case p.At():
-                return at(value["xs"], size(t.index))
-            case p.Concat():
-                n = solved["n"]
-                return array(
-                    n + solved["m"],
-                    lambda i: Choice(i < n, at(value["xs"], i), at(value["ys"], i - n)),
-                )
-            case p.Gather():
-                self.in_range(t.idx, solved["n"])
-                return array(solved["n"], lambda i: at(value["xs"], self.index_at(t.idx, i)))
-            case p.Scatter():
-                undone = self._undoing(t.idx, solved["n"])
-                return array(solved["n"], lambda i: at(value["xs"], undone(i)))
-            case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
-                return value["xs"]
-            case p.AtRuntime() if isinstance(value["index"], Whole):
-                i, n = value["index"].number, solved["n"]
-                return Choice(z3.And(i >= 0, i < n), at(value["xs"], i), value["default"])
-            case p.Iterate():
-                f = function()
-                return self.fold(lambda a, _: f(a), value["x"], t.type, size(t.m))
-            case _:
-                raise Unsupported(f"{t.name} is not known to this tier", place="")
-
-    def _padded(self, t: Pattern, value: Mapping[str, Value], n: Number) -> Cells:
-        left, right = (self.prover.size(getattr(t, side)) for side in ("left", "right"))
-        xs = value["xs"]
-
-        def cell(i: Number) -> Value:
-            j = i - left
-            match t:
-                case p.PadClamp():
-                    return at(xs, z3.If(j < 0, 0, z3.If(j < n, j, n - 1)))
-                case p.PadWrap():
-                    return at(xs, j % n)
-                case p.PadMirror():
-                    k = j % (2 * n)
-                    return at(xs, z3.If(k < n, k, 2 * n - 1 - k))
+        def given(name: str) -> Any:
+            match getattr(t, name, None):
+                case None:
+                    return self.prover.size(t.solved[name])
+                case Size() as n:
+                    return self.prover.size(n)
+                case Lambda() as f:
+                    return self.function(f, names)
+                case IndexFunction() as f:
+                    return f
+                case Numbers() as row:
+                    return self.opaque(t.type, Named("numbers", repr(row)))
+                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
+                    of = operand_type(t)
+                    return lambda x, y: self.combined(operator, x, y, of)
                 case _:
-                    return Choice(z3.And(j >= 0, j < n), at(xs, j), value["value"])
+                    return data[name]
 
-        return Cells(left + n + right, cell)
+        ix = Indices(self, t)
+        found: Value = t.view(ix, **{name: given(name) for name in asked_for(t.view)})
+        return found
 
-    def _open_border(self, t: p.PadEmpty, xs: Value, n: Number) -> Cells:
-        """The cells of a border are open; each evaluation of t has its own, which is more than is used."""
-        assert isinstance(t.type, Array), "cannot happen: an array is padded"
-        of, left, right = t.type.element, self.prover.size(t.left), self.prover.size(t.right)
-        length = left + n + right
-
-        def cell(i: Number) -> Value:
-            border = self.opaque(of, Named("open cell", id(t)), (), (), (i,), (length,))
-            return Choice(z3.And(i >= left, i < left + n), at(xs, i - left), border)
-
-        return Cells(length, cell)
-
-    def _undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
+    def undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
         """What undoes an index function on the indices below n, which must be a permutation of them."""
 
         def undone(e: IndexExpression) -> Callable[[Number], Number] | None:
@@ -611,7 +479,7 @@ class Meaning:
         for f, length in self._written:
             if self.prover.holds(self.prover.size(length) == n):
                 try:
-                    undone = self._undoing(f, n)
+                    undone = self.undoing(f, n)
                 except Unsupported:
                     continue
                 yield partial(self.index_at, f)
@@ -643,12 +511,101 @@ class Meaning:
         return self.inverses[key]
 
 
+@dataclass(frozen=True)
+class Indices:
+    """The algebra of one pattern: numbers are Z3's, elements stay opaque."""
+
+    meaning: Meaning
+    pattern: Pattern
+
+    def size(self, n: int) -> Number:
+        return z3.IntVal(n)
+
+    def divide(self, i: Number, n: Number) -> Number:
+        return i / n
+
+    def modulo(self, i: Number, n: Number) -> Number:
+        return i % n
+
+    def minimum(self, i: Number, j: Number) -> Number:
+        return z3.If(i <= j, i, j)
+
+    def maximum(self, i: Number, j: Number) -> Number:
+        return z3.If(i >= j, i, j)
+
+    def position(self, row: Number, width: Number, column: Number) -> Number:
+        return row * width + column
+
+    def function(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
+        self.meaning.in_range(f, n)
+        return partial(self.meaning.index_at, f)
+
+    def undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
+        return self.meaning.undoing(f, n)
+
+    def array(self, n: Number, at: Callable[[Number], Value]) -> Cells:
+        return Cells(n, at)
+
+    def at(self, xs: Value, i: Number) -> Value:
+        return at(xs, i)
+
+    def vector(self, width: Number, lane: Callable[[Number], Value]) -> Cells:
+        return Cells(width, lane)
+
+    def lane(self, v: Value, i: Number) -> Value:
+        return at(v, i)
+
+    def tuple(self, *parts: Value) -> Value:
+        return parts
+
+    def component(self, x: Value, index: int) -> Value:
+        return component(x, index)
+
+    def inside(self, i: Number, n: Number, yes: Value, no: Value) -> Choice:
+        return Choice(z3.And(i >= 0, i < n), yes, no)
+
+    def before(self, i: Number, n: Number, yes: Value, no: Value) -> Choice:
+        return Choice(i < n, yes, no)
+
+    def open_outside(self, i: Number, left: Number, n: Number, xs: Value) -> Choice:
+        """The cells of a border are open; each evaluation of a term has its own, which is more than is used."""
+        t = self.pattern
+        assert isinstance(t.type, Array), "cannot happen: an array is padded"
+        length = self.meaning.prover.size(t.type.length)
+        head = Named("open cell", id(t))
+        border = self.meaning.opaque(t.type.element, head, (), (), (i,), (length,))
+        return Choice(z3.And(i >= left, i < left + n), at(xs, i - left), border)
+
+    def chosen(self, values: Value, i: Number) -> Value:
+        return at(values, i)
+
+    def number(self, i: Number) -> Whole:
+        return Whole(i)
+
+    def whole(self, x: Value) -> Number:
+        if isinstance(x, Whole):
+            return x.number
+        raise Unsupported(f"{self.pattern.name} is not known to this tier", place="")
+
+    def below(self, x: Value, n: Number) -> Number:
+        return self.whole(x)
+
+    def within(self, x: Value, n: Number) -> Number:
+        raise Unsupported(f"{self.pattern.name} is not known to this tier", place="")
+
+    def fold(
+        self, place: str, first: Value, step: Callable[[Value, Number], Value], n: Number
+    ) -> Value:
+        of = getattr(self.pattern, place).type
+        return self.meaning.fold(lambda a, i: step(a, i[0]), first, of, n)
+
+
 def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
     """The index functions of the rule that are no metavariables, and how many indices they are of."""
     seen: set[tuple[IndexFunction, Size]] = set()
     for side in (rule.left, rule.right):
         for t, _ in subterms(side):
-            if isinstance(t, p.Gather | p.Scatter):
+            if isinstance(t, Gather | Scatter):
                 found = t.idx, t.solved["n"]
                 if not isinstance(t.idx.body, IndexMetavariable) and found not in seen:
                     seen.add(found)
@@ -657,15 +614,3 @@ def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
 
 def _undone(name: str) -> str:
     return f"{name} undone"
-
-
-def _rows(k: Number, m: Number, xs: Value) -> Cells:
-    return Cells(k, lambda i: Cells(m, lambda j: at(xs, i * m + j)))
-
-
-def _joined(k: Number, m: Number, xss: Value) -> Cells:
-    return Cells(k * m, lambda i: at(at(xss, i / m), i % m))
-
-
-def _windows(k: Number, size: Number, step: Number, xs: Value) -> Cells:
-    return Cells(k + 1, lambda i: Cells(size, lambda j: at(xs, i * step + j)))
