@@ -23,9 +23,9 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
+from relift.egraph.encode.heads import head
 from relift.egraph.encode.rules import EncodedRule
-from relift.egraph.encode.snapshot import head
-from relift.egraph.encode.terms import Constructor, literal_text, written_data
+from relift.egraph.encode.terms import Applied, Constructor, node_of, written_data
 from relift.egraph.process.saturation import Saturation
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.derivation.steps import Step
@@ -41,6 +41,7 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
     Combine,
+    Expression,
     Get,
     Input,
     Lambda,
@@ -107,6 +108,32 @@ class Ground:
         for i, child in zip(c.terms, children, strict=True):
             free |= self.free[child] - {data[j] for j in c.bound(i)}
         return free
+
+    def of(
+        self,
+        t: Applied,
+        slots: Callable[[Size | Type | Operator | Written], Sequence[Any]],
+        child: Callable[[Term], int],
+        scoped: Callable[[Lambda], tuple[Sequence[int], int]],
+    ) -> int:
+        """The term that t is, from what its data are in their slots, its children, and the names and body of a scope."""
+        constructor, fields = node_of(t)
+        data: list[Any] = []
+        children: list[int] = []
+        for field in fields:
+            match field:
+                case str() | int():
+                    data.append(field)
+                case Lambda():
+                    names, body = scoped(field)
+                    data += [*names, None]
+                    children.append(body)
+                case Expression():
+                    data.append(None)
+                    children.append(child(field))
+                case known:
+                    data += slots(known)
+        return self.node(constructor, tuple(data), tuple(children))
 
     def variable(self, name: int) -> int:
         return self.node("Var", (name,), ())
@@ -195,61 +222,37 @@ class _Sides:
         return self._term(t, {})
 
     def _term(self, t: Term, scope: Mapping[str, int]) -> int:
-        ground = self.ground
-
-        def several(name: str, data: tuple[Any, ...], parts: Sequence[Term]) -> int:
-            children = tuple(self._term(u, scope) for u in parts)
-            return ground.node(f"{name}{len(parts)}", data + (None,) * len(parts), children)
-
         match t:
             case Var(name):
-                return ground.variable(scope[name])
-            case Literal(value, of):
-                data = (literal_text(value, of), self.substitution.type(of))
-                return ground.node("Literal", data, ())
-            case Apply(function, arguments, of):
-                return several("Apply", (function, self.substitution.type(of)), arguments)
-            case Call(user, arguments, of):
-                return several("Call", (user.name, self.substitution.type(of)), arguments)
-            case Combine(operator, x, y):
-                parts = (self._term(x, scope), self._term(y, scope))
-                return ground.node(
-                    "Combine", (self.substitution.operator(operator), None, None), parts
-                )
-            case MakeTuple(terms):
-                return several("Tuple", (), terms)
-            case Get(index, of):
-                return ground.node("Get", (index, None), (self._term(of, scope),))
+                return self.ground.variable(scope[name])
             case Metavariable(name, arguments):
                 parameters, body = self.functions[name]
                 values = [self._term(u, scope) for u in arguments]
-                return ground.substitute(body, dict(zip(parameters, values, strict=True)))
-            case Pattern():
-                return self._pattern(t, scope)
+                return self.ground.substitute(body, dict(zip(parameters, values, strict=True)))
             case Input():
                 raise AssertionError("cannot happen: a rule with an input is not searchable")
+            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+                return self.ground.of(
+                    t, self._slots, lambda u: self._term(u, scope), lambda f: self._scoped(f, scope)
+                )
 
-    def _pattern(self, t: Pattern, scope: Mapping[str, int]) -> int:
-        data: list[Any] = []
-        children: list[int] = []
-        for place in t.signature.parameters:
-            match getattr(t, place):
-                case Size() as n:
-                    data.append(n.evaluate(self.sizes))
-                case Lambda(parameters, body):
-                    names = [self.firing.names[next(self._binders)] for _ in parameters]
-                    data += [*names, None]
-                    inner = dict(zip((x.name for x in parameters), names, strict=True))
-                    children.append(self._term(body, {**scope, **inner}))
-                case Written() as constant:
-                    sizes = {name: Size.of(value) for name, value in self.sizes.items()}
-                    data += written_data(constant.substitute(sizes))
-                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                    data.append(self.substitution.operator(operator))
-                case part:
-                    data.append(None)
-                    children.append(self._term(part, scope))
-        return self.ground.node("P_" + t.name, tuple(data), tuple(children))
+    def _scoped(self, f: Lambda, scope: Mapping[str, int]) -> tuple[list[int], int]:
+        names = [self.firing.names[next(self._binders)] for _ in f.parameters]
+        inner = dict(zip((x.name for x in f.parameters), names, strict=True))
+        return names, self._term(f.body, {**scope, **inner})
+
+    def _slots(self, value: Size | Type | Operator | Written) -> Sequence[Any]:
+        """What the data of a side of the rule are in this firing."""
+        match value:
+            case Size():
+                return [value.evaluate(self.sizes)]
+            case Written():
+                sizes = {name: Size.of(n) for name, n in self.sizes.items()}
+                return written_data(value.substitute(sizes))
+            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                return [self.substitution.operator(value)]
+            case of:
+                return [self.substitution.type(of)]
 
 
 @dataclass(frozen=True)
@@ -618,53 +621,14 @@ class Explainer:
     def _intern(
         self, t: Term, names: Mapping[tuple[str, Type], int], scope: Mapping[str, int]
     ) -> int:
-        def intern(u: Term) -> int:
-            return self._intern(u, names, scope)
+        def scoped(f: Lambda) -> tuple[list[int], int]:
+            numbers = [names[x.name, x.type] for x in f.parameters]
+            own = dict(zip((x.name for x in f.parameters), numbers, strict=True))
+            return numbers, self._intern(f.body, names, {**scope, **own})
 
-        def several(name: str, data: tuple[Any, ...], parts: Sequence[Term]) -> int:
-            children = tuple(map(intern, parts))
-            return self.ground.node(f"{name}{len(parts)}", data + (None,) * len(parts), children)
-
-        match t:
-            case Var(name, of):
-                return self.ground.variable(scope[name] if name in scope else names[name, of])
-            case Input(name, of):
-                return self.ground.node("Input", (name, of), ())
-            case Literal(value, of):
-                return self.ground.node("Literal", (literal_text(value, of), of), ())
-            case Apply(function, arguments, of):
-                return several("Apply", (function, of), arguments)
-            case Call(user, arguments, of):
-                return several("Call", (user.name, of), arguments)
-            case Metavariable(name, arguments, of):
-                return several("Opaque", (name, of), arguments)
-            case Combine(operator, x, y):
-                children = (intern(x), intern(y))
-                return self.ground.node("Combine", (operator, None, None), children)
-            case MakeTuple(parts):
-                return several("Tuple", (), parts)
-            case Get(index, of):
-                return self.ground.node("Get", (index, None), (intern(of),))
-            case Pattern():
-                data: list[Any] = []
-                parts_: list[int] = []
-                for place in t.signature.parameters:
-                    match getattr(t, place):
-                        case Size() as n:
-                            data.append(n.constant)
-                        case Lambda(parameters, body):
-                            numbers = [names[x.name, x.type] for x in parameters]
-                            data += [*numbers, None]
-                            own = dict(zip((x.name for x in parameters), numbers, strict=True))
-                            parts_.append(self._intern(body, names, {**scope, **own}))
-                        case Written() as constant:
-                            data += written_data(constant)
-                        case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                            data.append(operator)
-                        case part:
-                            data.append(None)
-                            parts_.append(intern(part))
-                return self.ground.node("P_" + t.name, tuple(data), tuple(parts_))
+        if isinstance(t, Var):
+            return self.ground.variable(scope[t.name] if t.name in scope else names[t.name, t.type])
+        return self.ground.of(t, _own_slots, lambda u: self._intern(u, names, scope), scoped)
 
     def _decode(self, t: int) -> Term:
         """A ground term as a typed one."""
@@ -826,3 +790,14 @@ def _knows(t: Term, names: Mapping[tuple[str, Type], int]) -> bool:
 
 
 __all__ = ["Explainer", "Unexplained"]
+
+
+def _own_slots(value: Size | Type | Operator | Written) -> Sequence[Any]:
+    """What the data of a program are in their slots."""
+    match value:
+        case Size():
+            return [value.constant]
+        case Written():
+            return written_data(value)
+        case _:
+            return [value]

@@ -16,16 +16,17 @@ a name must exist before a premise can speak of it, so a second rule, of the rul
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from relift.egraph.encode.terms import (
     Equations,
+    Field,
     NotSearchable,
     expression,
     law_premises,
-    literal_text,
+    node_text,
     operator_text,
     quoted,
     rule_text,
@@ -45,6 +46,7 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
     Combine,
+    Expression,
     Get,
     Input,
     Lambda,
@@ -269,26 +271,22 @@ class _Encoder:
     # ---- the matched side
 
     def _match(self, t: Term, scope: tuple[_Binder, ...]) -> str:
-        def match(u: Term) -> str:
-            return self._match(u, scope)
-
         match t:
             case Var(name):
                 return f"(Var {_innermost(scope, name).variable})"
             case Metavariable():
                 return self._metavariable(t, scope)
-            case Pattern():
-                parts = [
-                    self._match_field(getattr(t, name), scope) for name in t.signature.parameters
-                ]
-                return f"(P_{t.name} {' '.join(parts)})"
-            case Combine(operator, x, y):
-                return f"(Combine {self._match_operator(operator)} {match(x)} {match(y)})"
-            case _:
-                return _plain(t, match, self.sizes.type_pattern)
+            case Input(name):
+                raise NotSearchable(f"a rule does not speak of the input {name}")
+            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+                return node_text(t, lambda field: self._match_field(field, scope))
 
-    def _match_field(self, value: Any, scope: tuple[_Binder, ...]) -> str:
+    def _match_field(self, value: Field, scope: tuple[_Binder, ...]) -> str:
         match value:
+            case str():
+                return quoted(value)
+            case int():
+                return str(value)
             case Size():
                 return self._match_size(value)
             case Lambda(parameters, body):
@@ -306,8 +304,10 @@ class _Encoder:
                 return _constant(value)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self._match_operator(value)
-            case _:
+            case Expression():
                 return self._match(value, scope)
+            case of:
+                return self.sizes.type_pattern(of)
 
     def _match_size(self, n: Size) -> str:
         if n.constant is not None:
@@ -430,26 +430,22 @@ class _Encoder:
     # ---- the built side
 
     def _build(self, t: Term, scope: dict[str, str]) -> str:
-        def build(u: Term) -> str:
-            return self._build(u, scope)
-
         match t:
             case Var(name):
                 return f"(Var {scope[name]})"
             case Metavariable():
                 return self._instance(t, scope)
-            case Pattern():
-                parts = [
-                    self._build_field(getattr(t, name), scope) for name in t.signature.parameters
-                ]
-                return f"(P_{t.name} {' '.join(parts)})"
-            case Combine(operator, x, y):
-                return f"(Combine {self._build_operator(operator)} {build(x)} {build(y)})"
-            case _:
-                return _plain(t, build, self.sizes.type_value)
+            case Input(name):
+                raise NotSearchable(f"a rule does not speak of the input {name}")
+            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+                return node_text(t, lambda field: self._build_field(field, scope))
 
-    def _build_field(self, value: Any, scope: dict[str, str]) -> str:
+    def _build_field(self, value: Field, scope: dict[str, str]) -> str:
         match value:
+            case str():
+                return quoted(value)
+            case int():
+                return str(value)
             case Size():
                 return self.sizes.text(value)
             case Lambda(parameters, body):
@@ -467,8 +463,10 @@ class _Encoder:
                 return _constant(value)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self._build_operator(value)
-            case _:
+            case Expression():
                 return self._build(value, scope)
+            case of:
+                return self.sizes.type_value(of)
 
     def _build_operator(self, operator: Operator) -> str:
         match operator:
@@ -599,27 +597,6 @@ def _constant(value: Written) -> str:
     if any(n.constant is None for n in value.sizes):
         raise NotSearchable(f"{value} depends on the sizes of the rule")
     return written_text(value)
-
-
-def _plain(t: Term, inside: Callable[[Term], str], type_text: Callable[[Type], str]) -> str:
-    """A term without binders or metavariables of its own, on either side."""
-    match t:
-        case Literal(value, of):
-            return f"(Literal {quoted(literal_text(value, of))} {type_text(of)})"
-        case Apply(function, arguments, of):
-            parts = [quoted(function), type_text(of), *map(inside, arguments)]
-            return f"(Apply{len(arguments)} {' '.join(parts)})"
-        case Call(user, arguments, of):
-            parts = [quoted(user.name), type_text(of), *map(inside, arguments)]
-            return f"(Call{len(arguments)} {' '.join(parts)})"
-        case MakeTuple(terms):
-            return f"(Tuple{len(terms)} {' '.join(map(inside, terms))})"
-        case Get(index, of):
-            return f"(Get {index} {inside(of)})"
-        case Input(name):
-            raise NotSearchable(f"a rule does not speak of the input {name}")
-        case _:
-            raise AssertionError(f"cannot happen: {type(t).__name__} is treated before")
 
 
 def _variables(t: Term) -> set[str]:

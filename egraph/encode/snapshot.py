@@ -14,40 +14,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from relift.egraph.encode.terms import Constructor, Kind, Sort, constructors, literal_text
+from relift.egraph.encode.heads import Head, head, matches
+from relift.egraph.encode.terms import Constructor, Sort, constructors
 from relift.semantics.errors import ReliftError
-from relift.semantics.indices.functions import Written, read_written
-from relift.semantics.language.tracing import FixedLambda, build, combine, component, make_tuple
-from relift.semantics.syntax.signatures import (
-    FunctionKind,
-    IndexKind,
-    NatKind,
-    NumbersKind,
-    OperatorKind,
-)
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
-    Apply,
     BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
     Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Number,
     Operator,
     OperatorMetavariable,
-    Pattern,
     Term,
     UserFunction,
     Var,
     Vectorized,
     children,
 )
-from relift.semantics.syntax.types import SCALARS, Array, Scalar, Tuple, Type, Vector, boolean
+from relift.semantics.syntax.types import SCALARS, Array, Tuple, Type, Vector
 
 
 class UnsoundRules(ReliftError):
@@ -65,118 +47,6 @@ class Dump:
     free: Mapping[int, tuple[int, ...]]
     root: int
     firings: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Head:
-    """A node without its children: all that is needed to rebuild it from terms.
-
-    `kind` says what sort of term it is; `pattern` is set when it is one.  `places` are the places of the
-    children, in order; a lambda is the place of its body, and `binders` are its parameters.
-    """
-
-    kind: Kind
-    places: tuple[str, ...]
-    pattern: type[Pattern] | None = None
-    name: str = ""
-    naturals: tuple[Size, ...] = ()
-    operator: Operator | None = None
-    binders: tuple[Var, ...] = ()
-    type: Type | None = None
-    value: Number | None = None
-    index: int | None = None
-    function: UserFunction | None = None
-    written: str = ""
-
-    def term(self, parts: Sequence[Term]) -> Term:
-        """The node with these children, typed again by its constructor."""
-        match self.kind:
-            case "var":
-                return Var(self.name, self._type)
-            case "input":
-                return Input(self.name, self._type)
-            case "literal":
-                assert self.value is not None, "cannot happen: a literal has a value"
-                return Literal(self.value, self._type)
-            case "apply":
-                return Apply(self.name, tuple(parts), self._type)
-            case "call":
-                assert self.function is not None, "cannot happen: a call has a function"
-                return Call(self.function, tuple(parts), self._type)
-            case "metavariable":
-                return Metavariable(self.name, tuple(parts), self._type)
-            case "combine":
-                assert self.operator is not None, "cannot happen: combine has an operator"
-                return combine(self.operator, *parts)
-            case "tuple":
-                return make_tuple(*parts)
-            case "get":
-                return component(parts[0], self.index)
-            case "pattern":
-                return self._pattern(parts)
-            case "substitution":
-                raise AssertionError("cannot happen: a substitution is no node of a snapshot")
-
-    @property
-    def _type(self) -> Type:
-        assert self.type is not None, f"cannot happen: {self.kind} has a type"
-        return self.type
-
-    def _pattern(self, parts: Sequence[Term]) -> Term:
-        assert self.pattern is not None, "cannot happen: the kind is pattern"
-        naturals, binders, terms = iter(self.naturals), iter(self.binders), iter(parts)
-        arguments: list[Any] = []
-        for kind in self.pattern.signature.parameters.values():
-            match kind:
-                case NatKind():
-                    arguments.append(next(naturals))
-                case OperatorKind():
-                    arguments.append(self.operator)
-                case IndexKind() | NumbersKind():
-                    arguments.append(read_written(self.written))
-                case FunctionKind(types):
-                    parameters = tuple(next(binders) for _ in types)
-                    arguments.append(FixedLambda(parameters, next(terms)))
-                case _:
-                    arguments.append(next(terms))
-        return build(self.pattern, arguments)
-
-
-def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, UserFunction]) -> Head:
-    """The head of a node whose slots hold these values; those that hold terms are not looked at."""
-    by_place = {slot.place: value for slot, value in zip(c.slots, data, strict=True)}
-    places = tuple(c.slots[i].place for i in c.terms)
-    match c.kind:
-        case "var":
-            return Head("var", (), name=data[0].name, type=data[0].type)
-        case "literal":
-            t = by_place["type"]
-            return Head("literal", (), type=t, value=_number(data[0], t))
-        case "call":
-            return Head("call", places, name=data[0], type=data[1], function=functions[data[0]])
-        case "input" | "apply" | "metavariable":
-            return Head(c.kind, places, name=data[0], type=data[1])
-        case "combine":
-            return Head("combine", places, operator=data[0])
-        case "get":
-            return Head("get", places, index=data[0])
-        case "tuple":
-            return Head("tuple", places)
-        case "pattern" | "substitution":
-            assert c.pattern is not None, "cannot happen: a substitution is no node"
-            operators = [v for slot, v in zip(c.slots, data, strict=True) if slot.sort == "O"]
-            return Head(
-                "pattern",
-                places,
-                c.pattern,
-                c.pattern.name,
-                tuple(Size.of(data[i]) for i, s in enumerate(c.slots) if s.sort == "i64"),
-                operators[0] if operators else None,
-                tuple(data[i] for i in c.names),
-                written="".join(
-                    v for s, v in zip(c.slots, data, strict=True) if s.sort == "String"
-                ),
-            )
 
 
 @dataclass(frozen=True)
@@ -380,7 +250,7 @@ class Snapshot:
 
     def _find(self, t: Term, eclass: int, names: Mapping[str, Var]) -> Term | None:
         for node in self.nodes(eclass):
-            if (inner := _matches(node.head, t, names)) is None:
+            if (inner := matches(node.head, t, names)) is None:
                 continue
             parts: list[Term] = []
             for child, part in zip(node.children, _parts(t), strict=True):
@@ -422,62 +292,5 @@ def _tight(
     return free.get(owner) == frozenset(mine)
 
 
-def _number(text: str, t: Scalar) -> Number:
-    if t.is_float:
-        return float(text)
-    return text == "True" if t == boolean else int(text)
-
-
 def _parts(t: Term) -> list[Term]:
     return [u.body if isinstance(u, Lambda) else u for _, u in children(t)]
-
-
-def _matches(head: Head, t: Term, names: Mapping[str, Var]) -> dict[str, Var] | None:
-    """Whether a node has the head of `t`; if so, the names of the node for the variables of `t`."""
-    inner = dict(names)
-    match t:
-        case Var(name):
-            same = head.kind == "var" and names.get(name, t) == Var(head.name, t.type)
-        case Input(name, of):
-            same = (head.kind, head.name, head.type) == ("input", name, of)
-        case Literal(value, of):
-            same = (
-                head.kind == "literal"
-                and head.type == of
-                and head.value is not None
-                and literal_text(head.value, of) == literal_text(value, of)
-            )
-        case Apply(function, _, of):
-            same = (head.kind, head.name, head.type) == ("apply", function, of)
-        case Call(function_, _, _):
-            same = head.kind == "call" and head.function == function_
-        case Metavariable(name, arguments, of):
-            same = (head.kind, head.name, head.type) == ("metavariable", name, of)
-            same = same and len(head.places) == len(arguments)
-        case Combine(operator):
-            same = head.kind == "combine" and head.operator == operator
-        case MakeTuple(parts):
-            same = head.kind == "tuple" and len(head.places) == len(parts)
-        case Get(index):
-            same = head.kind == "get" and head.index == index
-        case Pattern():
-            if head.pattern is not type(t):
-                return None
-            binders = iter(head.binders)
-            naturals = iter(head.naturals)
-            same = True
-            for place in t.signature.parameters:
-                match getattr(t, place):
-                    case Size() as n:
-                        same &= next(naturals) == n
-                    case Lambda(parameters, _):
-                        for x in parameters:
-                            inner[x.name] = y = next(binders)
-                            same &= x.type == y.type
-                    case Written() as constant:
-                        same &= head.written == str(constant)
-                    case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                        same &= head.operator == operator
-                    case _:
-                        pass
-    return inner if same else None

@@ -14,7 +14,7 @@ e-class:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
@@ -38,6 +38,7 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
     Combine,
+    Expression,
     Get,
     Input,
     Lambda,
@@ -60,6 +61,12 @@ Kind: TypeAlias = Choice[
     "var", "substitution", "input", "literal", "apply", "call", "metavariable", "combine", "tuple",
     "get", "pattern",
 ]  # fmt: skip
+
+
+Applied: TypeAlias = (
+    Input | Literal | Apply | Call | Metavariable | Combine | MakeTuple | Get | Pattern
+)
+"""A term that is no variable."""
 
 
 class NotSearchable(Exception):
@@ -242,50 +249,70 @@ def literal_text(value: float, t: Type) -> str:
     return repr(float(value)) if isinstance(t, Scalar) and t.is_float else repr(value)
 
 
+Field: TypeAlias = Term | Lambda | Operator | Size | Type | Written | str | int
+"""What stands in a slot of a constructor; a lambda fills those of its names too, and what is written those of its text."""
+
+
+def node_of(t: Applied) -> tuple[str, tuple[Field, ...]]:
+    """The constructor of a term that is no variable, and what stands in its slots.
+
+    >>> node_of(parse("take(2, xs)", xs=Input("xs", i32[4])))
+    ('P_take', (2, Input(name='xs', type=i32[4])))
+    """
+    match t:
+        case Input(name, of):
+            return "Input", (name, of)
+        case Literal(value, of):
+            return "Literal", (literal_text(value, of), of)
+        case Apply(function, arguments, of):
+            return f"Apply{len(arguments)}", (function, of, *arguments)
+        case Call(user, arguments, of):
+            return f"Call{len(arguments)}", (user.name, of, *arguments)
+        case Metavariable(name, arguments, of):
+            return f"Opaque{len(arguments)}", (name, of, *arguments)
+        case Combine(operator, left, right):
+            return "Combine", (operator, left, right)
+        case MakeTuple(parts):
+            return f"Tuple{len(parts)}", parts
+        case Get(index, of):
+            return "Get", (index, of)
+        case Pattern():
+            return "P_" + t.name, tuple(getattr(t, place) for place in t.signature.parameters)
+
+
+def node_text(t: Applied, text: Callable[[Field], str]) -> str:
+    """A term that is no variable, as text, from the text of what stands in its slots."""
+    constructor, fields = node_of(t)
+    return f"({' '.join([constructor, *map(text, fields)])})"
+
+
 def term_text(t: Term) -> str:
     """A program at concrete sizes, as a term of the sort E."""
-    match t:
-        case Var(name, of):
-            return f"(Var (V {quoted(name)} {type_text(of)}))"
-        case Input(name, of):
-            return f"(Input {quoted(name)} {type_text(of)})"
-        case Literal(value, of):
-            return f"(Literal {quoted(literal_text(value, of))} {type_text(of)})"
-        case Apply(function, arguments, of):
-            return _applied("Apply", function, arguments, of)
-        case Call(function, arguments, of):
-            return _applied("Call", function.name, arguments, of)
-        case Metavariable(name, arguments, of):
-            return _applied("Opaque", name, arguments, of)
-        case Combine(operator, left, right):
-            return f"(Combine {operator_text(operator)} {term_text(left)} {term_text(right)})"
-        case MakeTuple(parts):
-            return f"(Tuple{len(parts)} {' '.join(map(term_text, parts))})"
-        case Get(index, of):
-            return f"(Get {index} {term_text(of)})"
-        case Pattern():
-            parts_text = [_field(getattr(t, name)) for name in t.signature.parameters]
-            return f"(P_{t.name} {' '.join(parts_text)})"
+    return f"(Var {_name(t)})" if isinstance(t, Var) else node_text(t, _field)
 
 
-def _applied(constructor: str, name: str, arguments: tuple[Term, ...], of: Type) -> str:
-    texts = [quoted(name), type_text(of), *map(term_text, arguments)]
-    return f"({constructor}{len(arguments)} {' '.join(texts)})"
+def _name(x: Var) -> str:
+    return f"(V {quoted(x.name)} {type_text(x.type)})"
 
 
-def _field(value: object) -> str:
+def _field(value: Field) -> str:
     match value:
+        case str():
+            return quoted(value)
+        case int():
+            return str(value)
         case Size():
             return size_text(value)
         case Lambda(parameters, body):
-            names = [f"(V {quoted(x.name)} {type_text(x.type)})" for x in parameters]
-            return " ".join([*names, term_text(body)])
+            return " ".join([*map(_name, parameters), term_text(body)])
         case BinaryOperator() | OperatorMetavariable() | Vectorized():
             return operator_text(value)
         case Written():
             return written_text(value)
-        case _:
-            return term_text(value)  # type: ignore[arg-type]  # all that is left is a term
+        case Expression():
+            return term_text(value)
+        case of:
+            return type_text(of)
 
 
 def written_data(value: Written) -> list[Any]:
