@@ -399,8 +399,11 @@ class Generator:
         match value, target:
             case tuple(parts), TupleView(places):
                 later = set[str]().union(*(words(e.code) for e in flattened(parts[1:])))
-                if later & {m.name for m in memories_of(target)}:  # read before any is written
-                    parts = tuple(mapped(part, lambda e: self.named(e, "v")) for part in parts)
+                written = {m.name for m in memories_of(target)}
+                written |= set[str]().union(*(variables(code_of(r)) for r in registers_of(target)))
+                if later & written:  # read before any is written, be it no more than a name
+                    keep = lambda e: self.named(e, "v", anew=bool(words(e.code) & written))
+                    parts = tuple(mapped(part, keep) for part in parts)
                 for part, place in zip(parts, places, strict=True):
                     self.store(part, place, scope)
             case _, VectorView(width, at):
@@ -626,8 +629,9 @@ class Generator:
         values = flattened(value)
         for j, target in enumerate(targets):
             later = set[str]().union(*(words(w.code) for w in values[j + 1 :]))
-            if variables(code_of(target)) <= later:
-                values = [self.named(w, "v") for w in values]
+            if variables(code_of(target)) <= later:  # a value that is but a register needs another
+                anew = set[str]().union(*(variables(code_of(r)) for r in targets))
+                values = [self.named(w, "v", anew=bool(words(w.code) & anew)) for w in values]
                 break
         for target, v in zip(targets, values, strict=True):
             if target.code != v.code:
@@ -643,9 +647,12 @@ class Generator:
 
         return as_view(held(value, hint), t, None if scope.lane is None else scope.lane.index)
 
-    def named(self, e: CExpression, hint: str, *, fixed: bool = True) -> CExpression:
-        """e as a register of its own; e itself when it is one already, or a scalar constant."""
-        if fixed and (isinstance(e.code, Name) or (e.width is None and not words(e.code))):
+    def named(
+        self, e: CExpression, hint: str, *, fixed: bool = True, anew: bool = False
+    ) -> CExpression:
+        """e as a register of its own; e itself when it is one already, or a scalar constant, unless `anew`."""
+        known = isinstance(e.code, Name) or (e.width is None and not words(e.code))
+        if fixed and known and not anew:
             return e
         name = self.emitted.fresh(hint)
         t = replace(c_type(e.scalar, e.width), constant=fixed)

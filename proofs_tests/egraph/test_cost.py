@@ -292,3 +292,32 @@ def test_one_turn_is_no_loop() -> None:
 
     one, other = (cost(CPU, rows(n), xs=f32[1 << 10, 1 << 10]).compute for n in (1, 1 << 10))
     assert abs(one - other) < 0.3 * other
+
+
+def test_a_lone_work_item_of_a_gpu_waits_for_what_it_reads() -> None:
+    """While it waits nobody else works: each cell costs many times what adding it does."""
+
+    def lone(read: bool) -> float:
+        def sums(x: Any) -> Any:
+            cells = x if read else rl.repeat(1 << 16, 1.0)
+            return rl.map_glb(0)(lambda s: rl.reduce_seq(rl.add, s, cells), rl.repeat(1, x[0]))
+
+        return cost(GPU, sums, x=f32[1 << 16]).seconds
+
+    assert lone(read=True) > 4 * lone(read=False)
+
+
+@pytest.mark.parametrize("width", [1, 16])
+def test_on_a_cpu_columns_are_far(width: int) -> None:
+    """Down a column every access is in another line, and vectors are put together cell by cell."""
+
+    def steps(row: Any) -> Any:
+        if width == 1:
+            return rl.reduce_seq(rl.add, 0.0, row)
+        packed = rl.map_seq(lambda v: rl.map_vec(lambda a: a + 1.0, v), rl.as_vector(width, row))
+        return rl.as_scalar(packed)
+
+    by_rows = cost(CPU, lambda x: rl.map_glb(0)(steps, x), x=f32[1024, 1024]).seconds
+    by_columns = cost(CPU, lambda x: rl.map_glb(0)(steps, rl.transpose(x)), x=f32[1024, 1024])
+
+    assert by_columns.seconds > 3 * by_rows

@@ -78,6 +78,11 @@ INITIALISED = {
         "out[glb_0] = t[1];"),
         True,
     ),
+    "a cell that a later turn writes, and as many writes as cells": (
+        ("float t[3]; t[2] = 1.0f; float s = 0.0f; "
+        "for (int i = 0; i < 2; ++i) { t[i] = 1.0f; s = s + t[1 - i]; } out[glb_0] = s;"),
+        False,
+    ),
     "nothing at all": (f"float t[2]; out[{ITEM}] = t[1];", False),
 }  # fmt: skip
 

@@ -1,0 +1,91 @@
+"""Values that are computed once are used where they are known only, and parts are written after all are read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from relift.compiler.program import compile_program
+from relift.compiler.validation.validate import validate
+from relift.semantics.errors import Unsupported
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import f32
+
+ROWS = Input("x", f32[4, 4])
+
+
+def total(row: Any) -> Any:
+    """What a kernel computes once in a block."""
+    return rl.reduce_seq(rl.add, 0.0, row)
+
+
+def assert_shown(each: Callable[[Any], Any]) -> None:
+    """The kernel of a function of each row computes what the interpreter does, for all data."""
+    program = Program("p", (ROWS,), rl.map_glb(0)(each, ROWS))
+    kernel = compile_program(program)
+    report = validate(kernel.source, kernel.plan, program)
+    assert report.ok, f"{report.detail}\n{kernel.source}"
+
+
+BLOCKS: dict[str, Callable[[Any], Any]] = {
+    "in a loop, then after it": lambda r: (rl.map_seq(lambda v: v * total(r), r), total(r)),
+    "before a loop, then in it": lambda r: (total(r), rl.map_seq(lambda v: v * total(r), r)),
+    "in two loops": lambda r: (
+        rl.map_seq(lambda v: v * total(r), r), rl.map_seq(lambda v: v + total(r), r)
+    ),
+    "in each turn anew": lambda r: rl.map_seq(
+        lambda s: (rl.map_seq(lambda v: v * total(s), s), total(s)), rl.split(2, r)
+    ),
+    "in a fold, then after it": lambda r: (
+        rl.reduce_seq(lambda acc, v: acc + v * total(r), 0.0, r), total(r)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("each", BLOCKS.values(), ids=BLOCKS)
+def test_what_a_block_computed_is_unknown_outside(each: Callable[[Any], Any]) -> None:
+    assert_shown(each)
+
+
+PARTS = pytest.mark.parametrize("chosen", list(itertools.product(range(3), repeat=3)), ids=str)
+
+
+def moved(chosen: tuple[int, int, int]) -> Callable[[Any], Any]:
+    """Each new part is any of the old ones, so that every part may read what another overwrites."""
+    return lambda old: tuple(old[i] for i in chosen)
+
+
+@PARTS
+def test_all_parts_of_an_accumulator_are_read_before_one_is_written(
+    chosen: tuple[int, int, int],
+) -> None:
+    """In registers: of a fold, and of an iteration."""
+
+    def turn(acc: Any, v: Any) -> Any:
+        first, *others = moved(chosen)(acc)
+        return (first + v, *others)
+
+    assert_shown(lambda r: rl.reduce_seq(turn, (1.0, 2.0, 3.0), r))
+    assert_shown(lambda r: rl.iterate(2, moved(chosen), (r[0], r[1], r[2])))
+
+
+@PARTS
+def test_all_parts_of_a_cell_are_read_before_one_is_written(chosen: tuple[int, int, int]) -> None:
+    """In memory: an accumulator that is an array of tuples is written where it is read, or refused."""
+
+    def sums(row: Any) -> Any:
+        start = rl.to_private(rl.map_seq(lambda v: (v, v + 1.0, v + 2.0), row))
+        return rl.reduce_seq(
+            lambda acc, v: rl.map_seq(moved(chosen), acc), start, rl.repeat(2, row[0])
+        )
+
+    if sorted(chosen) == [0, 1, 2] and chosen != (0, 1, 2):
+        with pytest.raises(Unsupported, match="updates its accumulator"):
+            assert_shown(lambda r: rl.map_seq(lambda p: p, sums(r)))
+    else:
+        assert_shown(lambda r: rl.map_seq(lambda p: p, sums(r)))
