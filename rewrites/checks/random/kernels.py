@@ -150,7 +150,9 @@ class Builder:
             body = self.stages(self.in_groups if "groups" in self.kind else self.in_items)
             name = self.pick(("prog", "prog", "out", "main", "x"))
             parameters = tuple(self.inputs.values())
-            return rl.Program(name, parameters, rl.well_formed(body, parameters))
+            rl.well_formed(body, parameters)
+            # functions of one name stay so: to tell them apart is a task of the compiler, too
+            return rl.Program(name, parameters, body)
         except IllTyped:
             return None
 

@@ -38,9 +38,11 @@ PROCESSES = 2
 BATCH = 40
 """How many rules one process of the prover is given at a time."""
 SECONDS = 5
-"""How long the tactic may work on one rule; a script may take a minute."""
+"""How long the tactic may work on one statement; a script may take a minute.  What takes longer is not decided."""
 BUSY_FACTOR = 4
-"""How many times longer, where other programs take the processors: no verdict may depend on the load."""
+"""How many times longer, where other programs take the processors."""
+KNOWN_FACTOR = 12
+"""The same, where the ledger has a proof of the very statement's rule: it ends, if not on this machine as soon."""
 SCRIPT_SECONDS = 60
 MISSING = "coqc is not installed (apt-get install coq)"
 _ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
@@ -78,6 +80,7 @@ def prove(
     """What tier 4b says of each rule, by its name.
 
     `proved`: for all sizes, without an axiom; `unproved`: the prover stopped, and `goal` is what it left;
+    `unfinished`: the clock stopped it;
     `rejected`: the script is no proof; `skipped`: no denotation of what the rule uses, or no prover, and then
     what the ledger has recorded of the statement is told, which proves nothing now.
 
@@ -190,6 +193,10 @@ class Stated:
                 if claim is None or found[claim.name].status == "proved":
                     total[direction] = names
                     break
+                if (
+                    found[claim.name].status == "unfinished"
+                ):  # what it shows may be more than the next
+                    return replace(found[claim.name], seconds=seconds)
             else:
                 last = attempts[-1][1]
                 assert last is not None, "cannot happen: nothing to show is shown"
@@ -298,9 +305,11 @@ class Prover:
             problem = self.audit(folder, proved) if proved else ""
             left = [c for c in claims if c not in proved]
             late = [c for c in left if float(seconds.get(c.name, 0)) >= 0.9 * seconds_each]
-            if late and seconds_each == SECONDS and _busy():
-                again = self.run(late, SECONDS * BUSY_FACTOR)
-                return self.run([c for c in claims if c not in late]) | again
+            again = _tried_again(late) if seconds_each == SECONDS else []
+            if again:
+                patient = self.run([claim for claim, _ in again], again[0][1])
+                others = [c for c in claims if c.name not in patient]
+                return (self.run(others) if others else {}) | patient
             goals = self.goals_left(folder, left, output) if left else {}
         found: dict[str, TierResult] = {}
         for claim in claims:
@@ -309,12 +318,12 @@ class Prover:
                 word: Status = "unproved" if problem else "proved"
                 found[claim.name] = _result(word, problem or "all sizes, no axioms", taken)
             else:
-                why = (
-                    _failure(claim, output, taken)
-                    if status
-                    else f"the tactic {claim.tactic} stopped"
-                )
                 goal = goals.get(claim.name, "")
+                if claim in late or "ran longer" in output:
+                    why = f"not finished within {limit if status else seconds_each:g} s, which says nothing of the rule"
+                    found[claim.name] = _result("unfinished", why, taken, goal)
+                    continue
+                why = _failure(claim, output) if status else f"the tactic {claim.tactic} stopped"
                 found[claim.name] = _result("unproved", why, taken, goal)
         return found
 
@@ -394,9 +403,14 @@ def _before(claim: Claim, output: str) -> tuple[str, ...]:
     return claim.script[: max(0, int(at[1]) - first)] if at else ()
 
 
-def _failure(claim: Claim, output: str, seconds: float) -> str:
-    if "ran longer" in output:
-        return f"the prover was stopped: {output}"
+def _tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
+    """The claims that the clock stopped and that get more of it, and how much: no verdict may depend on the machine."""
+    known = [claim for claim in late if recorded_proof(claim.rule).startswith("PROVED")]
+    seconds = SECONDS * (KNOWN_FACTOR if known else BUSY_FACTOR)
+    return [(claim, seconds) for claim in (known or (late if _busy() else []))]
+
+
+def _failure(claim: Claim, output: str) -> str:
     return f"the {'script' if claim.script else 'prover'} failed: {_last_line(output)}"
 
 

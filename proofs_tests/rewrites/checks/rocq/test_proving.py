@@ -16,8 +16,18 @@ from relift.egraph.checks.tiers import check_all
 from relift.rewrites.checks.rocq import tier as proving
 from relift.rewrites.checks.rocq.definedness import statement_hash
 from relift.rewrites.checks.rocq.statements import proposition, respects
-from relift.rewrites.checks.rocq.tier import MISSING, SECONDS, compiled_library, prove
-from relift.rewrites.checks.verdicts import CheckReport
+from relift.rewrites.checks.rocq.tier import (
+    BUSY_FACTOR,
+    KNOWN_FACTOR,
+    MISSING,
+    SECONDS,
+    Prover,
+    Stated,
+    compiled_library,
+    prove,
+)
+from relift.rewrites.checks.tiers import _stopped
+from relift.rewrites.checks.verdicts import CheckReport, TierResult
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.ledger.book import load, outdated
 from relift.rewrites.library import RULES
@@ -263,3 +273,55 @@ def test_binders_capture_nothing() -> None:
 def test_time_limit_is_a_few_seconds() -> None:
     """One new rule is checked in less than 10 s: the tactic may not take all of it."""
     assert SECONDS <= 6
+
+
+# ---- what the clock stops
+
+
+def stated(name: str) -> Stated:
+    return Stated.of(RULES[name], name)
+
+
+@needs_prover
+def test_what_the_clock_stops_is_not_finished() -> None:
+    """That is no verdict: neither PROVED nor UNPROVED."""
+    claim = replace(stated("map_fusion").equal, tactic="do 1000000000 idtac")
+    prover = proving._prover()
+    assert isinstance(prover, Prover)
+    found = prover.run([claim], seconds_each=1)
+
+    assert found[claim.name].status == "unfinished"
+    assert "not finished within 1 s" in found[claim.name].detail
+
+
+def test_what_was_proved_once_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slower machine a rule that the ledger calls PROVED does not become another one."""
+    claim = stated("map_fusion").equal
+    monkeypatch.setattr(proving, "_busy", lambda: False)
+    assert proving._tried_again([claim]) == [(claim, SECONDS * KNOWN_FACTOR)]
+    monkeypatch.setattr(proving, "recorded_proof", lambda _: "UNPROVED with a prover")
+    assert proving._tried_again([claim]) == []
+    monkeypatch.setattr(proving, "_busy", lambda: True)
+    assert proving._tried_again([claim]) == [(claim, SECONDS * BUSY_FACTOR)]
+
+
+def test_a_statement_that_was_not_finished_is_not_replaced_by_a_weaker_one() -> None:
+    """Of two claims of definedness the second says less; it is no answer where the first has none yet."""
+    claims = stated("take_map")
+    said = {c.name: TierResult("4b", "kernel", "proved", "", 0.1) for c in claims.claims}
+    tried = [attempts for attempts in claims.kept.values() if len(attempts) > 1]
+    assert tried
+    for attempts in tried:
+        _, first = attempts[0]
+        assert first is not None
+        slow = {first.name: TierResult("4b", "kernel", "unfinished", "not finished", 5.0)}
+        assert claims.result({**said, **slow}).status == "unfinished"
+        lost = {first.name: TierResult("4b", "kernel", "unproved", "stopped", 0.1)}
+        assert claims.result({**said, **lost}).status == "proved"
+
+
+def test_a_guard_is_looked_for_though_the_kernel_was_stopped() -> None:
+    """No guard is judged by it."""
+    stopped = TierResult("4b", "kernel", "unfinished", "not finished", 5.0)
+    assert not _stopped([stopped])
+    assert _stopped([replace(stopped, tier="3")])
