@@ -51,6 +51,27 @@ def test_what_campaigns_found_stays_mended(kind: Kind, seed: int) -> None:
     assert judge(kind, seed, NO_DEVICE).verdict == "right"
 
 
+SEEDS: dict[str, list[tuple[Kind, int]]] = {
+    "a barrier that a group may skip": [("groups", 56), ("open groups", 333), ("open groups", 789)],
+    "names of components": [("items", 14), ("items", 43), ("groups", 125), ("open items", 95)],
+    "two functions of one name": [
+        ("items", 80),
+        ("groups", 52),
+        ("open items", 289),
+        ("open groups", 228),
+    ],
+}
+"""Programs that told mistakes of the compiler: each fails with its fix taken out (see `planted_mutants.toml`)."""
+
+
+@pytest.mark.parametrize("mistake", SEEDS)
+def test_seeds_that_found_mistakes(mistake: str) -> None:
+    """The generator reaches them, and they are right."""
+    found = [judge(kind, seed, NO_DEVICE) for kind, seed in SEEDS[mistake]]
+
+    assert [outcome.verdict for outcome in found] == ["right"] * len(found)
+
+
 def test_a_seed_is_a_program() -> None:
     """Findings can be made again."""
     assert str(random_kernel(7, "groups")) == str(random_kernel(7, "groups"))
