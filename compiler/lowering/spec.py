@@ -17,7 +17,7 @@ import numpy as np
 from relift.compiler.codegen.expressions import WIDTHS
 from relift.compiler.lowering.threads import describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.expressions import surely_within, variable
+from relift.semantics.indices.expressions import linear_in, surely_within, variable
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.views import invertible_data, is_layout, name_of
 from relift.semantics.language.vocabulary import Program
@@ -333,6 +333,8 @@ def _check_pattern(t: Pattern) -> None:
             pass  # the index function is applied to nothing
         case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
             pass
+        case Scatter(idx) if t.solved["n"].constant is None and _permutes(idx, t.solved["n"]):
+            pass
         case Gather(idx) | Scatter(idx):
             length = fixed(t.solved["n"], f"{t.name} with the index function {idx} of {t.xs.type}")
             if length > INDEX_LIMIT:
@@ -351,6 +353,16 @@ def _check_pattern(t: Pattern) -> None:
 def _stays_within(idx: IndexFunction, n: Size) -> bool:
     """Whether ranges show for all sizes that an index function stays in an array of n elements."""
     return surely_within(idx.of(variable("?each", n)), n)
+
+
+def _permutes(idx: IndexFunction, n: Size) -> bool:
+    """Whether it is seen for all sizes that an index function is a permutation: within, and one to one."""
+    i = variable("?each", n)
+    if not _stays_within(idx, n):
+        return False
+    linear = linear_in(idx.of(i), i)
+    straight = linear is not None and linear[0].constant in (1, -1)
+    return straight or idx.of(idx.of(i)) == i
 
 
 def _check_local(place: Place) -> None:

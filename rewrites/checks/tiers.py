@@ -169,14 +169,14 @@ def _missing(
     rule: Rule, results: Sequence[TierResult], bound: int, provers: Sequence[Tier]
 ) -> Guard | None:
     """What is missing, when a tier that compares values refutes the rule."""
-    unfinished = _stopped(results)
+    unfinished = was_stopped(results)
     refuted = any(r.tier in ("2", "3", "4a") and r.status == "refuted" for r in results)
     if refuted and not unfinished:
         return _or_nothing(rule, lambda: infer_guard(rule, bound=bound, provers=provers), None)
     return None
 
 
-def _stopped(results: Sequence[TierResult]) -> bool:
+def was_stopped(results: Sequence[TierResult]) -> bool:
     """Whether a tier was stopped that a guard is judged by; the kernel's is none of them."""
     return any(r.status == "unfinished" and r.tier != "4b" for r in results)
 
@@ -185,7 +185,7 @@ def _redundant(
     rule: Rule, results: Sequence[TierResult], bound: int, provers: Sequence[Tier]
 ) -> tuple[str, ...]:
     """What a rule states needlessly, when free symbols do not refute it."""
-    unfinished = _stopped(results)
+    unfinished = was_stopped(results)
     if not unfinished and any(r.tier == "3" and r.status == "ok" for r in results):
         find = lambda: tuple(redundant_conditions(rule, bound=bound, provers=provers))
         return _or_nothing(rule, find, ())

@@ -25,11 +25,13 @@ from relift.compiler.lowering.threads import Counts
 from relift.compiler.program import is_low_level, runs
 from relift.compiler.running.compiled import load
 from relift.compiler.running.launch import Kernel
+from relift.compiler.validation.validate import validate
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.functions import reverse
+from relift.semantics.indices.functions import reverse, shift
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.sizes import Size, SizeLike, nat
+from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import f32, vec
 
 k, m, n = nat("k"), nat("m"), nat("n")
@@ -543,3 +545,37 @@ def test_the_turn_after_the_last_must_fit() -> None:
     for count in (2**31 - 64, 2**31 - 1):
         with pytest.raises(IllTyped, match="with 64 work-items in a turn"):
             kernel.at({"n": count}, "program")
+
+
+PERMUTED: dict[str, tuple[Any, bool]] = {
+    "reverse": (reverse, True),
+    "reverse, written out": (lambda i: n - 1 - i, True),
+    "nothing": (lambda i: i, True),
+    "doubled": (lambda i: i // 2, False),
+    "beyond": (lambda i: n - i, False),
+    "in a circle": (shift(1), False),
+}
+"""Index functions of an open length; what is no permutation, or not seen to be one, is refused."""
+
+
+@pytest.mark.parametrize(("permuted", "accepted"), PERMUTED.values(), ids=PERMUTED)
+@pytest.mark.parametrize("rows", [False, True], ids=["cells", "rows"])
+def test_a_scatter_of_an_open_length(permuted: Any, accepted: bool, rows: bool) -> None:
+    """As at any number: each cell is written once, where the interpreter has it."""
+
+    def scattered(x: Any) -> Any:
+        if rows:
+            each = rl.map_glb(0)(lambda r: rl.map_seq(lambda v: v + 1.0, r), rl.split(4, x))
+            return rl.join(rl.scatter(permuted, each))
+        return rl.scatter(permuted, rl.map_glb(0)(lambda v: v + 1.0, x))
+
+    x = Input("x", f32[4 * n] if rows else f32[n])
+    program = Program("scattered", (x,), scattered(x))
+    if not accepted:
+        with pytest.raises(Unsupported, match="scatter with the index function"):
+            compile_program(program)
+        return
+    kernel = compile_program(program)
+    for size in (1, 2, 7, 65):
+        report = validate(kernel.source, kernel.plan, program, {"n": size})
+        assert report.ok, report.detail

@@ -305,7 +305,7 @@ class Prover:
             problem = self.audit(folder, proved) if proved else ""
             left = [c for c in claims if c not in proved]
             late = [c for c in left if float(seconds.get(c.name, 0)) >= 0.9 * seconds_each]
-            again = _tried_again(late) if seconds_each == SECONDS else []
+            again = tried_again(late) if seconds_each == SECONDS else []
             if again:
                 patient = self.run([claim for claim, _ in again], again[0][1])
                 others = [c for c in claims if c.name not in patient]
@@ -403,7 +403,7 @@ def _before(claim: Claim, output: str) -> tuple[str, ...]:
     return claim.script[: max(0, int(at[1]) - first)] if at else ()
 
 
-def _tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
+def tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
     """The claims that the clock stopped and that get more of it, and how much: no verdict may depend on the machine."""
     known = [claim for claim in late if recorded_proof(claim.rule).startswith("PROVED")]
     seconds = SECONDS * (KNOWN_FACTOR if known else BUSY_FACTOR)

@@ -26,7 +26,7 @@ from relift.rewrites.checks.rocq.tier import (
     compiled_library,
     prove,
 )
-from relift.rewrites.checks.tiers import _stopped
+from relift.rewrites.checks.tiers import was_stopped
 from relift.rewrites.checks.verdicts import CheckReport, TierResult
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.ledger.book import load, outdated
@@ -286,9 +286,8 @@ def stated(name: str) -> Stated:
 def test_what_the_clock_stops_is_not_finished() -> None:
     """That is no verdict: neither PROVED nor UNPROVED."""
     claim = replace(stated("map_fusion").equal, tactic="do 1000000000 idtac")
-    prover = proving._prover()
-    assert isinstance(prover, Prover)
-    found = prover.run([claim], seconds_each=1)
+    assert PROVER is not None
+    found = Prover(PROVER, compiled_library(PROVER)).run([claim], seconds_each=1)
 
     assert found[claim.name].status == "unfinished"
     assert "not finished within 1 s" in found[claim.name].detail
@@ -298,11 +297,11 @@ def test_what_was_proved_once_gets_more_time(monkeypatch: pytest.MonkeyPatch) ->
     """On a slower machine a rule that the ledger calls PROVED does not become another one."""
     claim = stated("map_fusion").equal
     monkeypatch.setattr(proving, "_busy", lambda: False)
-    assert proving._tried_again([claim]) == [(claim, SECONDS * KNOWN_FACTOR)]
+    assert proving.tried_again([claim]) == [(claim, SECONDS * KNOWN_FACTOR)]
     monkeypatch.setattr(proving, "recorded_proof", lambda _: "UNPROVED with a prover")
-    assert proving._tried_again([claim]) == []
+    assert proving.tried_again([claim]) == []
     monkeypatch.setattr(proving, "_busy", lambda: True)
-    assert proving._tried_again([claim]) == [(claim, SECONDS * BUSY_FACTOR)]
+    assert proving.tried_again([claim]) == [(claim, SECONDS * BUSY_FACTOR)]
 
 
 def test_a_statement_that_was_not_finished_is_not_replaced_by_a_weaker_one() -> None:
@@ -323,5 +322,5 @@ def test_a_statement_that_was_not_finished_is_not_replaced_by_a_weaker_one() -> 
 def test_a_guard_is_looked_for_though_the_kernel_was_stopped() -> None:
     """No guard is judged by it."""
     stopped = TierResult("4b", "kernel", "unfinished", "not finished", 5.0)
-    assert not _stopped([stopped])
-    assert _stopped([replace(stopped, tier="3")])
+    assert not was_stopped([stopped])
+    assert was_stopped([replace(stopped, tier="3")])
