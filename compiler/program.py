@@ -113,6 +113,30 @@ def compile_program(
     }
     <BLANKLINE>
     """
+    source, launch = kernels_of(
+        program,
+        sizes,
+        local=local,
+        global_=global_,
+        wide=wide,
+        contract=contract,
+        analyses=analyses,
+    )
+    return Compiled(OpenCL().source(source), launch)
+
+
+@bounded_depth("the program")
+def kernels_of(
+    program: Program,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    local: Counts = None,
+    global_: Counts = None,
+    wide: bool = False,
+    contract: bool = True,
+    analyses: Analyses = ALL,
+) -> tuple[Source, Launch]:
+    """The kernels of a program as trees, which any dialect prints, and how they are launched; see `compile_program`."""
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
     program = program.at(sizes or {}, partly=True)
     require_writable(program.body, program.name)
@@ -167,7 +191,7 @@ def compile_program(
         doubles=_has_doubles(program, functions),
         contract=contract,
     )
-    return Compiled(OpenCL().source(source), launch)
+    return source, launch
 
 
 def runs(program: Program) -> bool:
