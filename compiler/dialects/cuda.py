@@ -1,0 +1,298 @@
+"""CUDA C++: the same kernels for NVIDIA's compilers.
+
+Vectors are a class of `cuda_prelude.cuh`, which also says in CUDA what OpenCL C has built in.  Kernels that must not
+contract `a*b + c` are compiled with what `options` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+
+from relift.compiler.dialects.printing import Printer, is_local_array
+from relift.compiler.dialects.widths import Widths, widths_of
+from relift.compiler.text.tree import (
+    Argument,
+    Barrier,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Expression,
+    Function,
+    Invocation,
+    KernelText,
+    Member,
+    Name,
+    Source,
+    Whole,
+)
+
+_SCALARS = {
+    "uchar": "unsigned char",
+    "ushort": "unsigned short",
+    "uint": "unsigned int",
+    "long": "long long",
+    "ulong": "unsigned long long",
+}
+_KEYWORDS = frozenset(
+    [
+        "alignas",
+        "alignof",
+        "and",
+        "and_eq",
+        "asm",
+        "bitand",
+        "bitor",
+        "bool",
+        "catch",
+        "char16_t",
+        "char32_t",
+        "class",
+        "compl",
+        "concept",
+        "const_cast",
+        "constexpr",
+        "decltype",
+        "delete",
+        "dynamic_cast",
+        "explicit",
+        "export",
+        "extern",
+        "false",
+        "friend",
+        "inline",
+        "mutable",
+        "namespace",
+        "new",
+        "noexcept",
+        "not",
+        "not_eq",
+        "nullptr",
+        "operator",
+        "or",
+        "or_eq",
+        "private",
+        "protected",
+        "public",
+        "register",
+        "reinterpret_cast",
+        "requires",
+        "signed",
+        "sizeof",
+        "static",
+        "static_assert",
+        "static_cast",
+        "struct",
+        "template",
+        "this",
+        "thread_local",
+        "throw",
+        "true",
+        "try",
+        "typedef",
+        "typeid",
+        "typename",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "volatile",
+        "wchar_t",
+        "xor",
+        "xor_eq",
+        "threadIdx",
+        "blockIdx",
+        "blockDim",
+        "gridDim",
+        "warpSize",
+    ]
+)
+"""Names of C++ and of CUDA that OpenCL C leaves to programs."""
+
+_WORK_ITEM = {
+    "get_local_id": "(int)threadIdx.{0}",
+    "get_group_id": "(int)blockIdx.{0}",
+    "get_num_groups": "(int)gridDim.{0}",
+    "get_local_size": "(int)blockDim.{0}",
+    "get_global_size": "(int)(gridDim.{0} * blockDim.{0})",
+    "get_global_id": "((int)(blockIdx.{0} * blockDim.{0} + threadIdx.{0}) + relift_offset[{1}])",
+}
+"""The numbers of a work-item; a piece of a range that is launched apart starts at an offset."""
+
+_CONVERSION = re.compile(r"(as|convert)_([a-z]+)\d*(_sat)?")
+_MEMORY = re.compile(r"(vload|vstore)(\d+)")
+_LIBRARY = frozenset(
+    [
+        "abs",
+        "ceil",
+        "cos",
+        "exp",
+        "fabs",
+        "floor",
+        "fma",
+        "hypot",
+        "log",
+        "max",
+        "min",
+        "pow",
+        "select",
+        "sin",
+        "sqrt",
+        "tan",
+        "tanh",
+    ]
+)
+"""What the prelude has under a name of its own."""
+
+
+def options(source: Source) -> tuple[str, ...]:
+    """What the compiler must be told for the kernels to round as they say."""
+    return () if source.contract else ("--fmad=false",)
+
+
+def prelude() -> str:
+    """What stands before the kernels."""
+    return files("relift.compiler.dialects").joinpath("cuda_prelude.cuh").read_text("utf-8")
+
+
+class Cuda(Printer):
+    """The words of CUDA C++, for what stands where `widths` says which names have lanes.
+
+    >>> from relift.compiler.text.reader import read_source
+    >>> text = "kernel void f(global float* restrict y) { y[get_global_id(0)] = 1.0f; }"
+    >>> print(Cuda().definitions(read_source(text)))
+    extern "C" __global__ void f(float* __restrict__ y) {
+      y[((int)(blockIdx.x * blockDim.x + threadIdx.x) + relift_offset[0])] = 1.0f;
+    }
+    """
+
+    def __init__(self, widths: Widths | None = None) -> None:
+        self.widths = widths or Widths()
+
+    # ---- expressions
+
+    def plain(self, e: Expression) -> str:
+        """Names that C++ has taken get others; `long` has two words."""
+        match e:
+            case Name(name):
+                return _name(name)
+            case Whole(value, long):
+                return f"{value}LL" if long else str(value)
+            case _:
+                return super().plain(e)
+
+    def member(self, e: Member) -> str:
+        """Lanes are cells of an array, and halves are made."""
+        text = self.inside(e.of, 12)
+        return f"{text}.{e.field}()" if e.field in ("lo", "hi") else f"{text}.s[{_lane(e.field)}]"
+
+    def conditional(self, e: Conditional) -> str:
+        """Lane by lane, a choice is a call."""
+        if self.widths.of(e.condition) == 1:
+            return super().conditional(e)
+        parts = map(self.expression, (e.condition, e.yes, e.no))
+        return f"relift_choose({', '.join(parts)})"
+
+    def invocation(self, e: Invocation) -> str:
+        """A call of a function of the source, of the prelude, or of CUDA."""
+        name, arguments = e.function, [self.expression(a) for a in e.arguments]
+        if name in _WORK_ITEM:
+            (d,) = e.arguments
+            assert isinstance(d, Whole), "cannot happen: a dimension is a number"
+            return _WORK_ITEM[name].format("xyz"[d.value], d.value)
+        if name in self.widths.functions:
+            name = _function(name)
+        elif (m := _MEMORY.fullmatch(name)) is not None:
+            del arguments[-2]  # the place behind the pointer, which is 0
+            name = f"relift_vload<{m[2]}>" if m[1] == "vload" else "relift_vstore"
+        elif (m := _CONVERSION.fullmatch(name)) is not None:
+            name = f"relift_{m[1]}{m[3] or ''}<{_SCALARS.get(m[2], m[2])}>"
+        elif name in _LIBRARY:
+            name = f"relift_{name}"
+        return f"{name}({', '.join(arguments)})"
+
+    def cast(self, e: Cast) -> str:
+        """A vector is made of its lanes."""
+        if e.type.width == 1 or e.type.pointer:
+            return super().cast(e)
+        scalar = _SCALARS.get(e.type.scalar, e.type.scalar)
+        lanes = ", ".join(map(self.expression, e.arguments))
+        return f"relift_lanes<{scalar}, {e.type.width}>({lanes})"
+
+    # ---- types and statements
+
+    def scalar(self, t: CType) -> str:
+        """The name of a scalar or a vector."""
+        name = _SCALARS.get(t.scalar, t.scalar)
+        return name if t.width == 1 else f"relift_vec<{name}, {t.width}>"
+
+    def type(self, t: CType) -> str:
+        """A type; pointers say nothing of where they point."""
+        return f"{'const ' * t.constant}{self.scalar(t)}{'*' * t.pointer}{' const' * t.fixed}"
+
+    def declaration(self, s: Declaration) -> str:
+        """Arrays of a group are shared."""
+        shared = f"__shared__ __align__({s.aligned or 16}) " * is_local_array(s)
+        extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
+        value = "" if s.value is None else f" = {self.expression(s.value)}"
+        return f"{shared}{self.type(s.type)} {_name(s.name)}{extent}{value}"
+
+    def barrier(self, s: Barrier) -> str:
+        """Where all threads of a block wait."""
+        return "__syncthreads()"
+
+    # ---- definitions
+
+    def parameter(self, p: Argument) -> str:
+        """A parameter of a kernel."""
+        return f"{self.type(p.type)}{' __restrict__' * p.type.pointer} {_name(p.name)}"
+
+    def kernel_head(self, k: KernelText) -> str:
+        """What comes before the body of a kernel."""
+        items = 1
+        for n in k.group or ():
+            items *= n
+        bounds = f" __launch_bounds__({items})" if k.group else ""
+        parameters = ", ".join(map(self.parameter, k.parameters))
+        return f'extern "C" __global__ void{bounds} {k.name}({parameters})'
+
+    def function_head(self, f: Function) -> str:
+        """What comes before the body of a function."""
+        parameters = ", ".join(f"{self.type(p.type)} {_name(p.name)}" for p in f.parameters)
+        return f"__device__ inline {self.type(f.result)} {_function(f.name)}({parameters})"
+
+    def function_body(self, f: Function) -> Iterator[str]:
+        """The lines of a function; those of a person only where they are not understood."""
+        lines = super().function_body
+        if f.body is not None:
+            f = Function(f.name, f.result, f.parameters, f.body)
+        return lines(f)
+
+    def definitions(self, s: Source) -> str:
+        """The functions and the kernels of a file, without the prelude."""
+        widths = widths_of(s)
+        found = [Cuda(widths.inside(f)).function(f) for f in s.functions]
+        for k in s.kernels:
+            comment = [f"// {line}" for line in k.comment]
+            found.append("\n".join([*comment, *Cuda(widths.inside(k)).kernel_lines(k)]))
+        return "\n\n".join(found)
+
+    def source(self, s: Source) -> str:
+        """A file that stands for itself."""
+        return f"{prelude()}\n{self.definitions(s)}\n"
+
+
+def _lane(field: str) -> int:
+    """The number of a lane, which OpenCL C writes as one hexadecimal digit."""
+    return int(field.removeprefix("s"), 16)
+
+
+def _name(name: str) -> str:
+    return f"{name}_cuda" if name in _KEYWORDS else name
+
+
+def _function(name: str) -> str:
+    """A name that no function of CUDA has."""
+    return f"relift_f_{name}"
