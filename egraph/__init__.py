@@ -2,7 +2,7 @@
 
 encode         terms, types, operators and rules as egglog text, and a saturated e-graph back as typed terms
 process        stages of rules in a child process with a budget, and several searches at once
-explanation    from the log of an e-graph to a linear list of rule steps
+explanation    from the log of an e-graph to a linear list of rule steps: ground terms, firings, equations, closure, steps
 sketches       programs written in part, as goals, and how they are found in a snapshot
 extraction     the best low-level terms, lowered by where they stand; `cost` estimates their time
 search         the stages from a program to a sketch, plans, proposals, what `optimize` does with them, tuning

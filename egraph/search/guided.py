@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from relift.egraph.explanation import Explainer
+from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.process.saturation import Budget, Request, Saturation, Searcher, Stage, named
 from relift.egraph.process.saturation_child import peak_mb
 from relift.egraph.search.planning import (

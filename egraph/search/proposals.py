@@ -25,7 +25,7 @@ from typing import TypeAlias
 from relift.device import DeviceDescription
 from relift.egraph.cost import Cost, estimate
 from relift.egraph.encode.term_graph import TermGraph
-from relift.egraph.explanation import Explainer
+from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering
 from relift.egraph.process.saturation import Budget, Progress, Request, Saturation, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order

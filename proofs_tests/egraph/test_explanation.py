@@ -13,7 +13,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
-from relift.egraph.explanation import Explainer, Unexplained
+from relift.egraph.explanation.explainer import Explainer, Unexplained
 from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.rewrites.derivation.confirmation import confirm
