@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from relift.rewrites.library import RULES
-from relift.rewrites.rule import RejectedRule, Rule, specialised
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.specialisation import specialised
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import IndexFunction, IndexMetavariable
 from relift.semantics.patterns import (

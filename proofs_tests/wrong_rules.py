@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.conditions import associative, neutral
 from relift.rewrites.notation import MONOID, A, B, C, k, left, m, n, q, right, size, step, w
-from relift.rewrites.rule import RejectedRule, Rule, associative, neutral, rule
+from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.semantics.language.vocabulary import (
     as_scalar,
     as_vector,

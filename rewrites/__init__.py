@@ -1,6 +1,7 @@
 """What a rule is, the rules themselves, how one is applied by name, and how one is checked.
 
-rule           what a rule is; `rules/` holds them, one file per family
+rule           what a rule is, and how a Python function becomes one; `rules/` holds them, one file per family
+conditions     what a rule asks of its metavariables; `metavariables`: which it has; `specialisation`: it at other sizes
 matching       one rule applied at a place
 derivation     a list of such steps, which replays
 tactics        rules put together: combinators, and schedules for registers and work-groups

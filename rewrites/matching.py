@@ -13,7 +13,9 @@ from typing import TypeAlias, cast, get_args
 
 from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.rule import Condition, IndexCondition, Rule, is_miller
+from relift.rewrites.conditions import Condition, IndexCondition
+from relift.rewrites.metavariables import is_miller
+from relift.rewrites.rule import Rule
 from relift.rewrites.substitutions import require_fits
 from relift.rewrites.totality import first_partial, first_partial_operator, has_open_cells
 from relift.semantics.errors import IllTyped, ReliftError

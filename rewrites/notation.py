@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from relift.rewrites.rule import (
-    associative,
-    commutative,
-    naturals,
-    neutral,
-    type_variables,
-)
+from relift.rewrites.conditions import associative, commutative, naturals, neutral, type_variables
 
 A, B, C, D, E = type_variables("A B C D E")
 n, m, k, q, w, d, e, r, t = naturals("n m k q w d e r t")

@@ -3,6 +3,7 @@
 A rule reads as an equation.  Metavariables are the parameters, their kinds are the annotations, the docstring
 is its page:
 
+>>> from relift import Fun, join, map, naturals, rule, split, type_variables
 >>> A, B = type_variables("A B")
 >>> k, m = naturals("k m")
 >>> @rule()
@@ -27,12 +28,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FunctionType
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from relift.rewrites.checks.isolation import Stopped, at_most
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.conditions import (
+    Bound,
+    Condition,
+    IndexCondition,
+    require_condition,
+)
+from relift.rewrites.metavariables import at_other_sizes, metavariables, named_sizes
 from relift.semantics.errors import IllTyped, ReliftError
-from relift.semantics.indices.functions import IndexFunction, Written, index_metavariable
+from relift.semantics.indices.functions import index_metavariable
 from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.tracing import as_term, scope
 from relift.semantics.language.vocabulary import VOCABULARY
@@ -45,153 +53,24 @@ from relift.semantics.syntax.signatures import (
     OperatorKind,
     Unproved,
 )
-from relift.semantics.syntax.sizes import Name, Size, is_bound, nat
-from relift.semantics.syntax.substitution import Substitution
+from relift.semantics.syntax.sizes import Name, Size, is_bound
 from relift.semantics.syntax.terms import (
-    BinaryOperator,
     Call,
-    Combine,
-    Lambda,
     Metavariable,
-    Operator,
     OperatorMetavariable,
     Pattern,
     Term,
     Var,
-    Vectorized,
-    innermost,
     subterms,
 )
 from relift.semantics.syntax.types import (
     Array,
     Tuple,
     Type,
-    TypeVariable,
     Vector,
     type_names,
     type_sizes,
 )
-
-Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
-IndexLaw: TypeAlias = Literal["bijective", "inverse"]
-
-
-def type_variables(names: str) -> tuple[TypeVariable, ...]:
-    """Type variables for rules: `A, B = type_variables("A B")`."""
-    return tuple(TypeVariable(name) for name in names.split())
-
-
-def naturals(names: str) -> tuple[Size, ...]:
-    """Size variables for rules, any natural number including 0: `k, m = naturals("k m")`."""
-    return tuple(nat(name, least=0) for name in names.split())
-
-
-@dataclass(frozen=True)
-class Bound:
-    """That a size is at least a number; `n <= 5` is that `5 - n` is at least 0."""
-
-    size: Size
-    least: int
-
-    def holds(self, sizes: Mapping[str, int]) -> bool:
-        return self.size.evaluate(sizes) >= self.least
-
-    def surely(self) -> bool:
-        """Whether it holds of all sizes that the names stand for."""
-        return self.size.surely_at_least(self.least)
-
-    def at(self, sizes: Mapping[str, Size]) -> Bound:
-        return Bound(self.size.substitute(sizes), self.least)
-
-    def __str__(self) -> str:
-        """As an inequality without a minus.
-
-        >>> n, m = naturals("n m")
-        >>> print(Bound(n, 2), Bound(5 - n, 0), Bound(n - m, 1), sep="; ")
-        n >= 2; n <= 5; m + 1 <= n
-        """
-        terms = self.size.terms.items()
-        more = Size({monomial: c for monomial, c in terms if c > 0 and monomial})
-        less = Size({monomial: -c for monomial, c in terms if c < 0 and monomial})
-        least = self.least - self.size.terms.get((), 0)
-        if less == 0:
-            return f"{more} >= {least}"
-        if least >= 0:
-            return f"{less + least} <= {more}"
-        return f"{less} <= {more - least}"
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A law that an operator metavariable must obey.
-
-    `neutral` also names its neutral element, `distributive` the operator that it distributes over.
-    """
-
-    law: Law
-    operator: str
-    element: str | None = None
-    over: str | None = None
-
-    @property
-    def metavariables(self) -> tuple[str, ...]:
-        """What it speaks of: the operator first."""
-        return tuple(filter(None, (self.operator, self.element, self.over)))
-
-    def __str__(self) -> str:
-        return f"{self.law}({', '.join(self.metavariables)})"
-
-
-@dataclass(frozen=True)
-class IndexCondition:
-    """A law that an index metavariable must obey; `inverse` also names what undoes it."""
-
-    law: IndexLaw
-    function: str
-    inverse: str | None = None
-
-    @property
-    def metavariables(self) -> tuple[str, ...]:
-        """What it speaks of: the function first."""
-        return tuple(filter(None, (self.function, self.inverse)))
-
-    def __str__(self) -> str:
-        return f"{self.law}({', '.join(self.metavariables)})"
-
-
-def associative(operator: str) -> Condition:
-    """The operator may be regrouped."""
-    return Condition("associative", operator)
-
-
-def commutative(operator: str) -> Condition:
-    """The operands may be swapped."""
-    return Condition("commutative", operator)
-
-
-def neutral(operator: str, element: str) -> Condition:
-    """Combining with `element`, on either side, changes nothing."""
-    return Condition("neutral", operator, element)
-
-
-def idempotent(operator: str) -> Condition:
-    """Combining a value with itself changes nothing."""
-    return Condition("idempotent", operator)
-
-
-def distributive(times: str, plus: str) -> Condition:
-    """`times` distributes over `plus`, on both sides: x(y + z) = xy + xz and (x + y)z = xz + yz."""
-    return Condition("distributive", times, over=plus)
-
-
-def bijective(function: str) -> IndexCondition:
-    """The index function is a permutation of the indices below its length."""
-    return IndexCondition("bijective", function)
-
-
-def inverse(function: str, other: str) -> IndexCondition:
-    """Each of two index functions undoes the other; both are permutations then."""
-    return IndexCondition("inverse", function, other)
 
 
 @dataclass(frozen=True)
@@ -497,88 +376,6 @@ def _names(code: CodeType) -> set[str]:
     return found.union(*map(_names, inner))
 
 
-def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> Callable[..., Any]:
-    """The same Python function, where the sizes that its file names stand for others."""
-
-    def changed(value: Any) -> Any:
-        return value.substitute(sizes) if isinstance(value, Size) else value
-
-    names = {name: changed(value) for name, value in function.__globals__.items()}
-    other = FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-    )
-    other.__annotations__ = {
-        name: of if isinstance(of, str) else _kind_at(of, Substitution(sizes=sizes))
-        for name, of in function.__annotations__.items()
-    }
-    other.__doc__ = function.__doc__
-    return other
-
-
-def _kind_at(kind: Any, substitution: Substitution) -> Any:
-    """The kind of a metavariable, at other sizes and types."""
-    match kind:
-        case FunctionKind(arguments, result):
-            return FunctionKind(tuple(map(substitution.type, arguments)), substitution.type(result))
-        case OperatorKind(element):
-            return OperatorKind(substitution.type(element))
-        case IndexKind(length):
-            return IndexKind(length.substitute(substitution.sizes))
-        case NatKind():
-            return kind
-        case _:
-            return substitution.type(kind)
-
-
-def specialised(
-    rule: Rule, sizes: Mapping[str, Size], types: Mapping[str, Type] | None = None
-) -> Rule:
-    """The rule with other sizes and types in place of its own; raises `IllTyped`.
-
-    >>> from relift.rewrites.library import RULES
-    >>> print(specialised(RULES["join_split"], {"m": Size.of(4)}))
-    join_split: join(split(4, xs)) == xs
-    """
-    substitution = Substitution(types or {}, sizes)
-    left, right = substitution.term(rule.left), substitution.term(rule.right)
-    _require_one_type(rule.name, left, right)
-    promised = [
-        Bound(Size.atom(name), least) for name, least in rule.least.items() if name in sizes
-    ]
-    bounds = [bound.at(sizes) for bound in (*promised, *rule.bounds)]
-    return replace(
-        rule,
-        bounds=tuple(bound for bound in bounds if not bound.surely()),
-        parameters={name: _kind_at(kind, substitution) for name, kind in rule.parameters.items()},
-        left=left,
-        right=right,
-        choose=tuple(size.substitute(sizes) for size in rule.choose),
-    )
-
-
-def without_argument(rule: Rule, name: str, index: int) -> Rule:
-    """The rule where a function metavariable does not use one of its arguments.
-
-    >>> from relift.rewrites.library import RULES
-    >>> print(show(without_argument(RULES["map_interchange"], "h", 0).right))
-    transpose(map(lambda y: map(lambda x: h(y), xs), ys))
-    """
-    kind = rule.parameters[name]
-    assert isinstance(kind, FunctionKind), f"cannot happen: {name} is no function"
-    rest = (*kind.arguments[:index], *kind.arguments[index + 1 :])
-    names = [Var(f"a{i}", t) for i, t in enumerate(kind.arguments)]
-    used = (*names[:index], *names[index + 1 :])
-    body = Metavariable(name, used, kind.result)
-    substitution = Substitution(functions={name: Lambda(tuple(names), body)})
-    parameters = {**rule.parameters, name: FunctionKind(rest, kind.result) if rest else kind.result}
-    return replace(
-        rule,
-        parameters=parameters,
-        left=substitution.term(rule.left),
-        right=substitution.term(rule.right),
-    )
-
-
 def make_rule(
     function: Callable[..., Any],
     where: Sequence[Condition | IndexCondition] = (),
@@ -613,10 +410,10 @@ def make_rule(
     left, right = distinctly_named([left, right], parameters, VOCABULARY)
     for side, term in (("left", left), ("right", right)):
         _require_closed(function.__name__, side, term)
-    _require_one_type(function.__name__, left, right)
+    require_one_type(function.__name__, left, right)
     _require_used(function.__name__, parameters, left, right, where)
     for condition in where:
-        _require_condition(function.__name__, condition, parameters)
+        require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
     return Rule(
         function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
@@ -654,7 +451,7 @@ def _require_lists(name: str, where: object, choose: object) -> None:
             raise IllTyped(f"{name}: choose is a list of sizes of the rule, and {size!r} is none")
 
 
-def _require_one_type(name: str, left: Term, right: Term) -> None:
+def require_one_type(name: str, left: Term, right: Term) -> None:
     if left.type == right.type:
         return
     message = f"{name}: the left side has type {left.type}, the right side {right.type}"
@@ -698,96 +495,3 @@ def _require_closed(name: str, side: str, term: Term) -> None:
     for t, bound in subterms(term):
         if isinstance(t, Var) and t not in bound:
             raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")
-
-
-def _require_condition(
-    name: str, condition: Condition | IndexCondition, parameters: Mapping[str, Kind]
-) -> None:
-    if isinstance(condition, IndexCondition):
-        named = [condition.function, *([condition.inverse] if condition.inverse else [])]
-        for function in named:
-            if not isinstance(parameters.get(function), IndexKind):
-                raise IllTyped(
-                    f"{name}: the condition {condition} needs an index metavariable "
-                    f"{function}: Index[n]"
-                )
-        if len({parameters[function] for function in named}) > 1:
-            raise IllTyped(
-                f"{name}: the condition {condition} needs index metavariables of one length"
-            )
-        return
-    operator = parameters.get(condition.operator)
-    if not isinstance(operator, OperatorKind):
-        raise IllTyped(
-            f"{name}: the condition {condition} needs an operator metavariable {condition.operator}"
-        )
-    if condition.element is not None and parameters.get(condition.element) != operator.element:
-        raise IllTyped(
-            f"{name}: the condition {condition} needs a metavariable "
-            f"{condition.element}: {operator.element}"
-        )
-    if condition.over == condition.operator:
-        raise IllTyped(f"{name}: the condition {condition} needs two operators")
-    if condition.over is not None and parameters.get(condition.over) != operator:
-        raise IllTyped(
-            f"{name}: the condition {condition} needs an operator metavariable "
-            f"{condition.over}: {operator}"
-        )
-
-
-def metavariables(t: Term) -> set[str]:
-    """The names of all metavariables of a term: data, functions, operators and index functions."""
-    found: set[str] = set()
-    for u, _ in subterms(t):
-        match u:
-            case Metavariable(name):
-                found.add(name)
-            case Combine(operator):
-                found.add(innermost(operator).name)
-            case Pattern():
-                for value in _fields(u):
-                    match value:
-                        case BinaryOperator() | OperatorMetavariable() | Vectorized():
-                            found.add(innermost(value).name)
-                        case IndexFunction():
-                            found |= value.metavariables.keys()
-                        case _:
-                            pass
-            case _:
-                pass
-    return found
-
-
-def named_sizes(t: Term) -> list[Size]:
-    """The sizes written in a node itself: the `m` of `split(m, xs)`, the width of a vector operator."""
-    match t:
-        case Pattern():
-            found = [v for v in _fields(t) if isinstance(v, Size)]
-            found += [n for v in _fields(t) if isinstance(v, Written) for n in v.sizes]
-            for value in _fields(t):
-                if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
-                    found += operator_widths(value)
-            return found
-        case Combine(operator):
-            return operator_widths(operator)
-        case _:
-            return []
-
-
-def operator_widths(operator: Operator) -> list[Size]:
-    """The widths of nested vectorisations of an operator."""
-    if isinstance(operator, Vectorized):
-        return [operator.width, *operator_widths(operator.operator)]
-    return []
-
-
-def _fields(t: Pattern) -> list[Any]:
-    return [getattr(t, name) for name in t.signature.parameters]
-
-
-def is_miller(t: Metavariable, bound: Sequence[Var]) -> bool:
-    """Whether a metavariable is applied to distinct bound variables, so that matching is unique."""
-    names = [u.name for u in t.arguments if isinstance(u, Var)]
-    return len(names) == len(t.arguments) == len(set(names)) and {x.name for x in bound} >= set(
-        names
-    )

@@ -36,7 +36,8 @@ from relift.egraph.encode.terms import (
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.ledger.book import total_in
 from relift.rewrites.matching import FloatPolicy
-from relift.rewrites.rule import Rule, is_miller, named_sizes
+from relift.rewrites.metavariables import is_miller, named_sizes
+from relift.rewrites.rule import Rule
 from relift.semantics.indices.functions import Written
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, OperatorKind

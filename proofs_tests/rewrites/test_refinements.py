@@ -12,11 +12,12 @@ from relift.egraph.encode.terms import NotSearchable
 from relift.rewrites.checks.free import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
+from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
-from relift.rewrites.rule import Rule, associative, commutative, rule
+from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import Exact, World, evaluate
 from relift.semantics.language import vocabulary as rl

@@ -39,9 +39,7 @@ from relift.rewrites.checks.isolation import nesting_deeply
 from relift.rewrites.checks.random.models import confirm_difference
 from relift.rewrites.checks.smt.tables import Table, all_tables, looked_up
 from relift.rewrites.checks.verdicts import Counterexample, Status, TierResult
-from relift.rewrites.rule import (
-    Rule,
-)
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import Undefined, Unsupported
 from relift.semantics.interpreter import Numeric, Value, World
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind

@@ -21,12 +21,10 @@ from relift.rewrites.checks.free import Run, check_free
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.verdicts import Guard, TierResult
-from relift.rewrites.rule import (
+from relift.rewrites.conditions import (
     Bound,
     Condition,
     IndexCondition,
-    RejectedRule,
-    Rule,
     associative,
     bijective,
     commutative,
@@ -34,9 +32,9 @@ from relift.rewrites.rule import (
     idempotent,
     inverse,
     neutral,
-    specialised,
-    without_argument,
 )
+from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.specialisation import specialised, without_argument
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, OperatorKind, Unproved
 from relift.semantics.syntax.sizes import Size

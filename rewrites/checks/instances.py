@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from relift.rewrites.checks.verdicts import Counterexample
-from relift.rewrites.rule import Rule, named_sizes
+from relift.rewrites.metavariables import named_sizes
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import Value, World, evaluate, fits
 from relift.semantics.notation.printer import show

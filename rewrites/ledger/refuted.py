@@ -10,16 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.conditions import associative, bijective, distributive, neutral
 from relift.rewrites.notation import MONOID, A, B, C, D, e, k, m, n, q, r, size, step, w
-from relift.rewrites.rule import (
-    RejectedRule,
-    Rule,
-    associative,
-    bijective,
-    distributive,
-    neutral,
-    rule,
-)
+from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.rewrites.rules.separable import weighted_sum
 from relift.rewrites.rules.vectorization import windows_as_vectors
 from relift.semantics.indices.functions import reorder_stride

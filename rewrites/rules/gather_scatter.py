@@ -11,8 +11,9 @@ transpose                 =  split n . gather (transposition) . join
 
 from __future__ import annotations
 
+from relift.rewrites.conditions import bijective, inverse
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, k, m, n, r, t
-from relift.rewrites.rule import bijective, inverse, rule
+from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse, shift
 from relift.semantics.language.vocabulary import (
     concat,

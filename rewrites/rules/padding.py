@@ -15,8 +15,9 @@ Wrapping and mirroring twice is not one wrap or mirror: the border repeats what 
 
 from __future__ import annotations
 
+from relift.rewrites.conditions import naturals, neutral
 from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
-from relift.rewrites.rule import naturals, neutral, rule
+from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language.vocabulary import (
     as_scalar,

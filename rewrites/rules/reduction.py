@@ -14,6 +14,7 @@ reduce op z              =  reduce_seq op z
 
 from __future__ import annotations
 
+from relift.rewrites.conditions import distributive, idempotent, neutral
 from relift.rewrites.notation import (
     COMMUTATIVE_MONOID,
     COMMUTATIVE_SEMIGROUP,
@@ -25,7 +26,7 @@ from relift.rewrites.notation import (
     n,
     q,
 )
-from relift.rewrites.rule import distributive, idempotent, neutral, rule
+from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (
     concat,

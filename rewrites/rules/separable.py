@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from relift.rewrites.conditions import associative, commutative, distributive, neutral
 from relift.rewrites.notation import MONOID, A, B, k, m, n, q, size
-from relift.rewrites.rule import associative, commutative, distributive, neutral, rule
+from relift.rewrites.rule import rule
 from relift.semantics.language.multidimensional import map_nd, slide_nd
 from relift.semantics.language.vocabulary import join, map, reduce, slide, transpose, zip
 from relift.semantics.syntax.signatures import Fun, Op

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from relift.egraph.search.optimize import Optimized
     from relift.egraph.sketches.language import sketch
     from relift.optimization import optimize
-    from relift.rewrites.rule import (
-        RejectedRule,
-        Rule,
+    from relift.rewrites.conditions import (
         associative,
         bijective,
         commutative,
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
         inverse,
         naturals,
         neutral,
-        rule,
         type_variables,
     )
+    from relift.rewrites.rule import RejectedRule, Rule, rule
     from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
     from relift.semantics.indices.functions import reorder_stride, reverse, shift
     from relift.semantics.language import functions as _functions
@@ -113,24 +111,24 @@ _ELSEWHERE = {
     "Rule": "relift.rewrites.rule",
     "Undefined": "relift.semantics.errors",
     "Unsupported": "relift.semantics.errors",
-    "associative": "relift.rewrites.rule",
-    "bijective": "relift.rewrites.rule",
+    "associative": "relift.rewrites.conditions",
+    "bijective": "relift.rewrites.conditions",
     "boolean": "relift.semantics.syntax.types",
     "check": "relift.egraph.checks.tiers",
-    "commutative": "relift.rewrites.rule",
+    "commutative": "relift.rewrites.conditions",
     "compile": "relift.compiler.program:compile_program",
     "devices": "relift.compiler.devices.survey",
-    "distributive": "relift.rewrites.rule",
+    "distributive": "relift.rewrites.conditions",
     "f32": "relift.semantics.syntax.types",
     "f64": "relift.semantics.syntax.types",
     "i32": "relift.semantics.syntax.types",
     "i64": "relift.semantics.syntax.types",
-    "idempotent": "relift.rewrites.rule",
-    "inverse": "relift.rewrites.rule",
+    "idempotent": "relift.rewrites.conditions",
+    "inverse": "relift.rewrites.conditions",
     "map_nd": "relift.semantics.language.multidimensional",
     "nat": "relift.semantics.syntax.types",
-    "naturals": "relift.rewrites.rule",
-    "neutral": "relift.rewrites.rule",
+    "naturals": "relift.rewrites.conditions",
+    "neutral": "relift.rewrites.conditions",
     "optimize": "relift.optimization",
     "pad_nd": "relift.semantics.language.multidimensional",
     "reach": "relift.egraph.search.guided",
@@ -144,7 +142,7 @@ _ELSEWHERE = {
     "tile": "relift.semantics.language.multidimensional",
     "transpose_axes": "relift.semantics.language.multidimensional",
     "tup": "relift.semantics.syntax.types",
-    "type_variables": "relift.rewrites.rule",
+    "type_variables": "relift.rewrites.conditions",
     "untile": "relift.semantics.language.multidimensional",
     "vec": "relift.semantics.syntax.types",
     "zip_nd": "relift.semantics.language.multidimensional",

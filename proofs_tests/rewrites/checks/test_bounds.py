@@ -7,9 +7,11 @@ import pytest
 
 from relift.egraph.checks.tiers import TIERS, check
 from relift.egraph.encode.rules import encode_rule
+from relift.rewrites.conditions import Bound, associative, idempotent, naturals
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A
-from relift.rewrites.rule import Bound, Rule, associative, idempotent, naturals, rule, specialised
+from relift.rewrites.rule import Rule, rule
+from relift.rewrites.specialisation import specialised
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.vocabulary import (
     concat,

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from relift.rewrites.checks.free import Algebra, FreeOperator, Symbol, check_free
 from relift.rewrites.checks.instances import Instances
+from relift.rewrites.conditions import Condition, associative, commutative, neutral
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import MONOID, A, B, k, m, n
-from relift.rewrites.rule import Condition, Rule, associative, commutative, neutral, rule
+from relift.rewrites.rule import Rule, rule
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import (
     gather,

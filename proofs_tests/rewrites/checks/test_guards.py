@@ -9,9 +9,10 @@ import pytest
 
 from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.verdicts import TierResult
+from relift.rewrites.conditions import associative, naturals, neutral
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, k, m, n, q, size, step
-from relift.rewrites.rule import RejectedRule, Rule, associative, naturals, neutral, rule
+from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language.vocabulary import (
     as_scalar,

@@ -7,7 +7,8 @@ import pytest
 from relift.rewrites.checks.kinship import kin
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, k, m, n
-from relift.rewrites.rule import Rule, rule, specialised
+from relift.rewrites.rule import Rule, rule
+from relift.rewrites.specialisation import specialised
 from relift.semantics.language.vocabulary import drop, join, map, split
 from relift.semantics.syntax.signatures import Fun
 from relift.semantics.syntax.sizes import Size

@@ -15,6 +15,7 @@ from proofs_tests.tampering import campaign, derivation_of
 from relift.egraph.encode.rules import encode_rule
 from relift.egraph.search.optimize import optimize
 from relift.rewrites import matching
+from relift.rewrites.conditions import associative, neutral
 from relift.rewrites.derivation import confirmation
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.files import from_json, to_json
@@ -29,7 +30,7 @@ from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.notation import k, m
-from relift.rewrites.rule import Rule, associative, neutral, rule
+from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.signatures import Op

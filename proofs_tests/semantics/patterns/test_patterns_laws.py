@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from relift.rewrites.checks.free import Algebra, Symbolic, check_free
+from relift.rewrites.conditions import Condition
 from relift.rewrites.notation import MONOID, A, B, C, k, left, m, n, q, right, size, step, w
-from relift.rewrites.rule import Condition, Rule, make_rule
+from relift.rewrites.rule import Rule, make_rule
 from relift.semantics import catalogue
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.functions import reorder_stride, reverse, shift

@@ -32,7 +32,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from relift.rewrites.checks.rocq.library import defined_names
-from relift.rewrites.rule import Condition, FunctionMetavariable, IndexCondition, Rule
+from relift.rewrites.conditions import Condition, IndexCondition
+from relift.rewrites.rule import FunctionMetavariable, Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import (

@@ -10,7 +10,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from relift.rewrites.rule import IndexCondition, Rule
+from relift.rewrites.conditions import IndexCondition
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.signatures import IndexKind
 
@@ -44,7 +45,8 @@ def holds(condition: IndexCondition, tables: Mapping[str, Sequence[int]]) -> boo
 def all_tables(rule: Rule, sizes: Mapping[str, int]) -> Iterator[dict[str, Table]]:
     """Every choice for the index metavariables of a rule; one empty choice when it has none.
 
-    >>> from relift.rewrites.rule import bijective, naturals, rule, type_variables
+    >>> from relift.rewrites.conditions import bijective, naturals, type_variables
+    >>> from relift.rewrites.rule import rule
     >>> from relift.semantics.language.vocabulary import gather
     >>> from relift.semantics.syntax.signatures import Index
     >>> (n,), (A,) = naturals("n"), type_variables("A")

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 import z3
 
 from relift.rewrites.checks.smt.goals import Fact, Number, Open, Permutation, Prover
-from relift.rewrites.rule import IndexCondition, Rule
+from relift.rewrites.conditions import IndexCondition
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.functions import (

@@ -14,11 +14,12 @@ from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.rocq.definedness import definedness, directions
 from relift.rewrites.checks.rocq.statements import proposition
 from relift.rewrites.checks.rocq.tier import prove
+from relift.rewrites.conditions import bijective
 from relift.rewrites.ledger.book import is_proved, load, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, m, n
-from relift.rewrites.rule import Rule, bijective, rule
+from relift.rewrites.rule import Rule, rule
 from relift.rewrites.totality import first_partial
 from relift.semantics.errors import Undefined
 from relift.semantics.language import vocabulary as language

@@ -18,21 +18,19 @@ from relift.rewrites.checks.random.models import LEAF_VALUES, OPERATIONS, Leaf, 
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.smt.tables import all_tables
 from relift.rewrites.checks.tiers import check_rule
-from relift.rewrites.derivation.files import from_json, to_json
-from relift.rewrites.derivation.steps import Derivation, Step
-from relift.rewrites.matching import NoMatch, apply_rule
-from relift.rewrites.notation import A, B, n
-from relift.rewrites.rule import (
-    RejectedRule,
-    Rule,
+from relift.rewrites.conditions import (
     associative,
     bijective,
     commutative,
     distributive,
     idempotent,
     inverse,
-    rule,
 )
+from relift.rewrites.derivation.files import from_json, to_json
+from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.matching import NoMatch, apply_rule
+from relift.rewrites.notation import A, B, n
+from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.semantics.indices.functions import reverse, shift
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import concat, gather, map, reduce, scatter

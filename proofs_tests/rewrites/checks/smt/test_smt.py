@@ -10,10 +10,11 @@ import z3
 from proofs_tests.wrong_rules import WRONG
 from relift.rewrites.checks.free import check_free
 from relift.rewrites.checks.smt.tier import check_index
+from relift.rewrites.conditions import associative, bijective, commutative
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import COMMUTATIVE_MONOID, MONOID, A, B, C, k, left, m, n, right, step
-from relift.rewrites.rule import Rule, associative, bijective, commutative, rule
+from relift.rewrites.rule import Rule, rule
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language.vocabulary import (
     add,
