@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from relift.egraph.encode.heads import head
+from relift.egraph.encode.terms import written_data
 from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import Equations
 from relift.egraph.process.saturation import Saturation
@@ -25,6 +27,7 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, determines
 from relift.semantics.errors import ReliftError
+from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
@@ -32,6 +35,7 @@ from relift.semantics.syntax.terms import (
     Get,
     Lambda,
     MakeTuple,
+    Operator,
     Term,
     Var,
     children,
