@@ -14,17 +14,20 @@ from relift import (
     gather_indices,
     head,
     idempotent,
+    iterate,
     join,
     linear_search,
     map,
     neutral,
     pad,
     reduce,
+    reduce_seq,
     repeat,
     scatter,
     scatter_indices,
     split,
     take,
+    transpose,
     zip,
 )
 
@@ -94,6 +97,36 @@ class TRUE:
     @rl.rule()
     def whole_numbers_regrouped(x: rl.i32, y: rl.i32, z: rl.i32):
         return (x + y) + z, x + (y + z)
+
+    @rl.rule(where=[associative("op"), neutral("op", "z")])
+    def flipped_fold(op: Op[A], z: A, xs: A[n]):
+        return reduce_seq(lambda acc, x: op(x, acc), z, xs), reduce(op, z, gather(rl.reverse, xs))
+
+    @rl.rule()
+    def rotated_again_and_again(xs: A[n]):
+        return iterate(m, lambda ys: gather(lambda i: (i + 1) % n, ys), xs), gather(
+            lambda i: (i + m) % n, xs
+        )
+
+    @rl.rule()
+    def wrapped_by_whole_periods(xs: A[s]):
+        return pad(k * s, 0, rl.wrap, xs), join(repeat(k + 1, xs))
+
+    @rl.rule()
+    def reverse_of_concat(xs: A[n], ys: A[m]):
+        return gather(rl.reverse, concat(xs, ys)), concat(
+            gather(rl.reverse, ys), gather(rl.reverse, xs)
+        )
+
+    @rl.rule()
+    def dropped_twice(xs: A[p + q + n]):
+        return drop(p, drop(q, xs)), drop(p + q, xs)
+
+    @rl.rule()
+    def rows_of_columns(f: Fun[A, B], xss: A[n, m]):
+        return transpose(map(lambda row: map(f, row), xss)), map(
+            lambda column: map(f, column), transpose(xss)
+        )
 
 
 class FALSE:
@@ -168,6 +201,42 @@ class FALSE:
     @rl.rule()
     def taken_too_early(xs: A[n + m]):
         return take(n, gather(rl.reverse, xs)), gather(rl.reverse, take(n, xs))
+
+    @rl.rule()
+    def mirrored_twice(xs: A[s]):
+        return pad(p, q, rl.mirror, pad(r, t, rl.mirror, xs)), pad(p + r, t + q, rl.mirror, xs)
+
+    @rl.rule()
+    def wrapped_twice(xs: A[s]):
+        return pad(p, q, rl.wrap, pad(r, t, rl.wrap, xs)), pad(p + r, t + q, rl.wrap, xs)
+
+    @rl.rule()
+    def border_that_is_not_mapped(f: Fun[A, A], z: A, xs: A[n]):
+        return map(f, pad(p, q, z, xs)), pad(p, q, z, map(f, xs))
+
+    @rl.rule(where=[associative("op")])
+    def start_taken_twice(op: Op[A], z: A, xs: A[n], ys: A[m]):
+        return reduce(op, z, concat(xs, ys)), op(reduce(op, z, xs), reduce(op, z, ys))
+
+    @rl.rule()
+    def function_of_a_sum(op: Op[A], f: Fun[A, A], z: A, xs: A[n]):
+        return reduce(op, z, map(f, xs)), f(reduce(op, z, xs))
+
+    @rl.rule()
+    def reversed_in_place(xs: A[n], ys: A[n]):
+        return gather(rl.reverse, concat(xs, ys)), concat(
+            gather(rl.reverse, xs), gather(rl.reverse, ys)
+        )
+
+    @rl.rule()
+    def square_that_is_its_transpose(xss: A[n, n]):
+        return join(xss), join(transpose(xss))
+
+    @rl.rule()
+    def rotated_once_for_twice(xs: A[n]):
+        return gather(lambda i: (i + p) % n, gather(lambda i: (i + p) % n, xs)), gather(
+            lambda i: (i + p) % n, xs
+        )
 
 
 def rules_of(kind: type) -> dict[str, rl.Rule]:
