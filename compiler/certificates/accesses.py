@@ -60,9 +60,14 @@ NUMBERS_OF_ITEMS = (
 
 @dataclass(frozen=True)
 class Stop:
-    """A barrier, and the loops and conditions around it on which the work-items of a group may differ."""
+    """A barrier, the loops and conditions around it, and those of them on which work-items of a group may differ.
 
+    `sure` where no condition may have changed since it was asked.
+    """
+
+    place: Place
     differing: Place
+    sure: bool
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,10 @@ class _Walker:
         match statement:
             case Barrier(fences):
                 differing = tuple(w for w in self.place if not self._same_for_all(w))
-                self.stops.append(Stop(differing))
+                sure = not any(
+                    isinstance(w, Fact) and self._changes(w.condition) for w in self.place
+                )
+                self.stops.append(Stop(self.place, differing, sure))
                 return Flow(ways=() if "local" in fences else FREE)
             case Loop():
                 return self.loop(statement)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from relift.compiler.certificates.accesses import Accesses, Stop, accesses_of
 from relift.compiler.certificates.coverage import NotCounted, covered, initialised, unassigned
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access, Meeting, Turn
+from relift.compiler.certificates.flows import Access, Fact, Meeting, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
 from relift.compiler.codegen.indices import index_code
 from relift.compiler.text.expressions import in_c
@@ -406,10 +406,36 @@ class _Prover:
     # ---- barriers
 
     def reached(self, stop: Stop) -> Claim:
-        """All work-items of a group stand in the same turns and under the same conditions."""
-        detail = "in a loop or a condition that depends on the work-item" if stop.differing else ""
-        verdict: Verdict = "unknown" if stop.differing else "proved"
-        return Claim("barriers", "reached by the whole group", verdict, detail, 0.0)
+        """All work-items of a group stand in the same turns and under the same conditions.
+
+        Where a condition depends on the work-item, one that reaches the barrier and one of its group that turns off
+        at that condition refute it.
+        """
+        import z3
+
+        subject = "reached by the whole group"
+        if not stop.differing:
+            return Claim("barriers", subject, "proved", "", 0.0)
+        unknown = "in a loop or a condition that depends on the work-item"
+        first = stop.place.index(stop.differing[0])
+        together, rest = stop.place[:first], stop.place[first:]
+        if isinstance(rest[0], Turn) or not stop.sure:
+            return Claim("barriers", subject, "unknown", unknown, 0.0)
+        one, other = self.item(), self.item("'")
+        one.enter(stop.place)
+        other.enter(together)
+        one.facts += [
+            one.counter(w.counter) == other.counter(w.counter)
+            for w in together
+            if isinstance(w, Turn)
+        ]
+        conditions = list(itertools.takewhile(lambda w: isinstance(w, Fact), rest))
+        truths = [other.truth(w.condition) for w in conditions if isinstance(w, Fact)]
+        off = {"": z3.Or([z3.And(*truths[:k], z3.Not(t)) for k, t in enumerate(truths)])}
+        said = self.claim("barriers", subject, off, one, other, sure=True)
+        if said.verdict == "refuted" or (said.verdict == "proved" and len(conditions) == len(rest)):
+            return said
+        return replace(said, verdict="unknown", detail=unknown)
 
     # ---- Z3
 

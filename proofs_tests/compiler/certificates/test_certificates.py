@@ -182,6 +182,20 @@ WRONG: dict[str, tuple[Written, str]] = {
     ),
     "a barrier that some work-items skip": (
         Written(TILE.replace(BARRIER, f"if (l < 4) {{ {BARRIER} }}"), X32, ["2"], ["8"]),
+        r"barriers reached by the whole group refuted: .*lcl_0' = [4-7]",
+    ),
+    "a barrier that some skip at the second condition": (
+        Written(TILE.replace(BARRIER, f"if (l < 8) {{ if (l > 0) {{ {BARRIER} }} }}"), X32, ["2"], ["8"]),
+        r"barriers reached by the whole group refuted: .*lcl_0' = 0",
+    ),
+    "a barrier where data says so": (
+        Written(TILE.replace(BARRIER, f"if (x[l] < 4.0f) {{ {BARRIER} }}"), X32, ["2"], ["8"]),
+        r"barriers reached by the whole group unknown: in a loop or a condition that depends on",
+    ),
+    "a barrier in a loop of differing lengths": (
+        Written(
+            TILE.replace(BARRIER, f"for (int q = 0; q < l; ++q) {{ {BARRIER} }}"), X32, ["2"], ["8"]
+        ),
         r"barriers reached by the whole group unknown: in a loop or a condition that depends on",
     ),
     "one cell too far": (
@@ -477,3 +491,16 @@ def test_gathering_compiles_to_what_is_certified_or_unknown() -> None:
 
     assert failures(certificates(compile_program(checked))) == []
     assert len(failures(certificates(compile_program(unchecked)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [("l < 8", "proved"), ("l < 7", "refuted"), ("t < 2", "proved"), ("l < c", "unknown"), ("l + t < 11", "proved"), ("l + t < 10", "refuted")],
+)  # fmt: skip
+def test_a_barrier_in_a_condition_of_the_work_item(condition: str, verdict: str) -> None:
+    """Of two work-items of a group in the same turn, both reach it or none; what changes meanwhile is not known."""
+    text = TILE.replace("tile[l] =", "int c = 9; c = c + l; tile[l] =")
+    text = text.replace(BARRIER, f"if ({condition}) {{ {BARRIER} }}", 1)
+    found = Written(text, X32, ["2"], ["8"]).certificate()
+
+    assert next(c.verdict for c in found.claims if c.kind == "barriers") == verdict, found.text()
