@@ -235,7 +235,7 @@ benchmarks = [
 ]
 on_rows = {
     "target": "cpu",
-    "sizes": {"n": 2048, "m": 2048},
+    "sizes": {"n": 4096, "m": 4096},
     "variants": [{}],
     "small": [{"n": 8, "m": 64}, {"n": 12, "m": 32, "rows": 2, "width": 8}],
     "reference": None,

@@ -115,7 +115,7 @@ def of_cells(flops, numbers):
 
 
 def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
-    """Four candidates of a program beside NumPy and, where there is one, a kernel written by hand."""
+    """Three candidates of a program beside NumPy and, where there is one, a kernel written by hand."""
     return benchmark(
         name,
         "cpu",
@@ -123,7 +123,7 @@ def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
         [],
         flops,
         moved,
-        candidates_timed=4,
+        candidates_timed=3,
         numpy=numpy or getattr(WITH_NUMPY, name),
         by_hand=BY_HAND.get(hand or name),
         **more,
