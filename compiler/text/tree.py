@@ -357,13 +357,17 @@ def mapped_expression(e: Expression, f: Callable[[Expression], Expression]) -> E
         case Whole() | Real() | Name():
             return e
         case Element(array, index):
-            return replace(e, array=f(array), index=f(index))
+            first, second = f(array), f(index)
+            same = first is array and second is index
+            return e if same else replace(e, array=first, index=second)
         case Member(of, _):
-            return replace(e, of=f(of))
+            return e if (inner := f(of)) is of else replace(e, of=inner)
         case Prefix(_, operand):
-            return replace(e, operand=f(operand))
+            return e if (inner := f(operand)) is operand else replace(e, operand=inner)
         case Binary(_, left, right):
-            return replace(e, left=f(left), right=f(right))
+            first, second = f(left), f(right)
+            same = first is left and second is right
+            return e if same else replace(e, left=first, right=second)
         case Conditional(condition, yes, no):
             return replace(e, condition=f(condition), yes=f(yes), no=f(no))
         case Invocation(_, arguments) | Cast(_, arguments):
@@ -397,6 +401,9 @@ def mapped_statement(
 
 def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Statement, ...]:
     """Statements in which some variables have other names."""
+
+    if all(old == new for old, new in names.items()):
+        return body
 
     def named(e: Expression) -> Expression:
         match e:
