@@ -256,10 +256,25 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: str
         one = _Instances(prover)
         if space != "private":
             one.start(local=space == "local")
-            one.along(tuple(w for w in outer if isinstance(w, Fact)))
+            one.along(
+                tuple(w for w in outer if isinstance(w, Fact) and not _of_group(prover, w, space))
+            )
         one.along(a.place[len(outer) :])
         total = total + one.total() * a.width
     return total
+
+
+def _of_group(prover: Prover, fact: Fact, space: str) -> bool:
+    """Whether a condition around all accesses of a local array holds for a whole group or for none of it.
+
+    In a group that gets there, it leaves nobody out.
+    """
+    return space == "local" and all(
+        isinstance(u, Whole | Binary | Prefix)
+        or (isinstance(u, Name) and u.name in prover.sizes)
+        or (isinstance(u, Invocation) and u.function in ("get_group_id", "get_num_groups"))
+        for u in within(fact.condition)
+    )
 
 
 def _bundles(writes: Sequence[Access]) -> list[list[Access]]:

@@ -31,6 +31,9 @@ _ALIGNMENT = 128
 class Session:
     """A program built for one device; raises `Unsupported` with the build log when that fails.
 
+    No certificate is asked here: `Compiled.session` asks it before.  A text that is given straight to a session, as
+    those that `relift bench` has written by hand, runs unchecked.
+
     With `apart`, as always but in a process made to be lost, it is built in a child process first.
     """
 

@@ -83,6 +83,23 @@ INITIALISED = {
         "for (int i = 0; i < 2; ++i) { t[i] = 1.0f; s = s + t[1 - i]; } out[glb_0] = s;"),
         False,
     ),
+    "a tile that some groups fill and read": (
+        f"local float t[4]; const int wrg_0 = get_group_id(0); if (wrg_0 < 1) {{ t[{PLACE}] = 1.0f; {WAIT} out[{ITEM}] = t[3 - {PLACE}]; }}",
+        True,
+    ),
+    "a tile that some groups fill, and others read": (
+        f"local float t[4]; const int wrg_0 = get_group_id(0); if (wrg_0 < 1) {{ t[{PLACE}] = 1.0f; }} {WAIT} out[{ITEM}] = t[3 - {PLACE}];",
+        False,
+    ),
+    "a tile that half of some groups fill": (
+        (f"local float t[4]; const int wrg_0 = get_group_id(0); if (wrg_0 < 1) {{ if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; }} {WAIT} "
+        f"out[{ITEM}] = t[3 - {PLACE}]; }}"),
+        False,
+    ),
+    "a tile that half of a group fill, and they alone read all of it": (
+        f"local float t[4]; if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; out[{ITEM}] = t[3 - {PLACE}]; }}",
+        False,
+    ),
     "nothing at all": (f"float t[2]; out[{ITEM}] = t[1];", False),
 }  # fmt: skip
 
