@@ -114,5 +114,5 @@ def test_every_walk_is_there() -> None:
     """What is added most often has a walk."""
     titles = walks().keys()
 
-    for what in ("rule", "scalar function", "benchmark"):
+    for what in ("pattern", "rule", "scalar function", "benchmark"):
         assert any(what in title for title in titles), what
