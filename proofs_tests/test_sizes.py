@@ -46,7 +46,7 @@ STILL_ABOVE = {
     "compiler/certificates/claims.py": 527,
     "compiler/codegen/generate.py": 900,
     "compiler/codegen/generate.py:Generator": 655,
-    "compiler/program.py:compile_program": 91,
+    "compiler/program.py:kernels_of": 66,
     "compiler/program.py:_kernel": 76,
     "compiler/text/reader.py:_Reader": 331,
     "compiler/validation/machine.py": 526,
