@@ -44,6 +44,7 @@ from relift.semantics.indices.views import (
     Value,
     VectorView,
     View,
+    Views,
     array,
     component_view,
     inputs,
@@ -77,6 +78,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -338,9 +340,9 @@ class _Walk:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
             case MapSeqSlide(size, step, f, xs):
                 data = array(self._view(xs, environment))
-                with self._loop(t.solved["k"] + 1) as i:
-                    window = ArrayView(size, lambda j: data.at(step * i + j))
-                    self._write(f.body, array(target).at(i), environment.bind(f, window))
+                windows = array(windows_viewed(Views(t.name), t.solved["k"], size, step, data))
+                with self._loop(windows.length) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, windows.at(i)))
             case ScanSeq(f, init, xs):
                 self._touch(self._view(init, environment))
                 data = array(self._view(xs, environment))

@@ -101,7 +101,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = path.read_text(encoding="utf-8")
         match path.suffix:
             case ".v":
-                text = text.replace("Definition drop ", added + "Definition drop ", 1)
+                line = next(
+                    row for row in text.splitlines(keepends=True) if "Definition drop" in row
+                )
+                text = text.replace(line, line + added, 1)
             case _ if added is ROW:
                 head = "Callable[..., Any]]] = [\n"
                 assert head in text

@@ -59,12 +59,24 @@ def example(pattern: type[Pattern]) -> tuple[str, object]:
     return found.source.strip(), eval(found.source, {"interpret": interpret})
 
 
+def lowering(pattern: type[Pattern]) -> str:
+    """Whether kernels contain a pattern, with what to write instead, and whether a search takes it.
+
+    >>> lowering(PATTERNS["map_warp"])
+    'no kernel contains it (OpenCL has no warps; use map_lcl), and a search refuses it.'
+    """
+    instead = f" ({pattern.instead})" if pattern.instead else ""
+    kernel = "kernels contain it" if pattern.compiled else f"no kernel contains it{instead}"
+    return f"{kernel}, and a search {'takes' if pattern.searched else 'refuses'} it."
+
+
 def page(pattern: type[Pattern]) -> str:
     """The page of one pattern."""
     stated = facts(pattern)
     source, value = example(pattern)
     lines = [f"### {pattern.name}", "", stated[""], "", f"    {pattern.signature}", ""]
     lines += [f"* {name}: {' '.join(stated[name].split())}" for name in FACTS if name in stated]
+    lines.append(f"* Lowering: {lowering(pattern)}")
     return "\n".join([*lines, "", "```python", f">>> {source}", repr(value), "```", ""])
 
 

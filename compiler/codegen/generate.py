@@ -88,6 +88,7 @@ from relift.semantics.indices.views import (
     Value,
     VectorView,
     View,
+    Views,
     array,
     component_view,
     invertible_data,
@@ -125,6 +126,7 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.patterns.layout import windows_viewed
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -337,10 +339,7 @@ class Generator:
         data = array(self.view(t.xs, scope))
         if not isinstance(t, MapSeqSlide):
             return data
-        size, step = t.size, t.step
-        return ArrayView(
-            t.solved["k"] + 1, lambda i: ArrayView(size, lambda j: data.at(step * i + j))
-        )
+        return array(windows_viewed(Views(t.name), t.solved["k"], t.size, t.step, data))
 
     def loop(
         self,
