@@ -170,7 +170,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NOT_COMPILED)
+@pytest.mark.parametrize("name", sorted(NOT_COMPILED))
 def test_what_is_not_compiled_is_refused_by_name(name: str) -> None:
     """The message names the pattern and says what to do instead."""
     body, hint = REFUSED[name]
