@@ -7,7 +7,7 @@ contract `a*b + c` are compiled with what `options` names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from relift.compiler.dialects.printing import Printer, is_local_array
@@ -28,6 +28,7 @@ from relift.compiler.text.tree import (
     Source,
     Whole,
 )
+from relift.semantics.errors import Unsupported
 
 _SCALARS = {
     "uchar": "unsigned char",
@@ -147,9 +148,33 @@ _LIBRARY = frozenset(
 """What the prelude has under a name of its own."""
 
 
-def options(source: Source) -> tuple[str, ...]:
-    """What the compiler must be told for the kernels to round as they say."""
-    return () if source.contract else ("--fmad=false",)
+_OPTIONS = {
+    "-cl-fast-relaxed-math": ("--use_fast_math",),
+    "-cl-denorms-are-zero": ("--ftz=true",),
+    "-cl-mad-enable": (),
+    "-cl-no-signed-zeros": (),
+}
+"""What NVRTC calls an option of OpenCL; nothing where it does so anyway, or never."""
+
+
+def options(source: Source, opencl: Sequence[str] = ()) -> tuple[str, ...]:
+    """What the compiler must be told for the kernels to round as they say, and as options of OpenCL ask.
+
+    >>> options(Source((), (), contract=False), ["-cl-denorms-are-zero"])
+    ('--fmad=false', '--ftz=true')
+
+    Raises `Unsupported` for an option that CUDA has no name for.
+    """
+    unknown = [option for option in opencl if option not in _OPTIONS]
+    if unknown:
+        raise Unsupported(
+            f"NVRTC has no option for {unknown[0]} of OpenCL; known: {', '.join(_OPTIONS)}"
+        )
+    found = [] if source.contract else ["--fmad=false"]
+    found += [name for option in opencl for name in _OPTIONS[option]]
+    if "--use_fast_math" in found:  # which flushes as well, and NVRTC takes no option twice
+        found = [name for name in found if name != "--ftz=true"]
+    return tuple(dict.fromkeys(found))
 
 
 def prelude() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,12 +17,13 @@ class NotCompiled(ReliftError):
 
 
 def found() -> Path | None:
-    """Where the library of the wheel lies; None where it is not installed."""
-    if importlib.util.find_spec("nvidia") is None:
-        return None
-    spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
-    places = () if spec is None else spec.submodule_search_locations or ()
-    libraries = (file for place in places for file in Path(place, "lib").glob("libnvrtc.so.*"))
+    """Where the library lies: that of the wheel, else one of a CUDA toolkit; None where neither is installed."""
+    spec = importlib.util.find_spec("nvidia")
+    wheels = () if spec is None else spec.submodule_search_locations or ()
+    toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    folders = [*(folder for place in wheels for folder in sorted(Path(place).glob("*/lib")))]
+    folders += [Path(toolkit, "lib64")]
+    libraries = (file for folder in folders for file in sorted(folder.glob("libnvrtc.so.*")))
     return next(libraries, None)
 
 
