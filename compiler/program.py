@@ -461,7 +461,7 @@ def _widest_vector(body: Sequence[Statement]) -> CType | None:
     vectors of one length, floats are what is computed with.
 
     >>> _widest_vector(read_kernels("kernel void f() { float4 v = (float4)(0); *(global int8*)(out) = (int8)(1); }")[0].body)
-    CType(scalar='int', width=8, pointer=False, space='private', constant=False)
+    CType(scalar='int', width=8, pointer=False, space='private', constant=False, fixed=False)
     """
     found = [t for t in _types(body) if t.width > 1 and t.scalar in _COMPUTED]
     widest = max(

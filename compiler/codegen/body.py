@@ -22,6 +22,7 @@ class Mark:
 class Body:
     """The statements of a function body.
 
+    >>> from relift.compiler.text.tree import Evaluation, Guard, Name, call
     >>> body = Body(Names())
     >>> with body.block(lambda inside: Guard(Name("x"), inside)):
     ...     body.add(Evaluation(call("f")))

@@ -198,6 +198,7 @@ class Addressing:
         >>> i, l = variable("i", 8), variable("l", 4)
         >>> out = Memory("out", f32, Size.of(32), "global")
         >>> from relift.compiler.dialects.printing import Printer
+        >>> from relift.compiler.text.tree import Name
         >>> def shown(cell, width):
         ...     stored = Addressing().store(cell, CExpression(Name("v"), f32, width), Lane(l, width))
         ...     return list(Printer().statements(stored, 0))

@@ -5,6 +5,7 @@ C vector with the value of each lane.  A truth value is an `int` that is 0 or 1;
 integer vector with lanes 0 or -1, as OpenCL compares.  Signed integers are computed as unsigned ones: they
 wrap around, where overflow of signed ones means nothing in C and compilers make use of it.
 
+>>> from relift.compiler.text.tree import Name
 >>> x, v, k = CExpression(Name("x"), f32), CExpression(Name("v"), f32, 4), CExpression(Name("k"), i32)
 >>> print(apply("mul", [x, v]))
 (x * v)
@@ -116,6 +117,7 @@ def _float(value: float, t: Scalar) -> Expression:
 def spread(e: CExpression, width: int | None) -> CExpression:
     """e with `width` lanes; e itself when it has them already.
 
+    >>> from relift.compiler.text.tree import Name
     >>> print(spread(CExpression(Name("x"), f32), 4))
     (float4)(x)
     """
@@ -354,6 +356,7 @@ def _halves(function: str, scalar: Scalar, width: int) -> Return:
 def converted(e: Expression, after: CType, size: int) -> Expression:
     """A vector as one of C type `after`; `size` is the number of bytes of the larger scalar.
 
+    >>> from relift.compiler.text.tree import Name
     >>> [Printer().expression(converted(Name("m"), CType("long", width), 8)) for width in (4, 8)]
     ['convert_long4(m)', '(long8)(convert_long4((m).lo), convert_long4((m).hi))']
     """

@@ -1,5 +1,6 @@
 """Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
 
+>>> from relift.compiler.text.tree import Name
 >>> pair = (CExpression(Name("a"), f32), CExpression(Name("v"), i32, 4))
 >>> lane = as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
 >>> lane.code, lane.scalar, lane.lane

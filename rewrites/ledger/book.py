@@ -309,6 +309,8 @@ def differences(recorded: Entry | None, found: Entry) -> list[str]:
             printed(tier, e.tiers[tier].status) if tier in e.tiers else "nothing"
             for e in (recorded, found)
         )
+        if (before, after) == (printed(tier, "unproved"), printed(tier, "unfinished")):
+            continue  # a busier machine: a proof that fails was stopped before it did
         if before != after:
             said.append(f"tier {tier} says {after}, recorded is {before}")
     if recorded.total != found.total:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from relift.device import DeviceDescription
+
 if TYPE_CHECKING:
-    from relift.device import DeviceDescription
     from relift.egraph.search.optimize import Optimized
     from relift.semantics.language.vocabulary import Program
 
@@ -26,7 +27,7 @@ def optimize(
 
     With `tune`, they are timed on the device that `target` names, and the fastest come first.
     """
-    here = target if isinstance(target, str) else target.kind
+    here = target.kind if isinstance(target, DeviceDescription) else target
     return compilable(program, sizes, target, timed_here=here if tune else None, **options)
 
 

