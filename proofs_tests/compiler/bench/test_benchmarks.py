@@ -13,8 +13,8 @@ LISTING = {
     "plain": "benchmarks = []",
     "annotated": "benchmarks: list = []",
     "in a condition": "if True:\n    benchmarks = []",
-    "imported": "from other import benchmarks",
-    "as": "from other import those as benchmarks",
+    "imported": "from lists import benchmarks",
+    "as": "from lists import those as benchmarks",
 }
 OTHERS = {
     "a script": "print('ran')",
@@ -42,7 +42,7 @@ def test_what_lists_no_benchmarks_is_not_executed(
 @pytest.mark.parametrize("text", LISTING.values(), ids=LISTING)
 def test_what_lists_benchmarks_is(text: str, tmp_path: Path) -> None:
     (tmp_path / "listed.py").write_text(f"{text}\nraise ValueError('it ran')")
-    (tmp_path / "other.py").write_text("benchmarks = those = []")
+    (tmp_path / "lists.py").write_text("benchmarks = those = []")
 
     with pytest.raises(ReliftError, match="it ran"):
         load_benchmarks(tmp_path, [], "cpu")

@@ -29,7 +29,7 @@ from relift.rewrites.checks.rocq.definedness import definedness, directions, may
 from relift.rewrites.checks.rocq.library import LIBRARY, ORDER, library_parts, uncommented
 from relift.rewrites.checks.rocq.statements import Provable, proposition
 from relift.rewrites.checks.verdicts import Direction, Status, TierResult
-from relift.rewrites.ledger.book import recorded_proof
+from relift.rewrites.ledger.book import load, recorded_proof
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.patterns import PATTERNS
@@ -193,9 +193,9 @@ class Stated:
                 if claim is None or found[claim.name].status == "proved":
                     total[direction] = names
                     break
-                if (
-                    found[claim.name].status == "unfinished"
-                ):  # what it shows may be more than the next
+                stopped = found[claim.name].status == "unfinished"
+                if stopped and not recorded_proof(self.rule).startswith("PROVED"):
+                    # what it shows may be more than the next, where no ledger says which one holds
                     return replace(found[claim.name], seconds=seconds)
             else:
                 last = attempts[-1][1]
@@ -405,9 +405,15 @@ def _before(claim: Claim, output: str) -> tuple[str, ...]:
 
 def tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
     """The claims that the clock stopped and that get more of it, and how much: no verdict may depend on the machine."""
-    known = [claim for claim in late if recorded_proof(claim.rule).startswith("PROVED")]
+    known = [claim for claim in late if _shown_whole(claim.rule)]
     seconds = SECONDS * (KNOWN_FACTOR if known else BUSY_FACTOR)
     return [(claim, seconds) for claim in (known or (late if _busy() else []))]
+
+
+def _shown_whole(rule: Provable) -> bool:
+    """Whether the ledger has a proof of the equality and of definedness in both directions, whatever is total."""
+    entry = load().get(rule.name)
+    return entry is not None and not entry.total and recorded_proof(rule).startswith("PROVED")
 
 
 def _failure(claim: Claim, output: str) -> str:
