@@ -194,7 +194,9 @@ class Stated:
                     total[direction] = names
                     break
                 stopped = found[claim.name].status == "unfinished"
-                if stopped and not recorded_proof(self.rule).startswith("PROVED"):
+                if stopped and (
+                    _shown_whole(self.rule) or not recorded_proof(self.rule).startswith("PROVED")
+                ):
                     # what it shows may be more than the next, where no ledger says which one holds
                     return replace(found[claim.name], seconds=seconds)
             else:
