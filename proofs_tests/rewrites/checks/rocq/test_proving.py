@@ -301,7 +301,7 @@ def test_what_the_clock_stops_is_not_finished() -> None:
 
 def test_what_was_proved_once_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slower machine a rule that the ledger calls PROVED does not become another one."""
-    claim = stated("map_fusion").equal
+    claim = stated("join_split").equal
     monkeypatch.setattr(proving, "_busy", lambda: False)
     assert proving.tried_again([claim]) == [(claim, SECONDS * KNOWN_FACTOR)]
     monkeypatch.setattr(proving, "recorded_proof", lambda _: "UNPROVED with a prover")
