@@ -415,7 +415,11 @@ def tried_again(late: Sequence[Claim]) -> list[tuple[Claim, int]]:
 def _shown_whole(rule: Provable) -> bool:
     """Whether the ledger has a proof of the equality and of definedness in both directions, whatever is total."""
     entry = load().get(rule.name)
-    return entry is not None and not entry.total and recorded_proof(rule).startswith("PROVED")
+    return (
+        entry is not None
+        and not any(entry.total.values())
+        and recorded_proof(rule).startswith("PROVED")
+    )
 
 
 def _failure(claim: Claim, output: str) -> str:
