@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from relift.device import DeviceDescription
-from relift.egraph.cost import estimate
+from relift.egraph.cost.model import estimate
 from relift.semantics.errors import Unsupported
 from relift.semantics.language.vocabulary import Program
 

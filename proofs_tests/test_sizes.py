@@ -31,8 +31,6 @@ STILL_ABOVE = {
     "rewrites/checks/smt/values.py:Meaning": 365,
     "rewrites/matching.py": 566,
     "egraph/checks/search_tier.py": 557,
-    "egraph/cost.py": 735,
-    "egraph/cost.py:_Walk": 414,
     "egraph/encode/rules.py": 629,
     "egraph/encode/rules.py:_Encoder": 438,
     "egraph/encode/rules.py:_Encoder.encode": 85,

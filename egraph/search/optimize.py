@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from relift.device import DeviceDescription, preset
-from relift.egraph.cost import Cost
+from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.planning import NORMAL_FORM, PURPOSES, tile_choices

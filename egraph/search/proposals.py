@@ -23,7 +23,7 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from relift.device import DeviceDescription
-from relift.egraph.cost import Cost, estimate
+from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction import Candidate, Extractor, Lowering

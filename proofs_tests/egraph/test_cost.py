@@ -13,7 +13,7 @@ from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.bench.bundle import read_results
 from relift.compiler.bench.times import predicted_anew, predictions, rank_correlation
 from relift.device import CPU, GPU, DeviceDescription, Packing
-from relift.egraph.cost import Cost, estimate
+from relift.egraph.cost.model import Cost, estimate
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import Program

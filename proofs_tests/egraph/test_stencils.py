@@ -14,7 +14,7 @@ import pytest
 from relift.compiler.agreement.verification import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU
-from relift.egraph.cost import estimate
+from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import FoundProgram, Optimized, optimize
 from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm

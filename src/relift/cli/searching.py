@@ -136,7 +136,7 @@ def _save(out: Path, candidates: Sequence[tuple[FoundProgram, Compiled]]) -> Non
 
 
 def _print_candidates(candidates: Sequence[FoundProgram]) -> None:
-    from relift.egraph.cost import time_text
+    from relift.egraph.cost.model import time_text
     from relift.semantics.notation.printer import show
 
     for number, found in enumerate(candidates, 1):

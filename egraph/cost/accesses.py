@@ -1,0 +1,199 @@
+"""What it costs to read or write: by how far the cells lie apart that follow one another."""
+
+from __future__ import annotations
+
+from math import prod
+
+from relift.egraph.cost.kernel import bytes_of
+from relift.egraph.cost.meter import ISSUE, Meter
+from relift.semantics.indices.expressions import (
+    Index,
+    Loaded,
+    Variable,
+    depends_on,
+    evaluate,
+    linear_in,
+    variables_of,
+)
+from relift.semantics.indices.views import (
+    ArrayView,
+    Cell,
+    Environment,
+    Guarded,
+    Memory,
+    TupleView,
+    Value,
+    VectorView,
+    View,
+    memories_of,
+    stored,
+)
+from relift.semantics.syntax.memory import Space
+from relift.semantics.syntax.types import Type
+
+# Cycles of one core of a CPU.
+_STORE = 1.0
+_FAR_STRIDE, _FAR_ACCESS = 16, 4.0  # cells of f32: every access is a cache line of its own
+_PAGE, _NEW_PAGE = (
+    1024,
+    1.5,
+)  # cells; what an access costs more when every step of a loop is in another page
+_FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
+
+# Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
+# answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
+_WAIT_MEMORY, _WAIT_CACHE, _WAIT_LOCAL = 150.0, 30.0, 8.0
+_CACHED_BYTES = 1 << 20  # a memory of this many bytes stays close to the work-items
+_SECTOR = 8  # cells of f32: the least that memory sends
+
+
+class Accesses:
+    """Charges for accesses where the meter stands."""
+
+    def __init__(self, meter: Meter, environment: Environment) -> None:
+        self.meter = meter
+        self._memories = {m.name: m for v in environment.inputs.values() for m in memories_of(v)}
+        self._storing = False
+
+    def stored(self, name: str, t: Type, space: Space = "global") -> View:
+        """A new memory for a value of a type."""
+        target = stored(name, t, space)
+        self._memories |= {m.name: m for m in memories_of(target)}
+        return target
+
+    def copy(self, source: View, target: View) -> None:
+        """Write what a view shows to where another one is."""
+        if source is target:  # a fold in place
+            return
+        match source, target:
+            case ArrayView(n), ArrayView(_, place):
+                with self.meter.loop(n) as i:
+                    self.copy(source.at(i), place(i))
+            case TupleView(parts), TupleView(places):
+                for part, at in zip(parts, places, strict=True):
+                    self.copy(part, at)
+            case _:
+                self.touch(source)
+                kernel = self.meter.counted
+                waits = kernel.waits, kernel.waited
+                self._storing = True
+                self.touch(target)
+                self._storing = False
+                kernel.waits, kernel.waited = waits  # nobody waits for what is written
+
+    def touch(self, v: View) -> None:
+        """Read what a view shows."""
+        match v:
+            case TupleView(parts):
+                for part in parts:
+                    self.touch(part)
+            case VectorView():
+                self.meter.counted.has_lanes = True
+                with self.meter.lanes(v.width) as i:
+                    self.touch(v.lane(i))
+            case Guarded(_, inside, outside):
+                self.meter.charge(2.0 * self.meter.issue())
+                self.touch(inside)
+                self.touch(outside)
+            case Cell(memory, offset):
+                self.meter.counted.touched[memory.name] = memory
+                # what all turns of a loop that is written out read at one address is read once
+                again = prod(n for i, n in self.meter.scope.unrolled if not depends_on(offset, i))
+                cycles, waits = self._access(memory, offset)
+                self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
+                self.meter.wait(waits / again)
+                for atom in variables_of(offset):
+                    if isinstance(atom, Loaded) and atom.offset is not None:
+                        self.touch(Cell(self._memories[atom.name], atom.offset))
+            case Value() | ArrayView():
+                pass
+
+    def _access(self, memory: Memory, offset: Index) -> tuple[float, float]:
+        """Cycles that an access takes, and that a work-item waits for it."""
+        if self.meter.on_gpu:
+            return self._access_together(memory, offset)
+        scope = self.meter.scope
+        if scope.loop is not None and not self._storing and not depends_on(offset, scope.loop):
+            return 0.0, 0.0  # read before the loop
+        if memory.space == "private":
+            vectors = self.meter.counted.registers / self.meter.device.vector_width
+            return (
+                self.meter.issue() if vectors > self.meter.device.vector_registers else 0.0
+            ), 0.0
+        arithmetic = ISSUE * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
+        stride = self._step(offset)
+        issue = _STORE if self._storing else ISSUE
+        turn = 0 if scope.loop is None else _stride(offset, scope.loop)
+        elsewhere = turn is None or abs(turn) >= _PAGE
+        if scope.lane is not None:
+            match _stride(offset, scope.lane):
+                case 0:
+                    return issue + arithmetic, 0.0
+                case 1:
+                    vectors = max(1.0, scope.width / self.meter.device.vector_width)
+                    return (issue + _NEW_PAGE * elsewhere) * vectors + arithmetic, 0.0
+                case apart:
+                    near = stride is not None and abs(stride) < _FAR_STRIDE
+                    page = apart is None or abs(apart) >= _PAGE
+                    each = (2.0 if page else 1.0) if near else _FAR_PAGE if page else _FAR_ACCESS
+                    return each * scope.width + arithmetic, 0.0
+        far = stride is None or abs(stride) >= _FAR_STRIDE
+        dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
+        return (dear if far else issue) + arithmetic, 0.0
+
+    def _step(self, offset: Index) -> int | None:
+        """How far an access is from the one before: in what is written out, in a loop, or by the work-item before."""
+        scope = self.meter.scope
+        written_out = [_stride(offset, i) for i, _ in scope.unrolled]
+        if moving := [stride for stride in written_out if stride]:
+            return min(moving, key=abs)
+        inner = scope.loop if scope.loop is not None else scope.thread
+        return 0 if inner is None else _stride(offset, inner)
+
+    def _lies_apart(self, memory: Memory, offset: Index) -> bool:
+        """Whether neighbouring work-items access cells that are no neighbours, as far as a driver can see."""
+        thread = self.meter.scope.thread
+        if memory.space == "private" or thread is None:
+            return False
+        linear = linear_in(offset, thread)
+        return linear is None or linear[0].constant not in (0, 1)
+
+    def _access_together(self, memory: Memory, offset: Index) -> tuple[float, float]:
+        """An access by neighbouring work-items of a GPU: cheap when they read one row of cells, or one cell."""
+        if memory.space == "private":
+            return 0.0, 0.0
+        scope, accesses, row = self.meter.scope, 1.0, 1.0
+        if scope.lane is not None:
+            match _stride(offset, scope.lane):
+                case 0:
+                    pass
+                case 1:
+                    row = scope.width
+                    accesses = max(1.0, scope.width / self.meter.device.vector_width)
+                case _:
+                    accesses = scope.width
+        if memory.space == "local":
+            return accesses, _WAIT_LOCAL * accesses
+        stride = 0 if scope.thread is None else _stride(offset, scope.thread)
+        near = stride == 0 or bytes_of(memory) <= _CACHED_BYTES
+        apart = _SECTOR if stride is None else min(abs(stride) / row, _SECTOR)
+        waits = (_WAIT_CACHE if near else _WAIT_MEMORY) * accesses
+        return accesses * max(1.0, apart), waits
+
+
+def _stride(offset: Index, v: Index) -> int | None:
+    """How far the offset moves when `v` grows by one; None when that is not a constant.
+
+    Where it is clamped or goes round, as at the border of a stencil, how far it moves inside.
+    """
+    linear = linear_in(offset, v)
+    if linear is not None:
+        return linear[0].constant
+    inside: dict[str, int] = {}
+    for atom in variables_of(offset):
+        if not isinstance(atom, Variable) or atom.extent.constant is None:
+            return None
+        inside[atom.name] = atom.extent.constant // 2
+    moved = {atom.name for atom in variables_of(v) if isinstance(atom, Variable)}
+    after = {name: n + (name in moved) for name, n in inside.items()}
+    return evaluate(offset, after) - evaluate(offset, inside)

@@ -1,0 +1,81 @@
+"""A kernel as the cost model counts it: instructions, waits, memory; and the seconds that they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from relift.device import DeviceDescription
+from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.views import Memory
+from relift.semantics.syntax.sizes import Size
+
+_WORK_ITEM = 2.0  # cycles of a CPU
+_PACKED = 0.7  # how much of its lanes a driver uses that packs work-items
+_WAIT_RESULT = 2.0  # cycles until the result of an instruction is there, on a GPU
+_RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; registers of 32 bits
+
+
+@dataclass
+class Kernel:
+    """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
+
+    `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
+    the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
+    number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
+    cells that lie apart.
+    """
+
+    items: float = 1.0
+    issued: float = 0.0
+    longest: float = 0.0
+    waits: float = 0.0
+    waited: float = 0.0
+    registers: float = 0.0
+    apart: float = 0.0
+    touched: dict[str, Memory] = field(default_factory=dict)
+    counts: dict[tuple[str, Size], Index] = field(default_factory=dict)
+    has_loop: bool = False
+    is_guarded: bool = False
+    has_lanes: bool = False
+    has_library: bool = False
+
+    @property
+    def bytes(self) -> float:
+        """The bytes of all global memory that it touches, each once."""
+        return sum(bytes_of(m) for m in self.touched.values() if m.space == "global")
+
+    def seconds(self, device: DeviceDescription) -> float:
+        """Instructions over the units that the work-items occupy.
+
+        A GPU runs one work-item per lane always, and each waits for its own accesses while others run.
+        """
+        longest = self.longest + _WORK_ITEM
+        busy = self.issued + _WORK_ITEM * self.items
+        if device.kind == "gpu":
+            slots = float(device.compute_units * 128)
+            resident = min(_RESIDENT, _REGISTER_FILE / (self.registers + _OTHER_REGISTERS))
+            together = (self.issued * _WAIT_RESULT + self.waited) / (
+                device.compute_units * resident
+            )
+            longest = max(longest * _WAIT_RESULT + self.waits, together)
+            return max(busy / slots, longest) / (device.clock_ghz * 1e9)
+        if self._is_packed(device):
+            lanes = max(1.0, min(device.vector_width, self.items) * _PACKED)
+            busy = (busy - self.apart) / lanes + self.apart
+        busy /= min(device.compute_units, self.items)
+        return max(busy, longest) / (device.core_ghz * 1e9)
+
+    def _is_packed(self, device: DeviceDescription) -> bool:
+        """Whether a driver makes vectors of neighbouring work-items.
+
+        Not where there are vectors already, and not where a part is for some of the work-items only.
+        One that packs no loops does not pack functions of the library either.
+        """
+        plain = not (self.has_loop or self.has_library)
+        packs = device.packs == "loops" or (device.packs == "loop-free" and plain)
+        return packs and not (self.has_lanes or self.is_guarded)
+
+
+def bytes_of(m: Memory) -> float:
+    """The bytes that a memory of known size has."""
+    return float(m.cells.constant or 0) * m.scalar.bytes

@@ -1,0 +1,170 @@
+"""Where in a program the cost model stands, and what is charged there: of all work-items, and of the busiest."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.kernel import Kernel
+from relift.semantics.indices.expressions import Index, variable
+from relift.semantics.indices.views import View, name_of
+from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Type, Vector
+
+# Cycles of one core of a CPU, fitted to times of the examples' candidates on two implementations of OpenCL.
+ISSUE = 0.5  # two operations start in a cycle, and two loads
+_LOOP_STEP = 0.5
+_LATENCY = 4.0  # until a sum can be added to
+_WINDOW = 100.0  # cycles of work that a core looks ahead
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A term, what its free variables showed, and where its value lies: it is computed once in a block."""
+
+    term: Term
+    bindings: tuple[View, ...]
+    result: View
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How often a place is reached by how many work-items, and what is computed there already.
+
+    The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
+    `unrolled` are the loops inside the innermost one that are written out, with their lengths.
+    """
+
+    loop: Index | None = None
+    thread: Index | None = None
+    lane: Index | None = None
+    width: float = 1.0
+    trips: float = 1.0
+    items: float = 1.0
+    host: bool = True
+    unrolled: tuple[tuple[Index, float], ...] = ()
+    computed: tuple[list[Computed], ...] = ()
+
+
+class Meter:
+    """Counts the work of one kernel after the other."""
+
+    def __init__(self, device: DeviceDescription) -> None:
+        self.device = device
+        self.on_gpu = device.kind == "gpu"
+        self.finished: list[Kernel] = []
+        self.counted = Kernel()
+        self.scope = Scope()
+        self._count = 0
+
+    @contextmanager
+    def kernel(self) -> Generator[None]:
+        """What is inside is a kernel of its own."""
+        saved = (self.counted, self.scope)
+        self.counted, self.scope = Kernel(), Scope(computed=([],))
+        try:
+            yield
+        finally:
+            self.finished.append(self.counted)
+            self.counted, self.scope = saved
+
+    @contextmanager
+    def _inside(self, scope: Scope) -> Generator[None]:
+        saved, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = saved
+
+    def fresh(self, kind: str) -> str:
+        """A name that nothing has yet."""
+        self._count += 1
+        return f"{kind}{self._count}"
+
+    def charge(self, cycles: float, *, apart: bool = False) -> None:
+        """Instructions of every work-item, each time that it comes here; `apart` are those that are never packed."""
+        issued = cycles * self.scope.trips * self.scope.items
+        self.counted.issued += issued
+        self.counted.longest += cycles * self.scope.trips
+        if apart:
+            self.counted.apart += issued
+
+    def wait(self, cycles: float) -> None:
+        """Cycles for which every work-item of a GPU waits each time that it comes here."""
+        self.counted.waits += cycles * self.scope.trips
+        self.counted.waited += cycles * self.scope.trips * self.scope.items
+
+    def issue(self, t: Type | None = None) -> float:
+        """Instructions for one scalar operation at this place, or for one on a vector of type t."""
+        width = self.scope.width
+        if isinstance(t, Vector):
+            width = float(t.width.constant or 1)
+        if self.on_gpu:
+            return width
+        return ISSUE * max(1.0, width / self.device.vector_width)
+
+    @contextmanager
+    def work_items(self, t: MapGlb | MapWrg | MapLcl, length: Index) -> Generator[Index]:
+        """What is inside is done by so many work-items, or groups of them, at once."""
+        i = variable(self.fresh("i"), length)
+        scope = self.scope
+        items = scope.items * float(length.constant or 0)
+        self.counted.items = max(self.counted.items, items)
+        self.counted.is_guarded |= (
+            self.counted.counts.setdefault((name_of(t), t.dim), length) != length
+        )
+        fastest = t.dim == 0 and not isinstance(t, MapWrg)
+        thread = i if fastest else scope.thread
+        block = (*scope.computed, [])
+        with self._inside(replace(scope, thread=thread, items=items, host=False, computed=block)):
+            yield i
+
+    @contextmanager
+    def loop(self, length: Index, *, unrolled: bool = False) -> Generator[Index]:
+        """What is inside is done so many times, one after the other."""
+        i = variable(self.fresh("i"), length)
+        scope = self.scope
+        n = float(length.constant or 0)
+        if unrolled:
+            around = (*scope.unrolled, (i, n))
+        elif n == 1:  # no loop
+            around = scope.unrolled
+        else:
+            self.counted.has_loop = True
+            self.charge(_LOOP_STEP * n)
+            around = ()
+        inner = replace(
+            scope,
+            loop=scope.loop if unrolled or n == 1 else i,
+            trips=scope.trips * n,
+            host=False,
+            unrolled=around,
+            computed=(*scope.computed, []),
+        )
+        with self._inside(inner):
+            yield i
+
+    @contextmanager
+    def chain(self, length: Index) -> Generator[None]:
+        """A loop whose steps each need the result of the one before."""
+        before = self.counted.longest
+        yield
+        steps = float(length.constant or 0)
+        if self.on_gpu or not steps:
+            return
+        own = (self.counted.longest - before) / self.scope.trips
+        alone = max(0.0, 1.0 - _WINDOW / max(own, 1.0))
+        self.charge(max(0.0, _LATENCY * steps - own) * alone)
+
+    @contextmanager
+    def lanes(self, width: Index) -> Generator[Index]:
+        """What is inside is done in the lanes of a vector."""
+        i = variable(self.fresh("i"), width)
+        scope = self.scope
+        block = (*scope.computed, [])
+        lane = replace(scope, lane=i, width=float(width.constant or 1), computed=block)
+        with self._inside(lane):
+            yield i

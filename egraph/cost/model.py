@@ -1,0 +1,58 @@
+"""What a low-level program is estimated to cost on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.walk import Walk
+from relift.semantics.indices.views import inputs
+from relift.semantics.language.vocabulary import Program
+
+_SEEN = 0.1  # of the shorter of two times that overlap, on a CPU
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimated seconds: of launches, of instructions, of memory traffic; and their combination."""
+
+    launch: float
+    compute: float
+    memory: float
+    seconds: float
+    bytes: float
+
+    def __str__(self) -> str:
+        return (
+            f"{time_text(self.seconds)} (compute {time_text(self.compute)}, memory {time_text(self.memory)}, "
+            f"launch {time_text(self.launch)})"
+        )
+
+
+def time_text(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def estimate(program: Program, device: DeviceDescription) -> Cost:
+    """The estimated cost of a low-level program at concrete sizes.
+
+    Raises `Unsupported` for a term that computes where only a layout can stand.
+    """
+    environment = inputs(*program.parameters)
+    kernels = Walk(device, environment).kernels(program.body, environment)
+    launch = device.launch_seconds * len(kernels)
+    compute = sum(k.seconds(device) for k in kernels)
+    moved = sum(k.bytes for k in kernels)
+    memory = moved / (device.bandwidth_gbs * 1e9)
+    total = launch + sum(_together(k, device) for k in kernels)
+    return Cost(launch, compute, memory, total, moved)
+
+
+def _together(kernel: Kernel, device: DeviceDescription) -> float:
+    """Seconds of a kernel that computes and moves: of the shorter time, a part hides behind the longer one."""
+    times = kernel.seconds(device), kernel.bytes / (device.bandwidth_gbs * 1e9)
+    return max(times) + _SEEN * min(times) * (device.kind == "cpu")

@@ -1,0 +1,86 @@
+"""What an operation on scalars costs, and a function of the user's."""
+
+from __future__ import annotations
+
+from relift.egraph.cost.meter import Meter
+from relift.semantics.patterns import MapVec
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Term,
+    UserFunction,
+    innermost,
+    subterms,
+)
+
+_EXPENSIVE = {"exp": 60.0, "log": 60.0, "sin": 120.0, "cos": 120.0, "sqrt": 6.0, "div": 6.0}
+_LIBRARY = frozenset(_EXPENSIVE) - {"sqrt", "div"}  # no instructions of their own
+_OPAQUE = 4.0
+_SPECIAL_UNIT = 4.0  # a GPU has a quarter as many units for these
+
+
+class Operations:
+    """Charges for operations where the meter stands."""
+
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+
+    def apply(self, function: str, arguments: tuple[Term, ...]) -> None:
+        """A scalar function."""
+        self.meter.charge(self._cycles(function, arguments) * self.meter.issue())
+
+    def call(self, user: UserFunction) -> None:
+        """A function of the user's."""
+        cycles = _SPECIAL_UNIT if self.meter.on_gpu else self._cycles_of(user)
+        self.meter.charge(cycles * self.meter.issue())
+
+    def combine(self, t: Combine) -> None:
+        """An operator, on scalars or on vectors."""
+        name = innermost(t.operator).name
+        one = self.meter.on_gpu or not self._is_fused(name, (t.left, t.right))
+        self.meter.charge(one * self.meter.issue(t.type))
+
+    def _cycles(self, function: str, arguments: tuple[Term, ...]) -> float:
+        """Instructions of an operation on scalars."""
+        if self._is_fused(function, arguments):
+            return 0.0
+        self.meter.counted.has_library |= function in _LIBRARY
+        if not self.meter.on_gpu:
+            return _EXPENSIVE.get(function, 1.0)
+        return _SPECIAL_UNIT if function in _EXPENSIVE else 1.0
+
+    def _cycles_of(self, user: UserFunction) -> float:
+        """Instructions of a function of the user's; of one in C, as of a few operations."""
+        if user.body is None:
+            return _OPAQUE
+        total = 0.0
+        for t, _ in subterms(user.body.body):
+            match t:
+                case Apply(function, arguments):
+                    total += self._cycles(function, arguments)
+                case Call(inner):
+                    total += self._cycles_of(inner)
+                case _:
+                    pass
+        return total
+
+    def _is_fused(self, function: str, arguments: tuple[Term, ...]) -> bool:
+        """Whether a sum is one instruction with a product that it takes."""
+        return (
+            self.meter.device.fused_multiply_add
+            and function in ("add", "sub")
+            and any(_is_product(u) for u in arguments)
+        )
+
+
+def _is_product(t: Term) -> bool:
+    match t:
+        case Apply(function):
+            return function == "mul"
+        case Combine(operator):
+            return innermost(operator).name == "mul"
+        case MapVec(f):
+            return _is_product(f.body)
+        case _:
+            return False

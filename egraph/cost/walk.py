@@ -1,0 +1,251 @@
+"""The walk of the cost model: a low-level term is followed as its kernels would, counting instead of computing."""
+
+from __future__ import annotations
+
+from relift.device import DeviceDescription
+from relift.egraph.cost.accesses import Accesses
+from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.meter import Computed, Meter
+from relift.egraph.cost.operations import Operations
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.views import (
+    ArrayView,
+    Environment,
+    TupleView,
+    Value,
+    VectorView,
+    View,
+    Views,
+    array,
+    component_view,
+    is_layout,
+    name_of,
+    peel,
+    tuple_view,
+    vector,
+    view,
+)
+from relift.semantics.patterns import (
+    Concat,
+    Iterate,
+    Let,
+    MapGlb,
+    MapLcl,
+    MapSeq,
+    MapSeqSlide,
+    MapSeqUnroll,
+    MapVec,
+    MapWrg,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    ScanSeq,
+    Splat,
+    ToGlobal,
+    ToLocal,
+    ToPrivate,
+    Zip,
+)
+from relift.semantics.patterns.layout import windows_viewed
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Literal,
+    MakeTuple,
+    Term,
+    free_variables,
+)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, cells
+
+_BARRIER = 30.0  # cycles that a work-item waits
+
+
+class Walk:
+    """Follows the parts of a program, one kernel after the other."""
+
+    def __init__(self, device: DeviceDescription, environment: Environment) -> None:
+        self._meter = Meter(device)
+        self._accesses = Accesses(self._meter, environment)
+        self._operations = Operations(self._meter)
+        self._buffers: dict[Term, View] = {}
+
+    def kernels(self, t: Term, environment: Environment) -> list[Kernel]:
+        """What the kernels of a term come to."""
+        with self._meter.kernel():
+            self._result("out", t, environment)
+        return self._meter.finished
+
+    # ---- results
+
+    def _result(self, name: str, t: Term, environment: Environment) -> View:
+        """A value computed into a memory of its own."""
+        target = self._accesses.stored(name, t.type)
+        self._write(t, target, environment)
+        return target
+
+    def _write(self, t: Term, target: View, environment: Environment) -> None:
+        if is_layout(t):
+            self._accesses.copy(self._view(t, environment), target)
+            return
+        match t:
+            case MapGlb(_, f, xs) | MapWrg(_, f, xs) | MapLcl(_, f, xs):
+                data = array(self._view(xs, environment))
+                with self._meter.work_items(t, data.length) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case MapSeq(f, xs) | MapSeqUnroll(f, xs):
+                data = array(self._view(xs, environment))
+                with self._meter.loop(data.length, unrolled=isinstance(t, MapSeqUnroll)) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
+            case MapSeqSlide(size, step, f, xs):
+                data = array(self._view(xs, environment))
+                windows = array(windows_viewed(Views(t.name), t.solved["k"], size, step, data))
+                with self._meter.loop(windows.length) as i:
+                    self._write(f.body, array(target).at(i), environment.bind(f, windows.at(i)))
+            case ScanSeq(f, init, xs):
+                self._accesses.touch(self._view(init, environment))
+                data = array(self._view(xs, environment))
+                with self._meter.loop(data.length) as i:
+                    inner = environment.bind(f, _registers(init.type), data.at(i))
+                    self._accesses.touch(self._view(f.body, inner))
+                    self._accesses.copy(_registers(init.type), array(target).at(i))
+            case Let(f, x):
+                self._write(f.body, target, environment.bind(f, self._view(x, environment)))
+            case Concat(xs, ys):
+                result, n = array(target), t.solved["n"]
+                self._write(xs, ArrayView(n, result.at), environment)
+                self._write(ys, ArrayView(t.solved["m"], lambda i: result.at(i + n)), environment)
+            case Zip(left, right):
+                self._write(left, component_view(target, 0), environment)
+                self._write(right, component_view(target, 1), environment)
+            case MakeTuple(parts):
+                for part, place in zip(parts, tuple_view(target).parts, strict=True):
+                    self._write(part, place, environment)
+            case ToGlobal(xs):
+                self._write(xs, target, environment)
+            case _ if (peeled := peel(t, target)) is not None:
+                self._write(*peeled, environment)
+            case _:
+                self._accesses.copy(self._view(t, environment), target)
+
+    # ---- values
+
+    def _view(self, t: Term, environment: Environment) -> View:
+        return view(t, environment, self._produce_once)
+
+    def _produce_once(self, t: Term, environment: Environment) -> View:
+        if self._meter.on_gpu and self._meter.scope.lane is not None:
+            return self._produce(t, environment)
+        bindings = tuple(environment.variables[name] for name in sorted(free_variables(t)))
+        for known in (c for block in self._meter.scope.computed for c in block):
+            same = (a is b for a, b in zip(known.bindings, bindings, strict=True))
+            if known.term == t and all(same):
+                return known.result
+        result = self._produce(t, environment)
+        self._meter.scope.computed[-1].append(Computed(t, bindings, result))
+        return result
+
+    def _produce(self, t: Term, environment: Environment) -> View:
+        def touch(*terms: Term) -> None:
+            for u in terms:
+                self._accesses.touch(self._view(u, environment))
+
+        match t:
+            case Literal():
+                pass
+            case Apply(function, arguments):
+                touch(*arguments)
+                self._operations.apply(function, arguments)
+            case Call(user, arguments):
+                touch(*arguments)
+                self._operations.call(user)
+            case Combine(_, left, right):
+                touch(left, right)
+                self._operations.combine(t)
+            case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+                if isinstance(t.type, Array):
+                    return self._fold(t, environment)
+                touch(init)
+                data = array(self._view(xs, environment))
+                unrolled = isinstance(t, ReduceSeqUnroll)
+                with (
+                    self._meter.chain(data.length),
+                    self._meter.loop(data.length, unrolled=unrolled) as i,
+                ):
+                    inner = environment.bind(f, _registers(t.type), data.at(i))
+                    self._accesses.touch(self._view(f.body, inner))
+            case Iterate(m, f, x):
+                if isinstance(t.type, Array):
+                    return self._fold(t, environment)
+                touch(x)
+                with self._meter.loop(m):
+                    self._accesses.touch(
+                        self._view(f.body, environment.bind(f, _registers(t.type)))
+                    )
+            case MapVec(f, v):
+                lanes = vector(self._view(v, environment))
+                self._meter.counted.has_lanes = True
+                with self._meter.lanes(lanes.width) as i:
+                    self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
+            case ToGlobal(xs) if self._meter.scope.host or not free_variables(t):
+                return self._buffer(xs, environment)
+            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
+                target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
+                self._write(xs, target, environment)
+                if isinstance(t, ToLocal):
+                    self._meter.wait(_BARRIER)
+                elif isinstance(t, ToPrivate):
+                    self._meter.counted.registers += _held(xs)
+                return target
+            case ToPrivate(x) | Splat(_, x):
+                touch(x)
+            case _:
+                raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
+        return _registers(t.type)
+
+    def _buffer(self, xs: Term, environment: Environment) -> View:
+        """What a kernel of its own computes before this one, once, wherever it is read."""
+        if xs not in self._buffers:
+            with self._meter.kernel():
+                self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
+        return self._buffers[xs]
+
+    def _fold(self, t: ReduceSeq | ReduceSeqUnroll | Iterate, environment: Environment) -> View:
+        """A loop whose every run writes an array anew, in place."""
+        f, iterates = t.f, isinstance(t, Iterate)
+        accumulator = self._view(t.x if isinstance(t, Iterate) else t.init, environment)
+        if isinstance(t, Iterate):
+            data = ArrayView(t.m, lambda _: accumulator)
+        else:
+            data = array(self._view(t.xs, environment))
+        unrolled = isinstance(t, ReduceSeqUnroll)
+        with self._meter.chain(data.length), self._meter.loop(data.length, unrolled=unrolled) as i:
+            arguments = (accumulator,) if iterates else (accumulator, data.at(i))
+            body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+            self._write(body, accumulator, environment.bind(f, *arguments))
+        return accumulator
+
+
+def _held(t: Term) -> float:
+    """Registers that a work-item has of a private array: a dimension over work-items takes none."""
+    match t, t.type:
+        case MapLcl(_, f), _:
+            return _held(f.body)
+        case ((MapSeq(f) | MapSeqUnroll(f)), Array(_, n)):
+            return float(n.constant or 0) * _held(f.body)
+        case _, other:
+            return float(cells(other).constant or 0)
+
+
+def _registers(t: Type) -> View:
+    """The view of a value in registers."""
+    match t:
+        case Scalar():
+            return Value("register", t, known="register")
+        case Tuple(parts):
+            return TupleView(tuple(map(_registers, parts)))
+        case Vector(element, width):
+            return VectorView(width, lambda i: _registers(element))
+        case Array(element, n):
+            return ArrayView(n, lambda i: _registers(element))
+        case _:
+            raise AssertionError(f"cannot happen: a register of type {t}")
