@@ -14,7 +14,7 @@ AREAS = {
     "interpreter": "semantics/interpreter.py", "patterns": "semantics/patterns/",
     "views": "semantics/indices/views.py", "indices": "semantics/indices/expressions.py",
     "barriers": "compiler/codegen/barriers.py", "certificates": "compiler/certificates/claims.py",
-    "extraction": "egraph/extraction.py", "cost": "egraph/cost/",
+    "extraction": "egraph/extraction/", "cost": "egraph/cost/",
     "statements": "rewrites/checks/rocq/statements.py", "guards": "rewrites/checks/guards.py",
     "matching": "rewrites/matching.py",
 }  # fmt: skip

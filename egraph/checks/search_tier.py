@@ -21,18 +21,13 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
+from relift.egraph.checks.search_verdicts import DirectionVerdict, SearchVerdict
+from relift.egraph.encode.constructors import arity_of, constructors
+from relift.egraph.encode.equations import NotSearchable
+from relift.egraph.encode.prelude import laws_text, prelude
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Names, Snapshot
-from relift.egraph.encode.terms import (
-    NotSearchable,
-    arity_of,
-    constructors,
-    laws_text,
-    prelude,
-    quoted,
-    term_text,
-    type_text,
-)
+from relift.egraph.encode.terms import quoted, term_text, type_text
 from relift.egraph.process.saturation import Child, SearchFailed, names_of, tables
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.verdicts import Direction
@@ -68,80 +63,6 @@ numbers only, which are indices of most arrays."""
 _ARITY = 5
 _MOST_CELLS = 2000
 """A term with an array of more cells is not tried."""
-
-
-@dataclass(frozen=True)
-class DirectionVerdict:
-    """What tier 5 found out about a rule in one direction; `reason` says why it is not searchable."""
-
-    direction: Direction
-    reason: str = ""
-    fired: bool = False
-    members: int = 0
-    wrong: int = 0
-    scope_mutants: int = 0
-    scope_fired: int = 0
-    name_mutants: int = 0
-    name_fired: int = 0
-
-    @property
-    def searchable(self) -> bool:
-        return not self.reason
-
-    @property
-    def refuted(self) -> bool:
-        """Whether a member differs from the interpreter, or a mutant fired."""
-        return bool(self.wrong or self.scope_fired or self.name_fired)
-
-    @property
-    def passed(self) -> bool:
-        """Whether it fired rightly; a direction that is not searchable is never used."""
-        return not self.searchable or (self.fired and self.members > 1 and not self.refuted)
-
-    def __str__(self) -> str:
-        if not self.searchable:
-            return f"{self.direction}: not searchable: {self.reason}"
-        if not self.fired:
-            return f"{self.direction}: does not fire at the small sizes that were tried"
-        return (
-            f"{self.direction}: {self.members} terms agree"
-            + (f", {self.wrong} DO NOT" if self.wrong else "")
-            + _mutants("scope", self.scope_mutants, self.scope_fired)
-            + _mutants("name", self.name_mutants, self.name_fired)
-        )
-
-
-def _mutants(kind: str, number: int, fired: int) -> str:
-    if not number:
-        return ""
-    return f"; {kind} mutants: {number}, " + (f"{fired} FIRE" if fired else "none fires")
-
-
-@dataclass(frozen=True)
-class SearchVerdict:
-    """What tier 5 found out about a rule."""
-
-    rule: str
-    forward: DirectionVerdict
-    backward: DirectionVerdict
-
-    @property
-    def directions(self) -> tuple[Direction, ...]:
-        """The directions in which search can use the rule."""
-        return tuple(v.direction for v in (self.forward, self.backward) if v.searchable)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every searchable direction fired rightly."""
-        return self.forward.passed and self.backward.passed
-
-    @property
-    def refuted(self) -> bool:
-        """Whether a searchable direction did something wrong; not firing at all is not wrong."""
-        return self.forward.refuted or self.backward.refuted
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.forward}; {self.backward}"
 
 
 @dataclass

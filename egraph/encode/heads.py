@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from relift.egraph.encode.terms import Constructor, Kind, literal_text
+from relift.egraph.encode.constructors import Constructor, Kind
+from relift.egraph.encode.terms import literal_text
 from relift.semantics.indices.functions import Written, read_written
 from relift.semantics.language.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.syntax.signatures import (

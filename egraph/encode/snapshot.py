@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from relift.egraph.encode.constructors import Constructor, Sort, constructors
 from relift.egraph.encode.heads import Head, head, matches
-from relift.egraph.encode.terms import Constructor, Sort, constructors
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (

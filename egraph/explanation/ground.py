@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relift.egraph.encode.terms import Applied, Constructor, node_of
+from relift.egraph.encode.constructors import Constructor
+from relift.egraph.encode.terms import Applied, node_of
 from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (

@@ -20,17 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from relift.egraph.encode.constructors import arity_of, constructors
+from relift.egraph.encode.equations import NotSearchable
+from relift.egraph.encode.prelude import laws_text, prelude, totality
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot
-from relift.egraph.encode.terms import (
-    NotSearchable,
-    arity_of,
-    constructors,
-    laws_text,
-    prelude,
-    term_text,
-    totality,
-)
+from relift.egraph.encode.terms import term_text
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy

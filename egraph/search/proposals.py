@@ -26,7 +26,8 @@ from relift.device import DeviceDescription
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
-from relift.egraph.extraction import Candidate, Extractor, Lowering
+from relift.egraph.extraction.extractor import Extractor
+from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Budget, Progress, Request, Saturation, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.guided import Guide

@@ -12,8 +12,8 @@ from functools import cache
 import pytest
 
 import relift as rl
+from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.egraph.encode.terms import NotSearchable
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.proposals import STAGES

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from proofs_tests.rewrites.checks.test_bounds import one_of_many
+from relift.egraph.encode.equations import NotSearchable, expression
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot, UnsoundRules
-from relift.egraph.encode.terms import NotSearchable, expression, term_text
+from relift.egraph.encode.terms import term_text
 from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES

@@ -10,7 +10,8 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import typed
 from relift.device import CPU, GPU, DeviceDescription
-from relift.egraph.extraction import Extractor, Lowering, Place, State, Want
+from relift.egraph.extraction.extractor import Extractor
+from relift.egraph.extraction.states import Lowering, Place, State, Want
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule
@@ -57,7 +58,7 @@ def least(extractor: Extractor, root: State) -> float:
         changed = False
         for state in list(known):
             found = known[state]
-            for option in extractor.options(state):
+            for option in extractor.ways.of(state):
                 for child in option.children:
                     changed = changed or child not in known
                     known.setdefault(child, math.inf)
@@ -117,9 +118,9 @@ def test_no_vectors_inside_a_lane(graph: Saturation) -> None:
     wants = (Want.VALUE, Want.VIEW)
     vectors = [e for e in graph.snapshot.classes() if "vec" in str(graph.snapshot.type_of(e))]
 
-    assert any(list(extractor.options(State(e, Want.VIEW, Place.ITEM))) for e in vectors)
+    assert any(list(extractor.ways.of(State(e, Want.VIEW, Place.ITEM))) for e in vectors)
     for eclass, want in itertools.product(vectors, wants):
-        assert not list(extractor.options(State(eclass, want, Place.LANE)))
+        assert not list(extractor.ways.of(State(eclass, want, Place.LANE)))
 
 
 def test_what_is_demanded_is_done(graph: Saturation) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from relift.egraph.checks.search_tier import Bench, Trial, check_search, make_trial
+from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.egraph.encode.terms import NotSearchable
 from relift.egraph.search.optimize import SEARCHED
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.egraph.encode.terms import NotSearchable
 from relift.rewrites.checks.free import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.egraph.encode.terms import NotSearchable
 from relift.rewrites.checks.free import Algebra, FreeOperator, Symbol, check_free
 from relift.rewrites.checks.guards import infer_guard
 from relift.rewrites.checks.laws import check_laws

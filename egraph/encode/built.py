@@ -1,0 +1,154 @@
+"""The built side of a rule: its text, from what the matched side has bound."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from relift.egraph.encode.equations import NotSearchable
+from relift.egraph.encode.matched import Matched, RuleBinder, constant_text
+from relift.egraph.encode.terms import Field, node_text, operator_text, quoted
+from relift.semantics.indices.functions import Written
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Expression,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Operator,
+    OperatorMetavariable,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+    subterms,
+)
+
+_ROOT = '(V "" (Sc "f32"))'
+
+
+class Built:
+    """The built side of a rule; `fresh` are the names that it makes, each with its definition."""
+
+    def __init__(self, label: str, t: Term, matched: Matched) -> None:
+        self.label, self.matched, self.names = label, matched, matched.names
+        self.fresh: list[tuple[RuleBinder, str]] = []
+        self.bound: list[str] = []
+        self.text = self._build(t, {})
+
+    def _build(self, t: Term, scope: dict[str, str]) -> str:
+        match t:
+            case Var(name):
+                return f"(Var {scope[name]})"
+            case Metavariable():
+                return self._instance(t, scope)
+            case Input(name):
+                raise NotSearchable(f"a rule does not speak of the input {name}")
+            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+                return node_text(t, lambda field: self._build_field(field, scope))
+
+    def _build_field(self, value: Field, scope: dict[str, str]) -> str:
+        match value:
+            case str():
+                return quoted(value)
+            case int():
+                return str(value)
+            case Size():
+                return self.matched.sizes.text(value)
+            case Lambda(parameters, body):
+                inner = dict(scope)
+                new: list[str] = []
+                for x in parameters:
+                    variable = self._binder(x, [*scope.values(), *new])
+                    for outer in (*scope.values(), *new):
+                        self.names.require_distinct(outer, variable)
+                    new.append(variable)
+                    inner[x.name] = variable
+                self.bound += new
+                return " ".join([*new, self._build(body, inner)])
+            case Written():
+                return constant_text(value)
+            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                return self._build_operator(value)
+            case Expression():
+                return self._build(value, scope)
+            case of:
+                return self.matched.sizes.type_value(of)
+
+    def _build_operator(self, operator: Operator) -> str:
+        match operator:
+            case BinaryOperator():
+                return operator_text(operator)
+            case OperatorMetavariable(name):
+                if name not in self.matched.operators:
+                    raise NotSearchable(f"the operator {name} is named by the other side only")
+                return "o_" + name
+            case Vectorized(width, inner):
+                return f"(OVec {self.matched.sizes.text(width)} {self._build_operator(inner)})"
+
+    def _binder(self, x: Var, used: Sequence[str]) -> str:
+        """The binder of the matched side that `x` is, or a new name."""
+        same = [b for b in self.matched.binders if b.name == x.name]
+        if len(same) == 1 and same[0].type == x.type and same[0].variable not in used:
+            return same[0].variable
+        number = len(self.fresh)
+        parent = self.matched.binders[0].variable if self.matched.binders else _ROOT
+        label = quoted(f"{self.label}.{number}.{x.name}")
+        definition = f"(Fr {label} {parent} {self.matched.sizes.type_value(x.type)})"
+        self.fresh.append((RuleBinder(x.name, f"w{number}_{x.name}", x.type), definition))
+        return f"w{number}_{x.name}"
+
+    def _instance(self, t: Metavariable, scope: dict[str, str]) -> str:
+        """A metavariable on the built side: its term, with arguments for its parameters."""
+        if t.name not in self.matched.parameters:
+            raise NotSearchable(f"{t.name} is named by the other side only")
+        parameters = self.matched.parameters[t.name]
+        for variable in scope.values():
+            if variable not in parameters:
+                self.names.require_absent(t.name, variable)
+        changed = [
+            (p, u)
+            for p, u in zip(parameters, t.arguments, strict=True)
+            if not (isinstance(u, Var) and scope[u.name] == p)
+        ]
+        # one after the other is all at once when no argument mentions a parameter replaced later
+        for order in itertools.permutations(changed):
+            if all(
+                p not in {scope[x] for x in _variables(u)}
+                for i, (_, u) in enumerate(order)
+                for p, _ in order[i + 1 :]
+            ):
+                break
+        else:
+            raise NotSearchable(f"the arguments of {t.name} depend on each other in a cycle")
+        for i, (_, u) in enumerate(order):
+            for p, _ in order[i + 1 :]:
+                self._keep_out(p, u, scope)
+        texts = {p: self._build(u, scope) for p, u in changed}
+        text = "m_" + t.name
+        for p, _ in order:
+            text = f"(Sub {p} {texts[p]} {text})"
+        return text
+
+    def _keep_out(self, variable: str, t: Term, scope: dict[str, str]) -> None:
+        """Require that `t` does not use `variable`, which is replaced after it was put in."""
+        for u, _ in subterms(t):
+            match u:
+                case Var(name) if name in scope:
+                    self.names.require_distinct(scope[name], variable)
+                case Metavariable(name) if name in self.matched.parameters:
+                    self.names.require_absent(name, variable)
+                case _:
+                    pass
+
+
+def _variables(t: Term) -> set[str]:
+    """The variables of `t` that are not bound in it."""
+    return {u.name for u, bound in subterms(t) if isinstance(u, Var) and u not in bound}

@@ -1,0 +1,135 @@
+"""The constructors of egglog for terms, generated from the signatures of the patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal as Choice
+from typing import TypeAlias
+
+from relift.semantics.patterns import PATTERNS
+from relift.semantics.syntax.signatures import (
+    FunctionKind,
+    IndexKind,
+    NatKind,
+    NumbersKind,
+    OperatorKind,
+)
+from relift.semantics.syntax.terms import (
+    Call,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    subterms,
+)
+from relift.semantics.syntax.types import Tuple
+
+Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
+Kind: TypeAlias = Choice[
+    "var", "substitution", "input", "literal", "apply", "call", "metavariable", "combine", "tuple",
+    "get", "pattern",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One argument of a constructor; the last `binds` slots before it are names bound in it."""
+
+    sort: Sort
+    place: str
+    binds: int = 0
+
+
+@dataclass(frozen=True)
+class Constructor:
+    """One constructor of the sort E: a term that is not a pattern, or a pattern."""
+
+    name: str
+    kind: Kind
+    slots: tuple[Slot, ...]
+    pattern: type[Pattern] | None = None
+
+    @property
+    def terms(self) -> tuple[int, ...]:
+        """The indices of the slots that hold terms."""
+        return tuple(i for i, slot in enumerate(self.slots) if slot.sort == "E")
+
+    def bound(self, index: int) -> range:
+        """The indices of the names that are bound in the slot at `index`."""
+        return range(index - self.slots[index].binds, index)
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """The indices of all slots that bind a name."""
+        return tuple(j for i in self.terms for j in self.bound(i))
+
+
+def _several(name: str, kind: Kind, head: tuple[Slot, ...], place: str, n: int) -> Constructor:
+    terms = tuple(Slot("E", f"{place}.{i}") for i in range(n))
+    return Constructor(f"{name}{n}", kind, head + terms)
+
+
+def constructors(arity: int) -> dict[str, Constructor]:
+    """All constructors of terms whose tuples, calls and applications have at most `arity` parts.
+
+    There is none for `iterate_sizes`, whose function is typed at every size: the e-graph has numbers only.
+    """
+    typed = (Slot("String", "function"), Slot("T", "type"))
+    found = [
+        Constructor("Var", "var", (Slot("N", "name"),)),
+        Constructor("Sub", "substitution", (Slot("N", "x"), Slot("E", "value"), Slot("E", "body"))),
+        Constructor("Input", "input", (Slot("String", "name"), Slot("T", "type"))),
+        Constructor("Literal", "literal", (Slot("String", "value"), Slot("T", "type"))),
+        Constructor(
+            "Combine", "combine", (Slot("O", "operator"), Slot("E", "left"), Slot("E", "right"))
+        ),
+        Constructor("Get", "get", (Slot("i64", "index"), Slot("E", "of"))),
+        *(_several("Apply", "apply", typed, "arguments", n) for n in range(1, 4)),
+        *(_several("Call", "call", typed, "arguments", n) for n in range(arity + 1)),
+        *(_several("Opaque", "metavariable", typed, "arguments", n) for n in range(arity + 1)),
+        *(_several("Tuple", "tuple", (), "parts", n) for n in range(2, arity + 1)),
+        *(
+            Constructor("P_" + name, "pattern", tuple(_slots(pattern)), pattern)
+            for name, pattern in PATTERNS.items()
+            if not pattern.signature.binds_a_size
+        ),
+    ]
+    return {c.name: c for c in found}
+
+
+def _slots(pattern: type[Pattern]) -> Iterator[Slot]:
+    for place, kind in pattern.signature.parameters.items():
+        match kind:
+            case NatKind():
+                yield Slot("i64", place)
+            case OperatorKind():
+                yield Slot("O", place)
+            case IndexKind():
+                yield Slot("String", place)
+            case NumbersKind():
+                yield Slot("String", place)
+                yield Slot("T", place + ".type")
+            case FunctionKind(arguments):
+                for i in range(len(arguments)):
+                    yield Slot("N", f"{place}.{i}")
+                yield Slot("E", place, binds=len(arguments))
+            case _:
+                yield Slot("E", place)
+
+
+def arity_of(terms: Iterable[Term]) -> int:
+    """The most parts that a tuple, a call or an application in these terms has."""
+    most = 3
+    for t in terms:
+        for u, _ in subterms(t):
+            match u:
+                case MakeTuple(parts):
+                    most = max(most, len(parts))
+                case Call(_, arguments) | Metavariable(_, arguments):
+                    most = max(most, len(arguments))
+                case _ if isinstance(u.type, Tuple):
+                    most = max(most, len(u.type.parts))
+                case _:
+                    pass
+    return most

@@ -1,0 +1,155 @@
+"""The dynamic programme over states: the best plans of each, and the terms that they stand for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+from relift.device import DeviceDescription
+from relift.egraph.encode.term_graph import Classes
+from relift.egraph.extraction.options import Options
+from relift.egraph.extraction.states import (
+    Candidate,
+    Choice,
+    Lowering,
+    Option,
+    Place,
+    Plan,
+    State,
+    Want,
+)
+from relift.rewrites.derivation.steps import Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import FloatPolicy, apply_rule
+from relift.rewrites.rule import Rule
+from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Array
+
+
+class Extractor:
+    """Answers states over one e-graph; `width` plans are kept for each state.
+
+    `demanded` says how the computing nodes of some classes have to be lowered.
+    """
+
+    def __init__(
+        self,
+        snapshot: Classes,
+        device: DeviceDescription,
+        width: int = 12,
+        demanded: Mapping[int, Lowering] | None = None,
+    ) -> None:
+        self.snapshot, self.width = snapshot, width
+        self.ways = Options(snapshot, device, demanded or {})
+        self._options: dict[State, list[Option]] = {}
+        self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
+
+    def candidates(self, policy: FloatPolicy, most: int) -> list[Candidate]:
+        """The cheapest low-level terms of the root, one per plan, in order of estimated work."""
+        root = self.root_state()
+        self._solve(root)
+        found = sorted(self._best[root].items(), key=lambda item: item[1][0])[:most]
+        return [self._candidate(root, plan, policy) for plan, _ in found]
+
+    def root_state(self) -> State:
+        """The program's result: an array is written, anything else is a value."""
+        want = (
+            Want.WRITE
+            if isinstance(self.snapshot.type_of(self.snapshot.root), Array)
+            else Want.VALUE
+        )
+        return State(self.snapshot.root, want, Place.HOST)
+
+    # ---- the dynamic programme
+
+    def _solve(self, root: State) -> None:
+        """Best plans of every state reachable from the root, by rounds until nothing improves."""
+        order = self._reachable(root)
+        users: dict[State, set[State]] = {state: set() for state in order}
+        for state in order:
+            self._best[state] = {}
+            for option in self._options[state]:
+                for child in option.children:
+                    users[child].add(state)
+        pending = dict.fromkeys(reversed(order))
+        while pending:
+            state = next(iter(pending))
+            del pending[state]
+            if self._improve(state):
+                pending.update(dict.fromkeys(users[state]))
+
+    def _reachable(self, root: State) -> list[State]:
+        """All states below the root, a state before those it needs where there is no cycle."""
+        seen: dict[State, None] = {}
+        stack = [root]
+        while stack:
+            state = stack.pop()
+            if state in seen:
+                continue
+            seen[state] = None
+            self._options[state] = list(self.ways.of(state))
+            for option in self._options[state]:
+                stack.extend(child for child in option.children if child not in seen)
+        return list(seen)
+
+    def _improve(self, state: State) -> bool:
+        """Recompute the plans of a state from its children; whether anything changed."""
+        found: dict[Plan, tuple[float, Choice]] = {}
+        for option in self._options[state]:
+            tables = [
+                list(self._best[child].items())[: 1 if i in option.minor else None]
+                for i, child in enumerate(option.children)
+            ]
+            for combination in itertools.product(*tables):
+                cost = option.own + sum(
+                    trips * entry[1][0]
+                    for trips, entry in zip(option.trips, combination, strict=True)
+                )
+                below = tuple(plan for plan, _ in combination)
+                plan: Plan = tuple(p for p in (option.label, *below) if p)
+                if len(plan) == 1 and not option.label:
+                    plan = below[0] if len(below) == 1 else next(p for p in below if p)
+                if plan not in found or cost < found[plan][0]:
+                    children = tuple(zip(option.children, below, strict=True))
+                    found[plan] = (
+                        cost,
+                        Choice(option.node, option.lowerings, option.moved, children),
+                    )
+        kept = dict(sorted(found.items(), key=lambda item: item[1][0])[: self.width])
+        old = {plan: cost for plan, (cost, _) in self._best[state].items()}
+        self._best[state] = kept
+        return old != {plan: cost for plan, (cost, _) in kept.items()}
+
+    # ---- terms and steps
+
+    def _candidate(self, root: State, plan: Plan, policy: FloatPolicy) -> Candidate:
+        cost, _ = self._best[root][plan]
+        high = self._term(root, plan)
+        steps: list[Step] = []
+        low = high
+        for position, lowering in self._lowerings(root, plan, ()):
+            rule: Rule = RULES[lowering.rule]
+            choices = dict(lowering.choices)
+            low, substitution = apply_rule(rule, low, position, choices=choices, policy=policy)
+            steps.append(Step(rule.name, "forward", position, substitution, choices))
+        return Candidate(high, low, tuple(steps), plan, cost)
+
+    def _choice(self, state: State, plan: Plan) -> Choice:
+        return self._best[state][plan][1]
+
+    def _term(self, state: State, plan: Plan) -> Term:
+        choice = self._choice(state, plan)
+        return choice.node.head.term([self._term(*child) for child in choice.children])
+
+    def _lowerings(
+        self, state: State, plan: Plan, position: Position
+    ) -> Iterator[tuple[Position, Lowering]]:
+        """The lowering steps of a term, outermost first, each at its place when it is applied."""
+        choice = self._choice(state, plan)
+        for lowering in choice.lowerings:
+            yield (*position, *lowering.inside), lowering
+        position = (*position, *choice.moved)
+        places = choice.node.head.places
+        for place, child in zip(places, choice.children, strict=True):
+            yield from self._lowerings(*child, (*position, place))
