@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from relift.compiler.codegen.functions import scalar_of
+from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.program import compile_program
 from relift.rewrites.checks.random.drawing import simplest
 from relift.semantics.errors import IllTyped

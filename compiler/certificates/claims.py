@@ -34,7 +34,7 @@ from relift.compiler.certificates.coverage import NotCounted, covered, initialis
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Fact, Meeting, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
-from relift.compiler.codegen.indices import index_code
+from relift.compiler.codegen.values.indices import index_code
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_kernels

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from relift.compiler.codegen.exact_loops import in_order
+from relift.compiler.codegen.passes.exact_loops import in_order
 from relift.compiler.devices.drivers import Driver, register
 from relift.compiler.running.build_child import UNCACHED
 

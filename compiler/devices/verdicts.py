@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.codegen import exact_loops
+from relift.compiler.codegen.passes import exact_loops
 from relift.compiler.devices import drivers as driver_module
 from relift.compiler.devices import self_test
 from relift.compiler.devices.drivers import Driver

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from relift.compiler.codegen.expressions import WIDTHS
+from relift.compiler.codegen.values.expressions import WIDTHS
 from relift.compiler.lowering.threads import describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.expressions import linear_in, surely_within, variable

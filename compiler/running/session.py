@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import for_device
-from relift.compiler.codegen.exact_loops import EXACT, in_order
+from relift.compiler.codegen.passes.exact_loops import EXACT, in_order
 from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, find_device, require_alive
 from relift.compiler.lowering.threads import number

@@ -10,7 +10,7 @@ import itertools
 import unicodedata
 from collections.abc import Callable, Iterable
 
-from relift.compiler.codegen.expressions import WIDTHS
+from relift.compiler.codegen.values.expressions import WIDTHS
 from relift.compiler.text.opencl_words import is_taken
 from relift.semantics.indices.views import memories
 from relift.semantics.syntax.types import Type

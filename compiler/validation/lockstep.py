@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.codegen.expressions import memory_type
+from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Piece
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.tree import CType, Function, KernelText, Source

@@ -384,7 +384,7 @@ class _Comparison:
         return called
 
     def _division(self, f: Function, name: str, kind: str) -> Opaque:
-        from relift.compiler.codegen.division import checked_division
+        from relift.compiler.validation.division import checked_division
 
         called, note = checked_division(self.source, f, name, kind, self.algebra)
         if note:
@@ -454,8 +454,8 @@ def _plain(value: Any) -> Any:
 
 def _fits(f: Function, function: UserFunction) -> bool:
     """Whether a function of the source has the types of a function of the program."""
-    from relift.compiler.codegen.expressions import c_type
-    from relift.compiler.codegen.functions import scalar_of
+    from relift.compiler.codegen.values.expressions import c_type
+    from relift.compiler.codegen.values.functions import scalar_of
 
     wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
     given = [p.type for p in f.parameters] + [f.result]

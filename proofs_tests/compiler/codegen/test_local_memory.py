@@ -7,7 +7,7 @@ import pytest
 from proofs_tests.compiler.programs import CASES
 from proofs_tests.compiler.texts import BARRIER, body_of, lines_of
 from relift.compiler import compile_program
-from relift.compiler.codegen.local_memory import share_places
+from relift.compiler.codegen.passes.local_memory import share_places
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import f32, i32

@@ -12,7 +12,7 @@ from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.bench.benchmarks import load_benchmarks
 from relift.compiler.bench.bundle_runner import in_halves
 from relift.compiler.certificates.claims import certificates
-from relift.compiler.codegen.registers import named_registers
+from relift.compiler.codegen.passes.registers import named_registers
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 

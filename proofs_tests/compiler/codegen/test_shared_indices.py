@@ -8,7 +8,7 @@ import pytest
 
 from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
-from relift.compiler.codegen.shared_indices import share_indices
+from relift.compiler.codegen.passes.shared_indices import share_indices
 from relift.compiler.lowering.analyses import Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.text.names import Names

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from relift.compiler.codegen.expressions import CExpression, as_mask, spread
+from relift.compiler.codegen.values.expressions import CExpression, as_mask, spread
 from relift.compiler.text.tree import Expression, Name, Whole
 from relift.semantics.indices.expressions import Index
 from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves

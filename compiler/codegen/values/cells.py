@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from relift.compiler.codegen.expressions import (
+from relift.compiler.codegen.values.expressions import (
     LARGEST_ARGUMENT,
     CExpression,
     as_mask,
@@ -21,7 +21,7 @@ from relift.compiler.codegen.expressions import (
     nonzero,
     spread,
 )
-from relift.compiler.codegen.indices import address, index_code
+from relift.compiler.codegen.values.indices import address, index_code
 from relift.compiler.text.tree import (
     Assignment,
     Binary,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relift.compiler.codegen.expressions import (
+from relift.compiler.codegen.values.expressions import (
     CExpression,
     apply,
     c_type,

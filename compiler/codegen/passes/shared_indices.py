@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from relift.compiler.codegen.indices import negated, unsigned
+from relift.compiler.codegen.values.indices import negated, unsigned
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.text.tree import (
     Binary,

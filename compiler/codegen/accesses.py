@@ -1,0 +1,138 @@
+"""The accesses of a kernel while it is generated: what each of them asks of barriers, registers and folds.
+
+A private array is read by the work-items that hold it, and is a row of registers if each index is a constant once
+loops are unrolled; a fold in place reads no new value for an old one; who walks along rows, loops or work-items, is
+counted for a hint to the driver.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, abc
+from collections.abc import Sequence
+from contextlib import contextmanager
+
+from relift.compiler.codegen.barriers import Barriers
+from relift.compiler.codegen.unrolling import Unrolling
+from relift.compiler.codegen.values.cells import Lane
+from relift.compiler.lowering.distribution import InPlace, PrivateArray
+from relift.semantics.indices.expressions import (
+    Index,
+    linear_in,
+    substitute,
+    variable,
+    variables_of,
+)
+from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Type
+
+
+class Accesses:
+    """What is read and written, in the order of the text."""
+
+    def __init__(self, barriers: Barriers) -> None:
+        self.barriers = barriers
+        self.indexed: dict[str, Index] = {}
+        """The private arrays with an index that is known at run time only, and the first such."""
+        self.walks: Counter[str] = Counter()
+        """The accesses of neighbours: in a `loop`, or by `items` side by side."""
+        self._private: dict[str, PrivateArray] = {}
+        self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
+        self._loops: tuple[str, ...] = ()  # the counters of the loops around
+        self._unrolled: frozenset[str] = frozenset()  # those of loops that the driver unrolls
+        self._folds: list[InPlace] = []
+
+    # ---- what is around
+
+    @contextmanager
+    def in_loop(self, counter: str, unroll: Unrolling) -> abc.Generator[None, None, None]:
+        """What is accessed inside is in a loop."""
+        around, self._loops = self._loops, (*self._loops, counter)
+        if unroll == "by the driver":
+            self._unrolled |= {counter}
+        yield
+        self._loops = around
+
+    @contextmanager
+    def in_work_items(self, name: str | None) -> abc.Generator[None, None, None]:
+        """What is accessed inside is different for the work-items of a group, told apart by a number if by any."""
+        around = self._work_items
+        if name is not None:
+            self._work_items |= {name}
+        yield
+        self._work_items = around
+
+    @contextmanager
+    def in_fold(self, arrays: frozenset[str]) -> abc.Generator[InPlace, None, None]:
+        """What is accessed inside is part of a fold of some arrays in place."""
+        fold = InPlace(arrays)
+        self._folds.append(fold)
+        yield fold
+        self._folds.pop()
+
+    def begin(self, fold: InPlace) -> None:
+        """A step of a fold begins here."""
+        fold.begin(self._loops)
+
+    def declare(
+        self, memories: Sequence[Memory], t: Type, owners: tuple[Index | None, ...]
+    ) -> None:
+        """Private memories are declared here, for an array of type t with these owners."""
+        for m in memories:
+            self._private[m.name] = PrivateArray(t, owners, self._work_items)
+
+    # ---- what is accessed
+
+    def read(self, leaf: Leaf, lane: Lane | None) -> None:
+        """Note that a leaf is read, by all lanes if there are lanes."""
+        match leaf:
+            case Cell(memory):
+                self.barriers.on_read(memory)
+                if memory.name in self._private:
+                    self._private[memory.name].check(leaf)
+                self._note(leaf, lane, writes=False)
+            case Guarded(_, inside, outside):
+                self.read(inside, lane)
+                self.read(outside, lane)
+            case Value():
+                pass
+
+    def written(self, cell: Cell, lane: Lane | None) -> None:
+        """Note that a cell is written, by all lanes if there are lanes."""
+        self.barriers.on_write(cell.memory)
+        if cell.memory.name in self._private:
+            self._private[cell.memory.name].check_write(cell, self._work_items)
+        self._note(cell, lane, writes=True)
+
+    def _note(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:
+        if cell.memory.name in self._private:
+            self._note_index(cell, lane)
+        self._note_in_folds(cell, lane, writes=writes)
+        self._note_walk(cell, lane)
+
+    def _note_index(self, cell: Cell, lane: Lane | None) -> None:
+        """Registers have no addresses: note an index that is not a constant once loops are unrolled."""
+        constant = set(self._unrolled)
+        if lane is not None:
+            constant |= {str(lane.index)}
+        if any(str(atom) not in constant for atom in variables_of(cell.offset)):
+            self.indexed.setdefault(cell.memory.name, cell.offset)
+
+    def _note_walk(self, cell: Cell, lane: Lane | None) -> None:
+        """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
+        if cell.memory.space != "global" or lane is not None or not self._loops:
+            return
+        items = [f"{kind}_0" for kind in ("glb", "lcl")]
+        for walker, names in (("loop", self._loops[-1:]), ("items", items)):
+            for atom in variables_of(cell.offset):
+                linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None
+                self.walks[walker] += linear is not None and linear[0] == 1
+
+    def _note_in_folds(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:
+        """Note an access of the array of a fold, in the innermost fold that has it."""
+        fold = next((f for f in reversed(self._folds) if cell.memory.name in f.memories), None)
+        if fold is not None:
+            offset = cell.offset
+            if lane is not None:  # all lanes at once: a vector is read whole before it is written
+                offset = substitute(offset, lane.index, variable("?lane", lane.width))
+            fold.note(cell.memory.name, offset, self._loops, writes=writes)

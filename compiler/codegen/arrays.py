@@ -1,0 +1,93 @@
+"""Arrays in memory of the kernel: local ones, which a work-group fills together, and private ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from relift.compiler.codegen.emission import Emission, Terms
+from relift.compiler.codegen.scope import Scope
+from relift.compiler.codegen.values.expressions import memory_type
+from relift.compiler.lowering.distribution import check_size, owners
+from relift.compiler.lowering.threads import fixed, number
+from relift.compiler.text.tree import Assignment, CType, Declaration, Name, Whole
+from relift.semantics.indices.views import (
+    Environment,
+    Memory,
+    View,
+    invertible_data,
+    memories_of,
+    stored,
+    view,
+)
+from relift.semantics.patterns import Scatter
+from relift.semantics.syntax.binding import map_children
+from relift.semantics.syntax.terms import Term, Var
+from relift.semantics.syntax.types import Type
+
+
+def into_local(g: Terms, t: Term, scope: Scope) -> View:
+    """Emit t into new local memory, in the order of its type."""
+    where = new_local(g.emission, t.type)
+    for m in memories_of(where):
+        fixed(m.cells, f"to_local of {t.type}")
+    g.write(t, where, scope)
+    return where
+
+
+def new_local(e: Emission, t: Type) -> View:
+    """New local memory for a value of type t."""
+    where = stored(e.body.fresh("tile", t), t, "local")
+    e.local_arrays += memories_of(where)
+    return where
+
+
+def into_private(g: Terms, t: Term, scope: Scope) -> View:
+    """Emit t into new private memory, in the order in which it is computed: registers have no addresses."""
+    e = g.emission
+    data = invertible_data(t)
+    if data is not None and not isinstance(t, Scatter):  # which is written through, not read
+        hole = Var("?own", data.type)
+        layout = map_children(t, lambda u: hole if u is data else u, lambda f: f)
+        below = Environment(variables={hole.name: into_private(g, data, scope)})
+        return view(layout, below)
+    spread = owners(t, e.threads)
+    where = stored(e.body.fresh("own", t.type), t.type, "private", spread)
+    found = memories_of(where)
+    check_size(found, t.type)
+    e.accesses.declare(found, t.type, spread)
+    for m in found:
+        length = max(1, number(m.cells) // (m.width or 1))  # C has no arrays of no cells
+        c = memory_type(m.scalar, m.width)
+        e.statement(Declaration(c, m.name, Whole(length), None))
+    g.write(t, where, scope)
+    return where
+
+
+def exchanged(
+    e: Emission, first: View, second: View, t: Type
+) -> tuple[View, View, Callable[[], None]]:
+    """Two local arrays of type t by pointers, the old and the new one; and what emits the exchange of these."""
+    old, new = (stored(e.body.fresh(name, t), t, "local") for name in ("old", "new"))
+    for m in memories_of(first):
+        e.barriers.on_read(m)
+    both = list(zip(memories_of(first), memories_of(second), strict=True))
+    for pointers, place in ((old, 0), (new, 1)):
+        for p, arrays in zip(memories_of(pointers), both, strict=True):
+            e.pointed_to |= {arrays[place].name}
+            e.barriers.point(p, (m.name for m in arrays))
+            e.statement(Declaration(_pointer(p), p.name, None, Name(arrays[place].name)))
+
+    def exchange() -> None:
+        for p, q in zip(memories_of(old), memories_of(new), strict=True):
+            held = e.body.fresh("held")
+            e.body.add(Declaration(replace(_pointer(p), fixed=True), held, None, Name(p.name)))
+            e.body.add(Assignment(Name(p.name), "=", Name(q.name)))
+            e.body.add(Assignment(Name(q.name), "=", Name(held)))
+
+    return old, new, exchange
+
+
+def _pointer(m: Memory) -> CType:
+    """The type of a pointer to a local array."""
+    return replace(memory_type(m.scalar), pointer=True, space="local")

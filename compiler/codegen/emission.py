@@ -1,0 +1,214 @@
+"""One kernel, or one C function, while it is written: its statements, its registers, and its way to memory.
+
+The chapters of code generation share it: `loops`, `arrays`, `folds`, `evaluation`, and `generate`, which joins them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from relift.compiler.codegen.accesses import Accesses
+from relift.compiler.codegen.barriers import Barriers
+from relift.compiler.codegen.body import Body
+from relift.compiler.codegen.scope import Scope
+from relift.compiler.codegen.values.cells import Addressing, Lane, assigned, code_of
+from relift.compiler.codegen.values.expressions import CExpression, c_type
+from relift.compiler.codegen.values.functions import Functions
+from relift.compiler.codegen.values.trees import (
+    Tree,
+    as_view,
+    flattened,
+    mapped,
+    register_code,
+    registers_of,
+    widened,
+)
+from relift.compiler.lowering.analyses import ALL, Analyses
+from relift.compiler.lowering.threads import Threads, number
+from relift.compiler.text.tree import Declaration, Name, Statement, bare, variables, words
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.views import (
+    ArrayView,
+    Cell,
+    Guarded,
+    Memory,
+    TupleView,
+    Value,
+    VectorView,
+    View,
+    leaves,
+    memories_of,
+)
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Get, Lambda, Term, Var, subterms
+from relift.semantics.syntax.types import Scalar, Tuple, Type
+
+
+class Emission:
+    """The statements of a kernel so far, the arrays that it has, and what is known of its work-items."""
+
+    def __init__(
+        self,
+        body: Body,
+        functions: Functions,
+        threads: Threads | None = None,
+        addressing: Addressing | None = None,
+        analyses: Analyses = ALL,
+    ) -> None:
+        self.body = body
+        self.functions = functions
+        self.threads = threads or Threads((1,), (1,), frozenset())
+        self.addressing = addressing or Addressing()
+        self.analyses = analyses
+        self.barriers = Barriers(body, active=self.threads.group_size > 1)
+        self.accesses = Accesses(self.barriers)
+        self.local_arrays: list[Memory] = []
+        self.pointed_to: frozenset[str] = frozenset()
+        """The local arrays that have pointers."""
+        self._lanes = 0
+
+    def statement(self, s: Statement) -> None:
+        """Emit one statement, after the barrier that it may need."""
+        self.barriers.on_statement(s)
+        self.barriers.before_statement()
+        self.body.add(s)
+
+    def fresh_lane(self, width: Size, scope: Scope) -> Lane:
+        """A lane variable for a new vector operation."""
+        if scope.lane is not None:
+            raise Unsupported(
+                "a vector inside a vector operation; OpenCL has no vectors of vectors"
+            )
+        self._lanes += 1
+        return Lane(variable(f"lane_{self._lanes}", width), number(width))
+
+    # ---- registers
+
+    def named(
+        self, e: CExpression, hint: str, *, fixed: bool = True, anew: bool = False
+    ) -> CExpression:
+        """e as a register of its own; e itself when it is one already, or a scalar constant, unless `anew`."""
+        known = isinstance(e.code, Name) or (e.width is None and not words(e.code))
+        if fixed and known and not anew:
+            return e
+        name = self.body.fresh(hint)
+        t = replace(c_type(e.scalar, e.width), constant=fixed)
+        self.statement(Declaration(t, name, None, bare(register_code(e))))
+        return CExpression(Name(name), e.scalar, e.width)
+
+    def hold(self, value: Tree, t: Type, hint: str, scope: Scope, *, fixed: bool = True) -> View:
+        """Emit registers with a value; `fixed` ones keep it, so a constant or a register needs no new one."""
+
+        def held(part: Tree, name: str) -> Tree:
+            if isinstance(part, tuple):
+                return tuple(held(p, f"{name}_{i}") for i, p in enumerate(part))
+            return self.named(part, name, fixed=fixed)
+
+        return as_view(held(value, hint), t, None if scope.lane is None else scope.lane.index)
+
+    def assign(self, registers: View, value: Tree) -> None:
+        """Emit the assignment of all registers at once: no component sees another's new value."""
+        targets = registers_of(registers)
+        values = flattened(value)
+        for j, target in enumerate(targets):
+            later = set[str]().union(*(words(w.code) for w in values[j + 1 :]))
+            if variables(code_of(target)) <= later:  # a value that is but a register needs another
+                anew = set[str]().union(*(variables(code_of(r)) for r in targets))
+                values = [self.named(w, "v", anew=bool(words(w.code) & anew)) for w in values]
+                break
+        for target, v in zip(targets, values, strict=True):
+            if target.code != v.code:
+                self.statement(assigned(code_of(target), register_code(v)))
+
+    def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
+        """The scope of the body of f, where what is read from memory more than once has a register."""
+        views: list[View] = []
+        for x, v in zip(f.parameters, arguments, strict=True):
+            if _reused(x, f.body) and all(isinstance(leaf, Cell | Guarded) for leaf in leaves(v)):
+                v = self.hold(self.read(v, scope), x.type, x.name, scope)
+            views.append(v)
+        return scope.bind(f, *views)
+
+    # ---- memory
+
+    def read(self, v: View, scope: Scope) -> Tree:
+        """The C expressions of what a view shows."""
+        match v:
+            case TupleView(parts):
+                return tuple(self.read(part, scope) for part in parts)
+            case VectorView(width, at):
+                lane = self.fresh_lane(width, scope)
+                value = self.read(at(lane.index), scope.in_lanes(lane))
+                return widened(value, lane.width)
+            case Cell() | Value() | Guarded():
+                self.accesses.read(v, scope.lane)
+                return self.addressing.load(v, scope.lane)
+            case ArrayView():
+                raise AssertionError("cannot happen: an array is no expression")
+
+    def store(self, value: Tree, target: View, scope: Scope) -> None:
+        """Emit the writing of an evaluated value."""
+        match target:
+            case VectorView(width, at):
+                lane = self.fresh_lane(width, scope)
+                self.store(value, at(lane.index), scope.in_lanes(lane))
+            case TupleView(places) if isinstance(value, tuple):
+                parts = self._before_writing(value, target)
+                for part, place in zip(parts, places, strict=True):
+                    self.store(part, place, scope)
+            case Cell() | Value() | Guarded() if isinstance(value, CExpression):
+                if value.width is not None and self.addressing.needs_name(target, scope.lane):
+                    value = self.named(value, "v")
+                if isinstance(target, Cell):
+                    self.accesses.written(target, scope.lane)
+                for statement in self.addressing.store(target, value, scope.lane):
+                    self.statement(statement)
+            case ArrayView() | TupleView() | Cell() | Value() | Guarded():
+                raise AssertionError(f"cannot happen: {value} does not fit {target}")
+
+    def _before_writing(self, parts: tuple[Tree, ...], target: View) -> tuple[Tree, ...]:
+        """The parts of a tuple that is written part by part: read before any is written, be it no more than a name."""
+        later = set[str]().union(*(words(e.code) for e in flattened(parts[1:])))
+        written = {m.name for m in memories_of(target)}
+        written |= set[str]().union(*(variables(code_of(r)) for r in registers_of(target)))
+        if not later & written:
+            return parts
+        keep = lambda e: self.named(e, "v", anew=bool(words(e.code) & written))
+        return tuple(mapped(part, keep) for part in parts)
+
+
+class Terms(Protocol):
+    """What the chapters of code generation ask of one another: a term written, viewed or evaluated."""
+
+    @property
+    def emission(self) -> Emission:
+        """The kernel that is written."""
+        ...
+
+    def write(self, t: Term, target: View, scope: Scope) -> None:
+        """Emit what computes t into `target`."""
+        ...
+
+    def view(self, t: Term, scope: Scope) -> View:
+        """Emit what t computes and say where its result lies."""
+        ...
+
+    def evaluate(self, t: Term, scope: Scope) -> Tree:
+        """The C expressions of a value that is no array."""
+        ...
+
+    def inside(self, body: Body) -> Terms:
+        """The same for a C function of its own."""
+        ...
+
+
+def _reused(x: Var, body: Term) -> bool:
+    """Whether a scalar, or a component of a tuple of scalars, is used more than once."""
+    if isinstance(x.type, Scalar):
+        return sum(2 if bound else 1 for u, bound in subterms(body) if u == x) > 1
+    if not isinstance(x.type, Tuple) or not all(isinstance(t, Scalar) for t in x.type.parts):
+        return False
+    found = [(u.index, bound) for u, bound in subterms(body) if isinstance(u, Get) and u.of == x]
+    return any(bound for _, bound in found) or len(found) > len({index for index, _ in found})

@@ -1,0 +1,170 @@
+"""Folds: loops that carry a value from step to step, in registers, in a private array, or in two local arrays."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from relift.compiler.codegen.arrays import exchanged, into_local, into_private, new_local
+from relift.compiler.codegen.emission import Terms
+from relift.compiler.codegen.loops import around_loop, copy, loop
+from relift.compiler.codegen.scope import Scope
+from relift.compiler.codegen.unrolling import unrolling
+from relift.compiler.codegen.values.trees import widened
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.views import (
+    ArrayView,
+    TupleView,
+    View,
+    array,
+    is_layout,
+    memories_of,
+    same_cells,
+)
+from relift.semantics.patterns import (
+    Iterate,
+    ReduceSeq,
+    ReduceSeqUnroll,
+    ScanSeq,
+    ToLocal,
+    ToPrivate,
+)
+from relift.semantics.syntax.terms import Combine, Term, free_variables
+
+Fold: TypeAlias = ReduceSeq | ReduceSeqUnroll | Iterate
+"""What carries a value from step to step."""
+
+
+def first_value(t: Fold) -> Term:
+    """What a fold starts with."""
+    return t.x if isinstance(t, Iterate) else t.init
+
+
+# ---- in registers
+
+
+def reduce(g: Terms, t: ReduceSeq | ReduceSeqUnroll, scope: Scope) -> View:
+    """Emit a loop that folds into registers."""
+    e, f = g.emission, t.f
+    hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
+    start = g.evaluate(t.init, scope)
+    data = array(g.view(t.xs, scope))
+    width = None if scope.lane is None else scope.lane.width
+    accumulator = e.hold(widened(start, width), t.init.type, hint, scope, fixed=False)
+
+    def step(i: Index, inner: Scope) -> None:
+        value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
+        e.assign(accumulator, widened(value, width))
+
+    with around_loop(e, f.body):
+        loop(e, data, scope, step, unroll=unrolling(t))
+    return accumulator
+
+
+def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
+    """Emit a loop that folds into registers and writes each result."""
+    e, f = g.emission, t.f
+    data = array(g.view(t.xs, scope))
+    start = g.evaluate(t.init, scope)
+    accumulator = e.hold(start, t.init.type, f.parameters[0].name, scope, fixed=False)
+
+    def step(i: Index, inner: Scope) -> None:
+        e.assign(accumulator, g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i))))
+        copy(e, accumulator, places.at(i), inner)
+
+    with around_loop(e, f.body):
+        loop(e, data, scope, step)
+
+
+def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
+    """Emit a loop that applies f to registers."""
+    e, f = g.emission, t.f
+    start = g.evaluate(t.x, scope)
+    state = e.hold(start, t.x.type, f.parameters[0].name, scope, fixed=False)
+
+    def step(_: Index, inner: Scope) -> None:
+        e.assign(state, g.evaluate(f.body, e.applied(f, inner, state)))
+
+    with around_loop(e, f.body):
+        loop(e, ArrayView(t.m, lambda _: state), scope, step)
+    return state
+
+
+# ---- in private memory
+
+
+def in_place(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+    """Emit a loop that folds into an array in private memory, in place.
+
+    The array is the one that `to_private` of the first value makes, or, at the end of the step of another
+    fold, the array of that one.  With a target, the result is copied there unless it lies there already.
+    """
+    e, f = g.emission, t.f
+    accumulator = _accumulator(g, t, target, scope)
+    nothing = TupleView(())
+    if isinstance(t, Iterate):
+        data = ArrayView(t.m, lambda _: nothing)
+    else:
+        data = array(g.view(t.xs, scope))
+    own = frozenset(m.name for m in memories_of(accumulator))
+    captured = free_variables(f.body) - {x.name for x in f.parameters}
+    others = (data, *(scope.environment.variables[name] for name in captured))
+    if any(m.name in own for v in others for m in memories_of(v)):
+        raise _not_in_place(t, "also reads it by another name, while parts of it are new")
+    with e.accesses.in_fold(own) as fold:
+
+        def step(i: Index, inner: Scope) -> None:
+            e.accesses.begin(fold)
+            arguments = [accumulator] if isinstance(t, Iterate) else [accumulator, data.at(i)]
+            g.write(f.body, accumulator, e.applied(f, inner, *arguments))
+            if (read := fold.conflict()) is not None:
+                raise _not_in_place(
+                    t, f"reads element {read.offset} of it where others are written"
+                )
+
+        with around_loop(e, f.body):
+            loop(e, data, scope, step, unroll=unrolling(t))
+    if target is not None and target is not accumulator:
+        copy(e, accumulator, target, scope)
+    return accumulator
+
+
+def _accumulator(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+    """Where the array of a fold lies, with its first value in it."""
+    first = first_value(t)
+    if isinstance(first, ToPrivate):
+        return array(into_private(g, first.xs, scope))
+    if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
+        return target
+    raise Unsupported(
+        f"{t.name} with an accumulator of type {first.type} that has no memory; write to_private "
+        "around the computation of its first value"
+    )
+
+
+def _not_in_place(t: Fold, why: str) -> Unsupported:
+    return Unsupported(
+        f"{t.name} updates its accumulator of type {t.type} in place, but its step {why}; "
+        "read each element where it is written, or copy the array first with to_private"
+    )
+
+
+# ---- in local memory
+
+
+def iterate_locally(g: Terms, t: Iterate, first: ToLocal, scope: Scope) -> View:
+    """Emit a loop that applies f to an array in local memory: each run reads one array and writes another.
+
+    The two change their roles by an exchange of pointers.
+    """
+    e, f = g.emission, t.f
+    start = into_local(g, first.xs, scope)
+    old, new, exchange = exchanged(e, start, new_local(e, t.type), t.type)
+
+    def step(_: Index, inner: Scope) -> None:
+        body = f.body.xs if isinstance(f.body, ToLocal) else f.body
+        g.write(body, new, e.applied(f, inner, old))
+        exchange()
+
+    loop(e, ArrayView(t.m, lambda _: old), scope, step)
+    return old

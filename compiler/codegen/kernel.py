@@ -1,0 +1,239 @@
+"""One kernel: the term of a stage as a tree, after all passes, and how it is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from relift.compiler.certificates.overflow import spans_of
+from relift.compiler.codegen.body import Body
+from relift.compiler.codegen.emission import Emission
+from relift.compiler.codegen.generate import Generator
+from relift.compiler.codegen.interface import interface
+from relift.compiler.codegen.passes.local_memory import share_places
+from relift.compiler.codegen.passes.registers import named_registers
+from relift.compiler.codegen.passes.shared_indices import share_indices
+from relift.compiler.codegen.scope import Scope
+from relift.compiler.codegen.values.cells import Addressing
+from relift.compiler.codegen.values.expressions import memory_type
+from relift.compiler.codegen.values.functions import Functions
+from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.lowering.analyses import Analyses
+from relift.compiler.lowering.spec import check_kernel
+from relift.compiler.lowering.stages import Stage
+from relift.compiler.lowering.threads import Threads, number
+from relift.compiler.running.launch import INT_LIMIT, Kernel
+from relift.compiler.text.names import Names
+from relift.compiler.text.reader import read_kernels
+from relift.compiler.text.tree import (
+    Argument,
+    Cast,
+    CType,
+    Declaration,
+    KernelText,
+    Statement,
+    Whole,
+    call,
+    expressions_of,
+    statements_within,
+    variables,
+    within,
+)
+from relift.semantics.indices.views import Environment, Memory, memories, stored
+from relift.semantics.notation.printer import show
+from relift.semantics.syntax.sizes import Name, Size
+from relift.semantics.syntax.terms import Input, subterms
+from relift.semantics.syntax.types import type_sizes
+
+WORK_ITEMS = {
+    f"{kind}_{d}{end}": (function, d)
+    for end, functions in (
+        ("", {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}),
+        ("_count", {"glb": "get_global_size", "wrg": "get_num_groups"}),
+    )
+    for kind, function in functions.items()
+    for d in range(3)
+}
+"""The numbers of a work-item, called after the maps that it serves, and how many share the elements of one."""
+
+LONGEST_COMMENT = 60
+"""Lines of a term that are repeated above its kernel: a longer one is easier to read in the program."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all kernels of a program share: the names of its parameters in C, its functions, and how indices count.
+
+    Work-items count to `turns` beyond the end of their loops.
+    """
+
+    names: Mapping[str, str]
+    functions: Functions
+    analyses: Analyses
+    wide: bool
+    turns: int
+
+
+def kernel_of(
+    name: str, title: str, stage: Stage, threads: Threads, settings: Settings
+) -> tuple[Kernel, KernelText]:
+    """One kernel: how it is launched, and its tree."""
+    check_kernel(stage.body, threads.used)
+    given = interface(stage, settings.names)
+    lengths = _lengths(stage)
+    open_ = {size for n in lengths for size in n.names()}
+    inside = Names(settings.functions.names)
+    inside.take([*(a.name for a in given.arguments), *open_])
+    long = settings.wide or needs_long(stage, settings.turns)
+    addressing = Addressing(long)
+    emission = Emission(Body(inside), settings.functions, threads, addressing, settings.analyses)
+    result = stored(stage.result, stage.body.type)
+    Generator(emission).write(stage.body, result, Scope(Environment(given.views)))
+    body, local_arrays = share_places(
+        emission.body.statements, emission.local_arrays, emission.pointed_to
+    )
+    body = named_registers(body, inside.fresh)
+    size = replace(addressing.number, constant=True)
+    sizes = [Argument(size, n) for n in sorted(open_ & _mentioned(body))]
+    arguments = (*given.arguments, *sizes)
+    names = tuple(a.name for a in arguments)
+    if settings.analyses.indices:
+        body = share_indices(body, [*WORK_ITEMS, *names], addressing.number, inside.fresh)
+    tree = KernelText(
+        name,
+        arguments,
+        (*_prologue(body, local_arrays, addressing.number), *body),
+        (*threads.local, 1, 1)[:3] if threads.has_groups else None,
+        comment=(*_comment(title, stage, given.read, threads), *_indexed(emission)),
+        computes_with=_widest_vector(body) or _along_rows(emission),
+    )
+    local_bytes = sum(number(m.cells) * m.scalar.bytes for m in local_arrays)
+    turns = tuple(sorted(threads.turns))
+    counted = _counted(tree, threads, lengths) if open_ and not long else ()
+    return Kernel(name, names, threads.total, threads.local, local_bytes, turns, counted), tree
+
+
+# ---- lengths
+
+
+def _lengths(stage: Stage) -> list[Size]:
+    """The cells of all buffers of a kernel, and the lengths of all arrays, also of those that are only views."""
+    inputs = {u for u, _ in subterms(stage.body) if isinstance(u, Input)}
+    stored_ = [(stage.result, stage.body.type), *((p.name, p.type) for p in inputs)]
+    cells = [m.cells for name, t in stored_ for m in memories(name, t)]
+    lengths = [n for u, _ in subterms(stage.body) for n in type_sizes(u.type)]
+    return list(dict.fromkeys([*cells, *lengths]))
+
+
+def needs_long(stage: Stage, turns: int) -> bool:
+    """Whether something in a kernel is longer than `int` counts, at the sizes that are fixed.
+
+    A grid-stride loop counts to `turns` beyond its end.
+    """
+    longest = max((n.constant or 0 for n in _lengths(stage)), default=0)
+    return longest + turns >= INT_LIMIT
+
+
+def _counted(tree: KernelText, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
+    """The spans of a kernel, from its text."""
+    [kernel] = read_kernels(OpenCL().kernel(tree))
+    atoms = {str(a): Size.atom(a) for n in lengths for a in n.atoms() if isinstance(a, Name)}
+    return spans_of(kernel, threads.total, threads.local, atoms, lengths)
+
+
+# ---- around the body
+
+
+def _prologue(
+    body: Sequence[Statement], local_arrays: list[Memory], number_type: CType
+) -> list[Declaration]:
+    """Local arrays, and the numbers of the work-item that the body mentions."""
+    mentioned = _mentioned(body)
+    arrays = [
+        Declaration(
+            replace(memory_type(m.scalar), space="local"),
+            m.name,
+            Whole(max(1, number(m.cells))),
+            None,
+            aligned=128,
+        )
+        for m in local_arrays
+    ]
+    t = replace(number_type, constant=True)
+    items = [
+        Declaration(t, name, None, call(function, Whole(d)))
+        for name, (function, d) in WORK_ITEMS.items()
+        if name in mentioned
+    ]
+    return [*arrays, *items]
+
+
+def _mentioned(body: Sequence[Statement]) -> set[str]:
+    """The names of variables in some statements."""
+    found = (variables(e) for s in statements_within(body) for e in expressions_of(s))
+    return set[str]().union(*found)
+
+
+def _comment(title: str, stage: Stage, read: Sequence[Input], threads: Threads) -> list[str]:
+    shown = show(stage.body, width=94).splitlines()
+    if len(shown) > LONGEST_COMMENT:
+        shown = [f"(a term of {len(shown)} lines)"]
+    term = "\n  ".join([f"{stage.result}: {stage.body.type} =", *shown])
+    inputs = ", ".join(f"{p.name}: {p.type}" for p in read)
+    items = " x ".join(map(str, threads.total))
+    groups = " x ".join(map(str, threads.local))
+    return [
+        title,
+        *term.splitlines(),
+        *([f"where {inputs}"] if inputs else []),
+        f"work-items: {items}, in groups of {groups}",
+    ]
+
+
+def _indexed(emission: Emission) -> list[str]:
+    """The private arrays that are not registers."""
+    return [
+        f"{name}: its index {OpenCL().expression(emission.addressing.index(index))} is no constant, so it lies "
+        "in memory, not in registers (see map_seq_unroll)"
+        for name, index in emission.accesses.indexed.items()
+    ]
+
+
+# ---- hints to the driver
+
+
+def _along_rows(emission: Emission) -> CType | None:
+    """A hint where loops walk along rows and work-items do not: vectors of work-items would gather from as many rows.
+
+    A driver that is told of vectors makes none of work-items, and packs the turns of the loop.
+    """
+    walks = emission.accesses.walks
+    return CType("float", 4) if walks["loop"] > walks["items"] else None
+
+
+def _widest_vector(body: Sequence[Statement]) -> CType | None:
+    """The type of the longest vectors that a kernel computes with; none where it has only scalars.
+
+    It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.  Of
+    vectors of one length, floats are what is computed with.
+
+    >>> _widest_vector(read_kernels("kernel void f() { float4 v = (float4)(0); *(global int8*)(out) = (int8)(1); }")[0].body)
+    CType(scalar='int', width=8, pointer=False, space='private', constant=False, fixed=False)
+    """
+    found = [t for t in _types(body) if t.width > 1 and t.scalar in _COMPUTED]
+    widest = max(
+        found, key=lambda t: (t.width, t.scalar in ("float", "double"), t.scalar), default=None
+    )
+    return None if widest is None else CType(widest.scalar, widest.width)
+
+
+_COMPUTED = ("float", "double", "int", "long")
+
+
+def _types(body: Sequence[Statement]) -> Iterator[CType]:
+    """The types that some statements mention."""
+    for s in statements_within(body):
+        if isinstance(s, Declaration):
+            yield s.type
+        for e in expressions_of(s):
+            yield from (part.type for part in within(e) if isinstance(part, Cast))
