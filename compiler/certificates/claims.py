@@ -27,7 +27,7 @@ import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from relift.compiler.certificates.accesses import Accesses, Stop, accesses_of
 from relift.compiler.certificates.coverage import NotCounted, covered, initialised, unassigned
@@ -35,14 +35,12 @@ from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Fact, Meeting, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
 from relift.compiler.codegen.values.indices import index_code
+from relift.compiler.running.launch import Launched
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Expression, Invocation, KernelText, Name, Whole, within
 from relift.semantics.syntax.sizes import Size
-
-if TYPE_CHECKING:
-    from relift.compiler.running.compiled import Compiled
 
 COMMENT = "// certificate: "
 """What a summary in a kernel's source begins with."""
@@ -124,7 +122,7 @@ class Certificate:
 
 
 def certificates(
-    compiled: Compiled, *, effort: Effort | None = None, written: bool = True
+    compiled: Launched, *, effort: Effort | None = None, written: bool = True
 ) -> tuple[Certificate, ...]:
     """The certificates of all kernels of a compiled program, from its source and its launch.
 

@@ -14,15 +14,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relift.compiler.certificates.claims import Certificate, Claim, certificate_json, certificates
 from relift.compiler.certificates.effort import Effort
+from relift.compiler.running.launch import Launched
 from relift.files import writable_cache, write_text
 from relift.semantics.errors import Refuted, ReliftError
-
-if TYPE_CHECKING:
-    from relift.compiler.running.compiled import Compiled
 
 QUERY, TOTAL = 1_500_000, 12_000_000
 """What Z3 may spend on one claim and on all of a program: a little more than any kernel of the tests takes."""
@@ -36,7 +34,7 @@ MOST = 4096
 _known: dict[str, tuple[Certificate, ...]] = {}
 
 
-def consulted(compiled: Compiled) -> tuple[Certificate, ...]:
+def consulted(compiled: Launched) -> tuple[Certificate, ...]:
     """What is known of the kernels of a compiled program before they run; found once for a text and its launch."""
     key = _key(compiled)
     if key in _known:
@@ -54,7 +52,7 @@ def consulted(compiled: Compiled) -> tuple[Certificate, ...]:
     return found
 
 
-def require_not_refuted(compiled: Compiled) -> None:
+def require_not_refuted(compiled: Launched) -> None:
     """Raise `Refuted` for a program of which a kernel is known to leave its arrays or to race.
 
     >>> from dataclasses import replace
@@ -100,8 +98,8 @@ def unknowns(found: Iterable[Certificate]) -> list[str]:
 # ---- what is kept
 
 
-def _key(compiled: Compiled) -> str:
-    said = [compiled.source, json.dumps(compiled.launch, sort_keys=True)]
+def _key(compiled: Launched) -> str:
+    said = [compiled.source, json.dumps(compiled.plan.as_json(), sort_keys=True)]
     return hashlib.sha256(json.dumps([*said, _prover()]).encode()).hexdigest()[:32]
 
 

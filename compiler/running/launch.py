@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -198,6 +198,20 @@ class Launch:
                 for k in self.kernels
             ],
         }
+
+
+class Launched(Protocol):
+    """OpenCL C and how it is launched, which is all that can be said to be right or wrong of kernels."""
+
+    @property
+    def source(self) -> str:
+        """The text of all kernels."""
+        ...
+
+    @property
+    def plan(self) -> Launch:
+        """How they are launched."""
+        ...
 
 
 def launch_from_json(data: Mapping[str, Any]) -> Launch:
