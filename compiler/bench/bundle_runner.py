@@ -147,12 +147,45 @@ _WIDE_CALL = re.compile(
 )
 
 
+_COUNTED = re.compile(r"(\bint \w+ = )?get_global_id\(")
+
+_NO_LONGER_THAN_INT = """\
+static inline size_t relift_global_id(const uint d) {
+  const size_t id = get_global_id(d);
+  if (d == 0) __builtin_assume(id <= 2147483647);
+  return id;
+}
+#define get_global_id relift_global_id
+"""
+
+
 def for_device(source: str, device: Any) -> str:
-    """The source for a device: in halves what PoCL's library cannot do on the vectors of 64 bytes that it lacks."""
+    """The source as a device's driver needs it.
+
+    In halves what PoCL's library cannot do on the vectors of 64 bytes that it lacks.  Intel's compiler is told that
+    the first id is not cut off where `int` counts it: else it makes no vectors of work-items that are neighbours.
+    (Told so of the second, it makes vectors of rows.)
+    """
     lanes = device.native_vector_width_float
     if "PoCL" in device.platform.version and lanes * 4 < 64:
         return in_halves(source)
+    if "Intel" in device.platform.name and device.type == 2:  # a CPU
+        return with_short_ids(source)
     return source
+
+
+def with_short_ids(source: str) -> str:
+    """The source, told that first ids are no longer than `int`, where nothing else counts them.
+
+    A launch whose ids `int` cannot count is refused.
+
+    >>> with_short_ids("const int i = get_global_id(0);").startswith("static inline")
+    True
+    >>> with_short_ids("const long i = get_global_id(0);")
+    'const long i = get_global_id(0);'
+    """
+    short = [m[1] is not None for m in _COUNTED.finditer(source)]
+    return _NO_LONGER_THAN_INT + source if short and all(short) else source
 
 
 def in_halves(source: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.texts import body_of, lines_of
 from relift.compiler.bench.benchmarks import load_benchmarks
-from relift.compiler.bench.bundle_runner import in_halves
+from relift.compiler.bench.bundle_runner import in_halves, with_short_ids
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.codegen.passes.registers import named_registers
 from relift.compiler.program import compile_program
@@ -208,6 +208,23 @@ def test_a_call_on_long_vectors_can_be_made_in_halves(function: Any, t: Any) -> 
     assert ".lo" not in whole.source
     assert ".lo" in halved.source
     np.testing.assert_allclose(halved(x), whole(x), rtol=1e-6)
+
+
+def test_a_driver_can_be_told_that_ids_are_short() -> None:
+    """The text with ids that are no longer than `int` says computes the same, in both dimensions and in strides."""
+
+    @rl.program
+    def neighbours(x: rl.f32[MANY, ODD]):
+        def row(w):
+            return rl.map_glb(0)(lambda p: p[0] - 2.0 * p[1], rl.zip(w[0], w[2]))
+
+        return rl.map_glb(1)(row, rl.slide(3, 1, rl.pad(1, 1, rl.clamp, x)))
+
+    whole = compile_program(neighbours, local=(1, 4), global_=(2, 8))
+    told = Compiled(with_short_ids(whole.source), whole.plan)
+    x = np.arange(MANY * ODD, dtype=np.float32).reshape(MANY, ODD)
+    assert "__builtin_assume" in told.source
+    np.testing.assert_array_equal(told(x), whole(x))
 
 
 # ---- remainders
