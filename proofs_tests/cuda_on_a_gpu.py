@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from proofs_tests.compiler.programs import CASES
-from relift.compiler.agreement.verification import whole_inputs
+from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of

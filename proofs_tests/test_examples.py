@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from proofs_tests.test_table_one import PROGRAMS
-from relift.compiler.agreement.verification import check_derivation, check_run, random_inputs
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.agreement.verification import check_derivation, check_run
 from relift.compiler.devices.survey import describe, find_device
 from relift.compiler.program import compile_program
 from relift.egraph.search.optimize import optimize

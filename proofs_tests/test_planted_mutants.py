@@ -13,7 +13,7 @@ from proofs_tests.planted_mutants import ROOT, Mutant, mutants
 AREAS = {
     "interpreter": "semantics/interpreter.py", "patterns": "semantics/patterns/",
     "views": "semantics/indices/views.py", "indices": "semantics/indices/expressions.py",
-    "barriers": "compiler/codegen/barriers.py", "certificates": "compiler/certificates/claims.py",
+    "barriers": "compiler/codegen/barriers.py", "certificates": "compiler/certificates/prover.py",
     "extraction": "egraph/extraction/", "cost": "egraph/cost/",
     "statements": "rewrites/checks/rocq/statements.py", "guards": "rewrites/checks/guards.py",
     "matching": "rewrites/matching.py",

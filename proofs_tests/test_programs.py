@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import relift as rl
-from relift.compiler.agreement.verification import check_derivation, check_run, random_inputs
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.agreement.verification import check_derivation, check_run
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.semantics.language.vocabulary import Program

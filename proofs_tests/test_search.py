@@ -178,7 +178,13 @@ def test_a_derivation_that_the_interpreter_contradicts_is_a_no(
         raise BrokenDerivation("step 3 changes the result")
 
     monkeypatch.setattr(verification, "confirm", contradicted)
-    (found,) = verification.differential(best.derivation, ["cpu"], lambda _: None)
+    (found,) = verification.differential(
+        compile_program(best.term),
+        best.derivation,
+        best.derivation.program,
+        ["cpu"],
+        lambda _: None,
+    )
 
     assert not found.ok
     assert found == verification.check_derivation(best.derivation, "cpu")

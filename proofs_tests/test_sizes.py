@@ -34,7 +34,6 @@ STILL_ABOVE = {
     "compiler/bench/times.py:time_in_turn": 62,
     "compiler/certificates/accesses.py": 555,
     "compiler/certificates/accesses.py:_Walker": 414,
-    "compiler/certificates/claims.py": 553,
     "compiler/text/reader.py:_Reader": 331,
     "compiler/validation/machine.py": 526,
     "compiler/validation/translation.py": 848,

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relift.compiler.agreement.verification import check_run, random_inputs
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.agreement.verification import check_run
 from relift.compiler.program import compile_program
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.library import RULES

@@ -12,22 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from relift.compiler.agreement.sampled import sampled
+from relift.compiler.agreement.comparison import Agreement
+from relift.compiler.agreement.inputs import whole_inputs
+from relift.compiler.agreement.own_sizes import at_own_sizes
 from relift.compiler.agreement.simulator import NotAvailable, race_check
-from relift.compiler.agreement.verification import (
-    Agreement,
-    agreed,
-    compared,
-    not_simulated,
-    rounding,
-    steps_agree,
-    whole_inputs,
-)
-from relift.compiler.certificates.claims import annotated
+from relift.compiler.agreement.small_sizes import not_simulated
+from relift.compiler.agreement.verification import steps_agree
+from relift.compiler.certificates.certificate import annotated
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
-from relift.compiler.running.isolated import Failed, run_apart
 from relift.compiler.validation.validate import validate
 from relift.rewrites.derivation.confirmation import confirm, work
 from relift.rewrites.derivation.files import parse_json, program_hash
@@ -38,9 +32,6 @@ from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.binding import tidy
 
 TERM, DERIVATION = "term.txt", "derivation.json"
-
-REACH = 6_000_000
-"""Cells and calls (see `confirmation.work`) of a source that the interpreter runs at its own sizes."""
 
 SIMULATED = 60_000
 """The same of a program that the simulator runs at its own sizes."""
@@ -117,7 +108,8 @@ def verify_saved(
     small = _small(saved)
     report("the text on symbols")
     yield _on_symbols(saved, small)
-    runs = list(_on_devices(saved, devices, report, program))
+    source, reference = saved.derivation.program, program and program.reference
+    runs = list(at_own_sizes(saved.kernel, source, devices, report, reference))
     yield from runs
     if any(run.refuted for run in runs):  # what runs wild would take the simulator along
         return
@@ -175,36 +167,6 @@ def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:
             detail = f"the text compiled anew at {small.at}: {again.text()}"
             return Agreement(against, again.ok, detail)
     return Agreement(against, False, own.text(), known=False)
-
-
-def _on_devices(
-    saved: Saved, devices: Sequence[str], report: Callable[[str], None], program: Program | None
-) -> Iterator[Agreement]:
-    """This kernel at its own sizes on each device."""
-    source = saved.derivation.program
-    try:
-        arrays = whole_inputs(source, seed=0)
-    except ReliftError as error:
-        yield Agreement("the interpreter at its own sizes", False, error.message, known=False)
-        return
-    reached = work(source.body) <= REACH
-    reference = None if program is None else program.reference
-    expected = source(*arrays) if reached else reference(*arrays) if reference else None
-    judge = "NumPy" if reference and not reached else "the interpreter"
-    for device in devices:
-        report(device)
-        on = f"at its own sizes (kernel on {device})"
-        result = run_apart(saved.kernel, arrays, device)
-        if isinstance(result, Failed):
-            yield Agreement(f"{judge} {on}", False, result.reason, known=result.finished)
-        elif reached:
-            yield agreed(f"{judge} {on}", source, result, expected)
-        else:
-            cells = sampled(f"cells of the interpreter {on}", source, arrays, result)
-            if reference is not None:
-                yield compared(f"{judge} {on}", result, expected, rounding(source))
-            if reference is None or cells.known:
-                yield cells
 
 
 def _simulated(saved: Saved, small: _Small | None) -> Agreement:

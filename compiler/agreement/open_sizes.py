@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from relift.compiler.agreement.comparison import Agreement, agreed
+from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.agreement.simulator import NotAvailable, race_check
-from relift.compiler.agreement.verification import Agreement, agreed, not_simulated, whole_inputs
+from relift.compiler.agreement.small_sizes import AGAINST_TEXT, not_simulated
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import Launch
 from relift.compiler.validation.evidence import ENOUGH
@@ -40,8 +42,6 @@ SHOWN = 8
 
 SIMULATED = 2
 """Choices that the race checker sees."""
-
-AGAINST_TEXT = "the interpreter (text of the kernel, on symbols)"
 
 
 @dataclass(frozen=True)

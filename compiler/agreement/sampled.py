@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.agreement.verification import Agreement, compared, is_exact, rounding
+from relift.compiler.agreement.comparison import Agreement, compared, how_equal, is_exact, rounding
 from relift.compiler.running.buffers import Row, components, flatten
 from relift.semantics.by_cell import Cells, TooMuch
 from relift.semantics.errors import Undefined, Unsupported
@@ -23,12 +23,18 @@ EFFORT = 2_000_000
 
 
 def sampled(
-    against: str, program: Program, arrays: Sequence[Any], result: Any, effort: int = EFFORT
+    against: str,
+    program: Program,
+    arrays: Sequence[Any],
+    result: Any,
+    effort: int = EFFORT,
+    *,
+    whole: bool = True,
 ) -> Agreement:
     """Some cells of the result of a program at its sizes, each computed by the interpreter alone.
 
-    Equal to the last bit where every step is exact on whole numbers, else within the rounding.  Where not even
-    one cell is in reach that is said, and nothing was compared.
+    Equal to the last bit where every step is exact and the arguments are `whole` numbers, else within the rounding.
+    Where not even one cell is in reach that is said, and nothing was compared.
     """
     rows = flatten(result, program.body.type, "the result")
     try:
@@ -36,7 +42,11 @@ def sampled(
     except (TooMuch, Undefined, Unsupported) as error:
         detail = f"the interpreter reaches no cell at these sizes: {error.message}"
         return Agreement(against, False, detail, known=False)
-    one = _exactly(against, found) if is_exact(program) else _nearly(against, found, program)
+    one = (
+        _exactly(against, found)
+        if whole and is_exact(program)
+        else _nearly(against, found, program)
+    )
     if not one.ok:
         return one
     count = f"{len(found)} of {sum(map(len, rows))} cells, sampled"
@@ -77,7 +87,8 @@ def _exactly(against: str, cells: Sequence[_Cell]) -> Agreement:
         if not np.array_equal(c.found, c.expected, equal_nan=True):
             at = f"index {list(c.indices)}" + f" of component {c.component}" * (c.component > 0)
             return Agreement(against, False, f"{c.found!r} instead of {c.expected!r} at {at}")
-    return Agreement(against, True, "equal to the last bit")
+    pairs = tuple(zip(*((c.found, c.expected) for c in cells), strict=True))
+    return Agreement(against, True, how_equal(*pairs))
 
 
 def _nearly(against: str, cells: Sequence[_Cell], program: Program) -> Agreement:

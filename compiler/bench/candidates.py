@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from relift.compiler.agreement.comparison import in_reach, rounding
 from relift.compiler.agreement.rounding import allowed
-from relift.compiler.agreement.verification import in_reach, rounding
 from relift.compiler.bench.benchmarks import Draw
 from relift.compiler.bench.bundle import ORIGIN, VERSION, buffers_of, read_json, write_manifest
 from relift.compiler.bench.bundle_runner import PICKED, inputs_of, picked_rows

@@ -75,6 +75,15 @@ class Report:
         """By device: how alike the predicted and the measured times order the programs."""
         return {name: rank_correlation(predictions(known)) for name, known in self.complete.items()}
 
+    @property
+    def unknown(self) -> list[str]:
+        """What the certificates leave open of the kernels and of what was written by hand, each once."""
+        found = (line for row in self.rows for line in row.get("unknown", ()))
+        by_hand = (
+            f"by hand: {line}" for row in self.rows for line in row.get("hand_unknown") or ()
+        )
+        return list(dict.fromkeys([*found, *by_hand]))
+
     def of_device(self, name: str) -> list[Times]:
         """The rows of a device, whatever the compiler did."""
         return [row for row in self.rows if row.get("device", name) == name]

@@ -175,7 +175,12 @@ def _checked(
     error = largest_error(outputs, expected(picked, *arguments), picked)
     return _Runner(
         lambda: session.timed(rows, 1)[0],
-        {**about, "ok": error <= about["tolerance"], "error": error},
+        {
+            **about,
+            "ok": error <= about["tolerance"],
+            "error": error,
+            "unknown": session.unknown,
+        },
     )
 
 
@@ -207,8 +212,12 @@ def _of_hand(runner: _Runner | None) -> Times:
     """What a row says of the same by hand; no seconds where the result is wrong."""
     if runner is None:
         return {"hand_ok": True, "hand_seconds": None}
-    ok = runner.about["ok"]
-    return {"hand_ok": ok, "hand_seconds": min(runner.seconds) if ok else None}
+    ok, unknown = runner.about["ok"], runner.about["unknown"]
+    return {
+        "hand_ok": ok,
+        "hand_seconds": min(runner.seconds) if ok else None,
+        "hand_unknown": unknown,
+    }
 
 
 def share_of_roofline(row: Times, device: DeviceDescription) -> float:

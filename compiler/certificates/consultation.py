@@ -12,13 +12,22 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.certificates.claims import Certificate, Claim, certificate_json, certificates
+from relift.compiler.certificates.certificate import (
+    Certificate,
+    Claim,
+    certificate_json,
+    not_understood,
+)
+from relift.compiler.certificates.claims import certificates
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.running.launch import Launched
+from relift.compiler.running.launch import Launch, Launched
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.macros import expanded
 from relift.files import writable_cache, write_text
 from relift.semantics.errors import Refuted, ReliftError
 
@@ -75,6 +84,26 @@ def require_not_refuted(compiled: Launched) -> None:
                     f"{claim.subject} at {claim.detail}; compile {compiled.plan.program} anew",
                     place="",
                 )
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that somebody wrote, and how it is launched."""
+
+    source: str
+    plan: Launch
+
+
+def require_text_not_refuted(
+    source: str, plan: Launch, options: Sequence[str] = ()
+) -> tuple[Certificate, ...]:
+    """The same for a text that somebody wrote, built with these options; gives back what is known of it."""
+    try:
+        compiled = Text(expanded(source, options), plan)
+    except NotUnderstood as error:
+        return tuple(not_understood(k.name, error) for k in plan.kernels)
+    require_not_refuted(compiled)
+    return consulted(compiled)
 
 
 def unknowns(found: Iterable[Certificate]) -> list[str]:

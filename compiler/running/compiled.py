@@ -18,7 +18,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
 
 if TYPE_CHECKING:
-    from relift.compiler.certificates.claims import Certificate
+    from relift.compiler.certificates.certificate import Certificate
     from relift.compiler.running.session import Session
 
 SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
@@ -115,7 +115,7 @@ class Compiled:
         if key not in self._sessions:
             if not self.unchecked:
                 require_not_refuted(self)
-            self._sessions[key] = Session(self.source, self.plan, device)
+            self._sessions[key] = Session(self.source, self.plan, device, unchecked=True)
         return self._sessions[key]
 
     def save(
@@ -129,7 +129,8 @@ class Compiled:
         A reader never sees half a folder.  Above each kernel, a comment sums up its certificate; `origin` is the
         program that the kernels compute.
         """
-        from relift.compiler.certificates.claims import annotated, certificate_json, certificates
+        from relift.compiler.certificates.certificate import annotated, certificate_json
+        from relift.compiler.certificates.claims import certificates
 
         where, found = Path(folder), certificates(self)
         files = files_of(self) | {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import for_device
+from relift.compiler.certificates.consultation import require_text_not_refuted, unknowns
 from relift.compiler.codegen.passes.exact_loops import EXACT, in_order
 from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, find_device, require_alive
@@ -31,8 +32,8 @@ _ALIGNMENT = 128
 class Session:
     """A program built for one device; raises `Unsupported` with the build log when that fails.
 
-    No certificate is asked here: `Compiled.session` asks it before.  A text that is given straight to a session, as
-    those that `relift bench` has written by hand, runs unchecked.
+    A text whose certificate is refuted is not built, whoever wrote it, unless it is to run `unchecked`; what is
+    `unknown` of it is there to be said.
 
     With `apart`, as always but in a process made to be lost, it is built in a child process first.
     """
@@ -45,8 +46,12 @@ class Session:
         options: tuple[str, ...] = (),
         *,
         apart: bool = True,
+        unchecked: bool = False,
     ) -> None:
         self._plan, self._apart = plan, apart
+        self.unknown = (
+            [] if unchecked else unknowns(require_text_not_refuted(source, plan, options))
+        )
         self.device = find_device(target) if target is None or isinstance(target, str) else target
         import pyopencl as cl
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.semantics.language.vocabulary import Program
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from relift.compiler.certificates.claims import Certificate, Claim, Verdict
+from relift.compiler.certificates.certificate import Certificate, Claim, Verdict
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source

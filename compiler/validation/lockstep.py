@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.codegen.values.expressions import memory_type
-from relift.compiler.running.launch import Buffer, Kernel, Launch, Piece
-from relift.compiler.text.c_types import plain
+from relift.compiler.certificates.given import Misfit, given
+from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.text.tree import CType, Function, KernelText, Source
 from relift.compiler.validation.machine import Arithmetic, Fault, Item, Memory, Shared
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
@@ -85,21 +84,14 @@ class Run:
 
     def arguments(self, k: Kernel, text: KernelText) -> tuple[list[Any], dict[str, int]]:
         """What a kernel is given, and the whole numbers among it; raises `Fault` where it does not fit."""
-        buffers = {b.name: b for b in self.launch.buffers}
-        if len(k.arguments) != len(text.parameters):
-            raise Fault(
-                "launch",
-                f"{k.name} has {len(text.parameters)} parameters, {len(k.arguments)} are given",
-            )
-        if len(set(k.arguments)) < len(k.arguments):
-            raise Fault("launch", f"{k.name} is given one buffer twice")
+        try:
+            buffers = given(text, k.arguments, {b.name: b for b in self.launch.buffers})
+        except Misfit as error:
+            raise Fault("launch", error.message) from None
         found: list[Any] = []
         known: dict[str, int] = {}
-        for name, p in zip(k.arguments, text.parameters, strict=True):
-            if name not in buffers:
-                raise Fault("launch", f"{k.name} is given {name}, which is no buffer")
-            _check_type(k.name, buffers[name], p.type, p.name)
-            m = self.memory[name]
+        for p in text.parameters:
+            m = self.memory[buffers[p.name].name]
             if not p.type.pointer:
                 value = m.cells[0]
                 if isinstance(value, Symbol):
@@ -188,16 +180,3 @@ def _limits(piece: Piece) -> dict[tuple[str, int], int]:
             ("gs", d): n, ("ls", d): m,
         }  # fmt: skip
     return found
-
-
-def _check_type(kernel: str, b: Buffer, t: CType, name: str) -> None:
-    """Raise `Fault` where a parameter of a kernel is not of the type of its buffer."""
-    by_value = b.role in ("scalar", "size")
-    wanted = plain(
-        CType("int") if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar)
-    )
-    space = "private" if by_value else "global"
-    if (plain(t), t.pointer, t.space) != (wanted, not by_value, space):
-        raise Fault(
-            "launch", f"{kernel} takes {t.scalar} {name}, it is given {b.name} of type {b.scalar}"
-        )

@@ -19,7 +19,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import session
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, runs
 from relift.device import CPU
 from relift.egraph.process.saturation import Budget

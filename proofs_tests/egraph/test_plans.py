@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, runs
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import Optimized, as_written, optimize

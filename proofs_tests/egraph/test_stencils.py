@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.device import CPU
 from relift.egraph.cost.model import estimate

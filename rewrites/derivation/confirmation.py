@@ -64,14 +64,63 @@ def confirm(
     for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
         if tried >= limit:
             return None
-        try:
-            small = derivation.origin.at(sizes)
-            terms = [small.body, *(t for t, _ in steps_at(derivation, small, rules, choices))]
-        except ReliftError:
-            continue
-        inputs = _compare(terms, small, REACH // max(sum(map(work, terms)), 1))
-        return Confirmation(sizes, tuple(terms), False, inputs) if inputs else None
+        small = _derived(derivation, rules, sizes, choices)
+        if small is not None:
+            return _confirmed(derivation, sizes, small)
     return None
+
+
+MORE = 400
+"""So many more assignments are tried, once one applies, for others that are unlike it."""
+
+
+def small_confirmations(
+    derivation: Derivation, rules: Mapping[str, Rule], count: int, limit: int = 3000
+) -> list[Confirmation]:
+    """The same at several small sizes: the least that apply, then others, alike in no size where there are such."""
+    found: list[Confirmation] = []
+    alike: list[Confirmation] = []
+    first = limit
+    for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
+        if tried >= min(limit, first + MORE) or len(found) == count:
+            break
+        known = [c.sizes for c in (*found, *alike)]
+        if sizes in known or (len(alike) >= count and _meets(sizes, found)):
+            continue
+        terms = _derived(derivation, rules, sizes, choices)
+        here = None if terms is None else _confirmed(derivation, sizes, terms)
+        if here is not None:
+            first = min(first, tried)
+            (alike if _meets(sizes, found) else found).append(here)
+    return [*found, *alike][:count]
+
+
+def _meets(sizes: Mapping[str, int], found: Sequence[Confirmation]) -> bool:
+    """Whether some size is as it was before."""
+    return any(sizes[name] == other.sizes[name] for other in found for name in sizes)
+
+
+def _derived(
+    derivation: Derivation,
+    rules: Mapping[str, Rule],
+    sizes: Mapping[str, int],
+    choices: Mapping[int, int],
+) -> list[Term] | None:
+    """The programs along a derivation, done again at other sizes; None where a step does not apply."""
+    try:
+        small = derivation.origin.at(sizes)
+        return [small.body, *(t for t, _ in steps_at(derivation, small, rules, choices))]
+    except ReliftError:
+        return None
+
+
+def _confirmed(
+    derivation: Derivation, sizes: Mapping[str, int], terms: Sequence[Term]
+) -> Confirmation | None:
+    """They agree on some inputs; None where the source has no value on any."""
+    effort = sum(map(work, terms))
+    inputs = _compare(terms, derivation.origin.at(sizes), REACH // max(effort, 1))
+    return Confirmation(sizes, tuple(terms), False, inputs) if inputs else None
 
 
 def work(t: Term) -> int:

@@ -15,6 +15,7 @@ import pytest
 import relift as rl
 from proofs_tests.tampering import changes, resealed, separated
 from relift.compiler.agreement import artefacts as artefact_checks
+from relift.compiler.agreement import own_sizes
 from relift.compiler.agreement.artefacts import (
     DERIVATION,
     compiled_anew,
@@ -23,8 +24,9 @@ from relift.compiler.agreement.artefacts import (
     require_program,
     verify_saved,
 )
+from relift.compiler.agreement.comparison import Agreement
+from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.agreement.sampled import sampled
-from relift.compiler.agreement.verification import Agreement, whole_inputs
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
@@ -225,7 +227,7 @@ def at_own_sizes(folder: Path, program: Program | None = None) -> list[Agreement
 @pytest.fixture
 def beyond_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter runs no program at its own sizes."""
-    monkeypatch.setattr(artefact_checks, "REACH", 0)
+    monkeypatch.setattr(own_sizes, "REACH", 0)
     monkeypatch.setattr(artefact_checks, "race_check", lambda *_, **__: [])
 
 
@@ -238,7 +240,7 @@ def test_of_a_source_beyond_reach_cells_are_sampled(
     assert own.ok
     assert "8 of 8 cells, sampled: equal to the last bit" in own.detail
 
-    monkeypatch.setattr(artefact_checks, "sampled", partial(sampled, effort=0))
+    monkeypatch.setattr(own_sizes, "sampled", partial(sampled, effort=0))
     [own] = at_own_sizes(folder)
     assert not own.ok
     assert not own.known
@@ -256,7 +258,7 @@ def test_of_a_source_beyond_reach_numpy_judges_all_cells(
     assert "NumPy" in numpy.against
     assert cells.ok
 
-    monkeypatch.setattr(artefact_checks, "sampled", partial(sampled, effort=0))
+    monkeypatch.setattr(own_sizes, "sampled", partial(sampled, effort=0))
     [numpy] = at_own_sizes(folder, judge)
     assert numpy.ok
 

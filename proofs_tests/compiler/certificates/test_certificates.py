@@ -14,7 +14,8 @@ import pytest
 from proofs_tests.compiler.programs import CASES, Case, made, typed
 from proofs_tests.compiler.texts import BARRIER
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
-from relift.compiler.certificates.claims import Certificate, certificates, certify
+from relift.compiler.certificates.certificate import Certificate
+from relift.compiler.certificates.claims import certificates, certify
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.program import compile_program

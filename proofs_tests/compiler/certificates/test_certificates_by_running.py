@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relift.compiler.certificates.claims import Certificate, certify
+from relift.compiler.certificates.certificate import Certificate
+from relift.compiler.certificates.claims import certify
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Whole

@@ -16,7 +16,7 @@ from proofs_tests.compiler.texts import BARRIER
 from relift import cli
 from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates import consultation
-from relift.compiler.certificates.claims import Claim
+from relift.compiler.certificates.certificate import Claim
 from relift.compiler.certificates.claims import certificates as certified
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.program import compile_program
@@ -26,6 +26,7 @@ from relift.compiler.running.isolated import Failed, run_apart
 from relift.semantics.errors import Refuted
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import Program
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import f32, i32, nat
 
 n = nat("n")
@@ -94,6 +95,53 @@ def test_a_comparison_says_what_is_not_run(built: list[str]) -> None:
     assert isinstance(failed, Failed)
     assert "is not run" in failed.reason
     assert built == []
+
+
+BY_HAND = """// what a person may write, with macros
+#define END (PARTS * 4)
+kernel void saxpy_1(const float a, global const float* restrict x, global const float* restrict y, global float* restrict out) {
+  const int i = get_global_id(0);
+  if (i < END) { out[i] = a * x[i] + y[i]; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "cells", "wrong"), [("2", 8, False), ("2", 7, True), ("3", 8, True)]
+)
+def test_a_text_by_hand_is_run_where_it_is_not_refuted(parts: str, cells: int, wrong: bool) -> None:
+    """A session asks the certificate of whatever text it is given, with the macros of its options."""
+    plan = compile_program(made("saxpy", cells)).plan
+    (kernel,) = plan.kernels
+    launch = dataclasses.replace(
+        plan, kernels=(dataclasses.replace(kernel, total=(Size.of(12),), local=(1,)),)
+    )
+    options = (f"-DPARTS={parts}", "-cl-fast-relaxed-math")
+    if wrong:
+        with pytest.raises(Refuted, match="kernel saxpy_1 is not run, its bounds are refuted"):
+            runtime.Session(BY_HAND, launch, "cpu", options)
+    else:
+        assert runtime.Session(BY_HAND, launch, "cpu", options).unknown == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (BY_HAND, ("-DPARTS=2", "-I."), "the option -I."),
+        ("#define AT(i) x[i]\n" + BY_HAND, ("-DPARTS=2",), "the line #define AT(i) x[i]"),
+        ("#define PARTS 3\n" + BY_HAND, ("-DPARTS=2",), "the macro PARTS, which is defined twice"),
+        ("#define PARTS END\n" + BY_HAND, (), "macros that stand for themselves"),
+        (BY_HAND.replace("if (i < END)", "while (1)"), ("-DPARTS=2",), "while"),
+    ],
+)
+def test_what_is_unknown_of_a_text_by_hand_is_there_to_be_said(
+    text: str, options: tuple[str, ...], said: str
+) -> None:
+    """What a preprocessor or a person may do else is not understood, and that is said."""
+    plan = compile_program(made("saxpy", 8)).plan
+    (line,) = consultation.unknowns(consultation.require_text_not_refuted(text, plan, options))
+    assert line.startswith("bounds, races, barriers of kernel saxpy_1: unknown: ")
+    assert said in line
 
 
 # ---- what is unknown

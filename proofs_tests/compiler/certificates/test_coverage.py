@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from relift.compiler.certificates.claims import Claim, certify
+from relift.compiler.certificates.certificate import Claim
+from relift.compiler.certificates.claims import certify
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Whole

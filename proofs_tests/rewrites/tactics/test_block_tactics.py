@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation

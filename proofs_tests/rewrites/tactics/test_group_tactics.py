@@ -10,7 +10,7 @@ import pytest
 
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.texts import BARRIER
-from relift.compiler.agreement.verification import whole_inputs
+from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import relift as rl
 from proofs_tests.command_line import ROOT
-from relift.compiler.agreement.verification import random_inputs
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.ledger.book import require_proved

@@ -33,8 +33,8 @@ from relift.cli.searching import (
 
 if TYPE_CHECKING:
     from relift.compiler.agreement.artefacts import Saved
-    from relift.compiler.agreement.verification import Agreement
-    from relift.compiler.certificates.claims import Certificate
+    from relift.compiler.agreement.comparison import Agreement
+    from relift.compiler.certificates.certificate import Certificate
     from relift.compiler.running.compiled import Compiled
     from relift.rewrites.derivation.steps import Derivation
     from relift.semantics.language.vocabulary import Program
@@ -181,7 +181,7 @@ def _inputs(
     program: Program, sizes: dict[str, int], given: list[str] | None, random: int | None
 ) -> tuple[dict[str, int], tuple[Any, ...]]:
     """The sizes and the inputs of a run: drawn, or read from files, which may say the sizes."""
-    from relift.compiler.agreement.verification import random_inputs, read_inputs
+    from relift.compiler.agreement.inputs import random_inputs, read_inputs
 
     if random is None:
         return read_inputs(program, sizes, pairs_of(given, "--input", "x=FILE.npy"))
@@ -397,7 +397,11 @@ def _verify_found(
     derivations = [found.derivation for found in best.candidates]
     with progress_of("comparing") as report:
         return [
-            _Tested(tidy(d.result), _certified(kernel, d), differential(d, task.devices, report))
+            _Tested(
+                tidy(d.result),
+                _certified(kernel, d),
+                differential(kernel, d, program, task.devices, report),
+            )
             for kernel, d in zip(compiled, derivations, strict=True)
         ]
 
