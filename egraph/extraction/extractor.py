@@ -16,7 +16,6 @@ from relift.egraph.extraction.states import (
     Place,
     Plan,
     State,
-    Want,
 )
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
@@ -24,7 +23,6 @@ from relift.rewrites.matching import FloatPolicy, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import Term
-from relift.semantics.syntax.types import Array
 
 
 class Extractor:
@@ -42,6 +40,7 @@ class Extractor:
     ) -> None:
         self.snapshot, self.width = snapshot, width
         self.ways = Options(snapshot, device, demanded or {})
+        self._generous = Options(snapshot, device, demanded or {}, generous=True)
         self._options: dict[State, list[Option]] = {}
         self._best: dict[State, dict[Plan, tuple[float, Choice]]] = {}
 
@@ -49,17 +48,15 @@ class Extractor:
         """The cheapest low-level terms of the root, one per plan, in order of estimated work."""
         root = self.root_state()
         self._solve(root)
+        if not self._best[root]:
+            self.ways = self._generous
+            self._solve(root)
         found = sorted(self._best[root].items(), key=lambda item: item[1][0])[:most]
         return [self._candidate(root, plan, policy) for plan, _ in found]
 
     def root_state(self) -> State:
-        """The program's result: an array is written, anything else is a value."""
-        want = (
-            Want.WRITE
-            if isinstance(self.snapshot.type_of(self.snapshot.root), Array)
-            else Want.VALUE
-        )
-        return State(self.snapshot.root, want, Place.HOST)
+        """The program's result: what is or has an array is written, anything else is a value."""
+        return State(self.snapshot.root, self.ways.nodes.written(self.snapshot.root), Place.HOST)
 
     # ---- the dynamic programme
 

@@ -116,7 +116,6 @@ class Unzip(Pattern):
     name: ClassVar = "unzip"
     rocq: ClassVar = "unzip {ps}"
     layout: ClassVar = True
-    searched: ClassVar = False
     signature: ClassVar = Signature({"ps": Tuple((a, b))[n]}, Tuple((a[n], b[n])))
 
     @staticmethod
@@ -222,6 +221,7 @@ class Iterate(Pattern):
     rocq: ClassVar = "iterate {m} {f} {x}"
     rocq_defined: ClassVar = "iterate_defined {m} {f} {f_defined} {x}"
     compiled: ClassVar = True
+    searched: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "f": Fun[a, a], "x": a}, a)
 
     @staticmethod
@@ -300,7 +300,7 @@ class Let(Pattern):
     rocq_defined: ClassVar = "let_defined {f_defined} {x}"
     layout: ClassVar = True
     in_place: ClassVar = True
-    searched: ClassVar = False
+    searched: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[a, b], "x": a}, b)
 
     @staticmethod
@@ -443,6 +443,7 @@ class ScanSeq(Pattern):
     rocq: ClassVar = "scan_seq {f} {init} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     compiled: ClassVar = True
+    searched: ClassVar = True
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b[n])
 
     @staticmethod

@@ -561,6 +561,7 @@ class Scatter(Pattern):
     rocq_defined: ClassVar = "scatter_defined {idx_whole} {n}"
     partial: ClassVar = True
     compiled: ClassVar = True
+    searched: ClassVar = True
     signature: ClassVar = Signature({"idx": IndexKind(n), "xs": a[n]}, a[n])
 
     @staticmethod

@@ -1,0 +1,228 @@
+"""The ways to compute an e-class into memory that its place provides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from relift.egraph.encode.snapshot import ENode
+from relift.egraph.extraction.nodes import (
+    ACCUMULATOR_CELLS,
+    LAUNCH,
+    LAYOUT,
+    REGISTER_CELLS,
+    Nodes,
+    answer,
+    inverts,
+)
+from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
+from relift.semantics import patterns
+from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.types import (
+    Array,
+    cells,
+    dimensions,
+)
+
+
+class Writes:
+    """The options of what is written."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+
+    def write(self, node: ENode, state: State) -> Iterator[Option]:
+        """The ways to compute a node into the memory that its place provides."""
+        place, pattern = state.place, node.head.pattern
+        if pattern is patterns.Map:
+            yield from self._write_map(node, place)
+            f, xs = node.children
+            variable = node.head.binders[0].name
+            yield answer(
+                node,
+                (State(f, Want.INVERSE, place, variable), State(xs, Want.WRITE, place)),
+                LAYOUT,
+            )
+        elif inverts(pattern):
+            label = ("transpose",) if pattern is patterns.Transpose else ()
+            below = [State(c, Want.WRITE, place) for c in node.children]
+            yield answer(node, below, LAYOUT * (4 if label else 1), label=label)
+        elif pattern is patterns.ReduceSeq:
+            yield from self._write_fold(node, state)
+        elif pattern in (patterns.Concat, patterns.Zip) or node.head.kind == "tuple":
+            yield from self._write_parts(node, place)
+        elif pattern is patterns.Iterate:
+            yield from self._write_iteration(node, state)
+        elif pattern is patterns.ScanSeq and place in (Place.HOST, Place.ITEM):
+            yield self._scan(node, place)
+        elif pattern is patterns.Let:
+            f, x = node.children
+            yield answer(node, (State(f, Want.WRITE, place), self.nodes.named(x, place)), LAYOUT)
+        elif pattern is patterns.ToGlobal and place is Place.HOST:
+            (xs,) = node.children
+            yield answer(node, (State(xs, self.nodes.written(xs), place),), LAYOUT)
+
+    def _write_parts(self, node: ENode, place: Place) -> Iterator[Option]:
+        """Parts of a result, computed by one kernel, whose work-items they share.
+
+        Of the parts of a concatenation the longest makes the plan.  What is no array is computed by one work-item.
+        """
+        pairs = node.head.pattern is not patterns.Concat
+        arrays = all(map(self.nodes.is_array, node.children))
+        shared = (Place.ROWS, Place.GRIDS) if arrays else ()
+        alone = (Place.ITEM,) if pairs else ()
+        launch = LAUNCH if place is Place.HOST else 0.0
+        for part in (*shared, *alone) if place is Place.HOST else (place,):
+            below = [State(c, self.nodes.written(c), part) for c in node.children]
+            name = ("parts", part.value) if launch else ()
+            option = answer(node, below, launch + LAYOUT, label=name)
+            if pairs:
+                yield option
+                continue
+            lengths = [self.nodes.length(c) for c in node.children]
+            yield replace(option, minor=(lengths.index(min(lengths)),))
+
+    def _scan(self, node: ENode, place: Place) -> Option:
+        """A scan as a loop of one work-item."""
+        f, init, xs = node.children
+        n = self.nodes.length(xs)
+        children = (
+            State(f, Want.VALUE, Place.ITEM),
+            State(init, Want.VALUE, place),
+            State(xs, Want.VIEW, place),
+        )
+        launch = LAUNCH if place is Place.HOST else 0.0
+        return answer(node, children, launch + 1.5 * n, trips=(n, 1.0, 1.0), label=("scan_seq", n))
+
+    def alone(self, node: ENode, state: State) -> Iterator[Option]:
+        """A result that one work-item computes, since nothing in it is parallel."""
+        if state.place is Place.HOST:
+            for option in self.write(node, replace(state, place=Place.ITEM)):
+                yield replace(option, own=option.own + LAUNCH, label=("alone", option.label))
+
+    def start(self, node: ENode, state: State) -> Iterator[Option]:
+        """The first value of an accumulator, in registers of its own."""
+        size = self.nodes.cells(state.eclass)
+        for option in self.write(node, State(state.eclass, Want.WRITE, state.place)):
+            yield option.inside("store_private", size)
+
+    def _write_fold(self, node: ENode, state: State) -> Iterator[Option]:
+        """A fold of arrays: the accumulator is private, and copied out after the last step.
+
+        A fold that is part of the step of another one goes on with its accumulator.
+        """
+        function, init, xs = node.children
+        n = self.nodes.length(xs)
+        data = State(xs, Want.VIEW, state.place)
+        yield from self._in_place(node, state, n, function, init, (data,))
+
+    def _write_iteration(self, node: ENode, state: State) -> Iterator[Option]:
+        """An iteration on an array, which is private and changed in place."""
+        function, x = node.children
+        (turns,) = node.head.naturals
+        n = float(turns.constant or 0)
+        yield from self._in_place(node, state, n, function, x, ())
+
+    def _in_place(
+        self,
+        node: ENode,
+        state: State,
+        n: float,
+        function: int,
+        init: int,
+        rest: tuple[State, ...],
+    ) -> Iterator[Option]:
+        """A loop of n steps that each write an array anew."""
+        t, place = self.nodes.type(state.eclass), state.place
+        size = float(cells(t).constant or 0)
+        if not isinstance(t, Array) or size > ACCUMULATOR_CELLS:
+            return
+        if place in (Place.REGISTERS, Place.PRIVATE):
+            own, start = place, State(init, Want.VIEW, place)
+            lowerings: tuple[Lowering, ...] = ()
+            copied: Position = ()
+        elif place is Place.ITEM:
+            own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
+            start = State(init, Want.START, own)
+            loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
+            copies = [("f",) * d for d in range(len(dimensions(t)[0]))]
+            lowerings = tuple(
+                Lowering(rule, inside=inside) for rule in ("insert_copy", loop) for inside in copies
+            )
+            copied = ("xs",)
+        else:
+            return
+        option = answer(
+            node,
+            (State(function, Want.WRITE, own), start, *rest),
+            0.5 * n + (size if copied else 0.0),
+            trips=(n, 1.0, *(1.0 for _ in rest)),
+            label=("accumulate", n, str(t)),
+            lowerings=lowerings,
+        )
+        yield replace(option, moved=copied)
+
+    def _write_map(self, node: ENode, place: Place) -> Iterator[Option]:
+        f, xs = node.children
+        n = self.nodes.length(xs)
+        is_nest, body_want = self.nodes.is_array(f), self.nodes.written(f)
+
+        def lowered(
+            rule: str, inner: Place, trips: float, own: float, **choices: int
+        ) -> Iterator[Option]:
+            children = (State(f, body_want, inner), State(xs, Want.VIEW, place))
+            lowering = Lowering(rule, tuple(choices.items()))
+            yield answer(
+                node,
+                children,
+                own,
+                trips=(trips, 1.0),
+                label=(rule, *choices.values(), n),
+                lowerings=(lowering,),
+            )
+
+        shared = max(1.0, n / self.nodes.parallel)
+        match place:
+            case Place.HOST:
+                yield from lowered("map_to_glb", Place.ITEM, shared, LAUNCH + 0.1 * shared, d=0)
+                if is_nest:
+                    yield from lowered("map_to_glb", Place.BELOW_GLB1, n, LAUNCH, d=1)
+                    if self.nodes.device.kind == "gpu":
+                        yield from lowered("map_to_wrg", Place.BELOW_WRG0, n, LAUNCH, d=0)
+            case Place.ROWS:
+                yield from lowered("map_to_glb", Place.ITEM, shared, 0.1 * shared, d=0)
+            case Place.GRIDS:
+                if is_nest:
+                    yield from lowered("map_to_glb", Place.BELOW_GLB1, n, 0.0, d=1)
+            case Place.BELOW_GLB1:
+                yield from lowered("map_to_glb", Place.ITEM, n / self.nodes.parallel, 0.0, d=0)
+            case Place.BELOW_WRG0:
+                yield from lowered("map_to_lcl", Place.ITEM, n / self.nodes.parallel, 0.0, d=0)
+            case Place.ITEM:
+                yield from lowered("map_to_seq", Place.ITEM, n, 0.5 * n)
+            case Place.PRIVATE:
+                yield from lowered("map_to_seq", Place.PRIVATE, n, 0.5 * n)
+            case Place.REGISTERS:
+                yield from lowered("map_to_seq_unroll", Place.REGISTERS, n, 0.0)
+            case Place.LANE:
+                pass
+
+    def inverse(self, node: ENode, state: State) -> Iterator[Option]:
+        """A rearrangement of one variable and nothing else."""
+        pattern = node.head.pattern
+        if node.head.kind == "var" and node.head.name == state.variable:
+            yield answer(node, (), 0.01)
+        elif inverts(pattern):
+            below = [State(c, Want.INVERSE, state.place, state.variable) for c in node.children]
+            yield answer(node, below, LAYOUT)
+        elif pattern is patterns.Map:
+            f, xs = node.children
+            own = node.head.binders[0].name
+            yield answer(
+                node,
+                (
+                    State(f, Want.INVERSE, state.place, own),
+                    State(xs, Want.INVERSE, state.place, state.variable),
+                ),
+                LAYOUT,
+            )
