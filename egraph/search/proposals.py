@@ -16,7 +16,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -43,13 +43,22 @@ from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
-from relift.rewrites.tactics.combinators import Tactic, derive, fuse
+from relift.rewrites.tactics.combinators import Tactic, attempt, derive, fuse, skip, then
 from relift.rewrites.tactics.group_tiles import group_tiles
+from relift.rewrites.tactics.sharing import (
+    apart,
+    has_fold,
+    inlined,
+    named,
+    storable,
+    stored,
+    unrolled,
+)
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import Array, type_sizes
 
@@ -116,6 +125,22 @@ class SearchStats:
         )
 
 
+FORMS: tuple[Tactic, ...] = (skip, named(), apart(), unrolled())
+"""What the program as it is written may become before it is lowered, each on its own."""
+
+_MOST_STORED = 3
+"""Of so many values every choice may be stored; of more all, none, and those that are computed by folds."""
+
+
+def _choices(values: Sequence[Term]) -> list[tuple[Term, ...]]:
+    """Which values are stored, each choice once."""
+    if len(values) > _MOST_STORED:
+        folds = tuple(value for value in values if has_fold(value))
+        return list(dict.fromkeys([(), tuple(values), folds]))
+    counts = range(len(values) + 1)
+    return [chosen for k in counts for chosen in itertools.combinations(values, k)]
+
+
 _NOTHING = SearchStats("", True, 0, {}, {})
 
 _Outcome: TypeAlias = tuple[SearchStats, list[Proposal]]
@@ -175,7 +200,7 @@ class Proposals:
 
     def _written(self) -> _Outcome:
         """The program as it is written, which no result is estimated to be worse than."""
-        return _NOTHING, self.as_written()
+        return _NOTHING, self.floor()
 
     def _by_tactic(self, tactic: Tactic) -> _Outcome:
         """The proposals of a tactic, none when it does not apply."""
@@ -193,12 +218,12 @@ class Proposals:
         return [self.program, self.program.reference, RULES, *RULES.values(), *used]
 
     def prepared(self) -> Derivation:
-        """The program, with a copy of every element where it only moves data and there is nothing to lower."""
-        steps: list[Step] = []
-        t = self.source.body
+        """The program without names outside all functions; with a copy of every element where nothing is to lower."""
+        named = derive(self.source, attempt(inlined()), {}, self.policy)
+        t, steps = named.result, list(named.steps)
         inner = t.type
         places: Position = ()
-        while is_layout(self.source.body) and isinstance(inner, Array):
+        while is_layout(named.result) and isinstance(inner, Array):
             t, substitution = apply_rule(RULES["insert_copy"], t, places)
             steps.append(Step("insert_copy", "forward", places, substitution))
             places, inner = (*places, "f"), inner.element
@@ -262,11 +287,31 @@ class Proposals:
 
     def as_written(self) -> list[Proposal]:
         """The program with its maps fused, and lowered."""
-        start = self.prepared()
-        fused = derive(replace(self.source, body=start.result), fuse())
-        return self.extracted(
-            replace(start, steps=(*start.steps, *fused.steps), result=fused.result), {}
-        )
+        return self.extracted(self._after(self.prepared(), fuse()), {})
+
+    def floor(self) -> list[Proposal]:
+        """The program as written, and with what it needs more than once computed once: in the form of each of `FORMS`.
+
+        Values that a kernel of its own may store are stored all, each alone, and in every choice of a few.
+        """
+        prepared = self.prepared()
+        found: list[Proposal] = []
+        seen: set[Term] = set()
+        for form in FORMS:
+            with suppress(NoMatch):
+                shaped = self._after(prepared, form)
+                values = [each.value for each in storable(shaped.result)]
+                for chosen in _choices(values):
+                    fused = self._after(shaped, then(stored(chosen), fuse()))
+                    if (result := canonical(fused.result)) not in seen:
+                        seen.add(result)
+                        found += self.extracted(fused, {})
+        return sorted(found, key=lambda proposal: proposal.rank)
+
+    def _after(self, reached: Derivation, tactic: Tactic) -> Derivation:
+        """A derivation that goes on with a tactic."""
+        more = derive(replace(self.source, body=reached.result), tactic, {}, self.policy)
+        return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
 
     def extracted(self, high: Derivation, demanded: Mapping[Position, Lowering]) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""

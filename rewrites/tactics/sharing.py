@@ -1,0 +1,236 @@
+"""Tactics for sharing: what is needed more than once is computed once.
+
+    named         what a function needs again, or for every element of an array, is computed before, under a name
+    stored        what needs no variable is stored by a kernel of its own
+    apart         what is computed of each element of an array becomes an array, which a kernel may store
+    unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
+    inlined       a name outside all functions goes: equal terms are shared by what stores them
+
+A program is a tree; equal terms, up to the names of variables, are one value.  Which of the forms is best is not
+decided here.  Source: lambda lifting (Johnsson, 1985), let-floating (Peyton Jones, Partain, Santos, ICFP'96).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    repeat,
+    topdown,
+)
+from relift.semantics.indices.views import invertible_data, is_layout
+from relift.semantics.patterns import Concat, Iterate, Let, Map, ToGlobal, Zip
+from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.terms import (
+    Lambda,
+    MakeTuple,
+    Pattern,
+    Term,
+    children,
+    free_variables,
+    subterms,
+)
+from relift.semantics.syntax.types import Array, holds_array
+
+MOST_STEPS = 64
+"""Steps of an iteration that are written out at most."""
+
+
+def has_fold(t: Term) -> bool:
+    """Whether a term is computed by a loop that needs all of an array for one value."""
+    return any(
+        isinstance(u, Pattern) and _computes(u) and not isinstance(u, Map) for u, _ in subterms(t)
+    )
+
+
+def _computes(t: Pattern) -> bool:
+    """Whether a pattern itself computes, and not what it rearranges, names or stores."""
+    if isinstance(t, Let | ToGlobal):
+        return False
+    if isinstance(t, Map):
+        return not is_layout(t.f.body)
+    return not t.layout and not t.has_inverse()
+
+
+# ---- values of kernels of their own
+
+
+@dataclass(frozen=True)
+class Storable:
+    """A value that a kernel of its own may store, and the places where it is read."""
+
+    value: Term
+    places: tuple[Position, ...]
+
+
+def storable(t: Term) -> list[Storable]:
+    """What may be stored by a kernel of its own: arrays that are computed, and folds that functions repeat.
+
+    A value that needs no variable is the same wherever it is read.
+    """
+    found: dict[Term, list[Position]] = {}
+    for place, u in _read(t, (), result=True, repeated=False):
+        found.setdefault(canonical(u), []).append(place)
+    return [Storable(value, tuple(places)) for value, places in found.items()]
+
+
+def _read(
+    t: Term, place: Position, *, result: bool, repeated: bool
+) -> Iterator[tuple[Position, Term]]:
+    """Values that are read, and need no variable; `result` where t is written, `repeated` in a function."""
+    kept = isinstance(t, ToGlobal)
+    computes = isinstance(t, Pattern) and _computes(t) and not free_variables(t)
+    if computes and not result and (repeated or isinstance(t.type, Array)):
+        yield place, t
+    data = invertible_data(t) if result else None
+    parts = isinstance(t, MakeTuple | Zip | Concat)
+    for field, child in children(t):
+        inside = isinstance(child, Lambda)
+        body = child.body if isinstance(child, Lambda) else child
+        written = kept or (result and (parts or body is data))
+        again = repeated or (inside and not isinstance(t, Let))
+        yield from _read(body, (*place, field), result=written, repeated=again)
+
+
+def stored(values: Collection[Term]) -> Tactic:
+    """Each of these values, as `storable` gives them, is stored by a kernel of its own."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        here = term_at(at.term, place)
+        places = [p for found in storable(here) if found.value in values for p in found.places]
+        for below in sorted(places, key=len, reverse=True):
+            at = apply("store_global")(at, (*place, *below))
+        return at
+
+    return tactic
+
+
+def inlined() -> Tactic:
+    """No name outside all functions: what it stands for stands at each of its places."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Let) or free_variables(t):
+            raise NoMatch("no name that is outside all functions")
+        return apply("let_inline")(at, place)
+
+    return repeat(topdown(tactic))
+
+
+# ---- values of a work-item
+
+
+def named() -> Tactic:
+    """What a function needs again, or for every element of an array, has a name in it.
+
+    Only values that take a loop, and that are no arrays, so that a work-item has room for them.
+    """
+    return everywhere(attempt(_named_here))
+
+
+def _named_here(at: Rewriting, place: Position) -> Rewriting:
+    """All such values of the functions at a place."""
+    for field, child in children(term_at(at.term, place)):
+        if isinstance(child, Lambda):
+            at = _named_in(at, (*place, field), frozenset(x.name for x in child.parameters))
+    return at
+
+
+def _named_in(at: Rewriting, body: Position, own: frozenset[str]) -> Rewriting:
+    while (found := _repeated(term_at(at.term, body), own)) is not None:
+        at = apply("let_inline", "backward", parts={"x": found})(at, body)
+        body = (*body, "f")
+    return at
+
+
+def _repeated(t: Term, own: frozenset[str]) -> Position | None:
+    """The smallest value below that some function repeats though it does not need its variables."""
+    found = [
+        (sum(1 for _ in subterms(u)), place)
+        for place, u in positions(t)
+        if place and not holds_array(u.type) and isinstance(u, Pattern) and _computes(u)
+        if own & free_variables(u) and _is_repeated(t, place, u)
+    ]
+    return min(found, default=(0, None))[1]
+
+
+def _is_repeated(t: Term, place: Position, u: Term) -> bool:
+    """Whether a function around a place repeats what is there, or it stands in two places."""
+    inner = {x.name for x in binders_at(t, place)}
+    if inner & free_variables(u):
+        return False
+    if inner and not _only_named(t, place):
+        return True
+    same = canonical(u)
+    return sum(canonical(v) == same for _, v in positions(t) if type(v) is type(u)) > 1
+
+
+def _only_named(t: Term, place: Position) -> bool:
+    """Whether all functions around a place are those of names, which are applied once."""
+    for i, field in enumerate(place):
+        above = term_at(t, place[:i])
+        if isinstance(dict(children(above))[field], Lambda) and not isinstance(above, Let):
+            return False
+    return True
+
+
+def apart() -> Tactic:
+    """What functions of the elements of an array compute by loops become arrays of their own, one after the other.
+
+    A value that is an array may be one, too: it becomes rows.
+    """
+    return repeat(topdown(_apart_here))
+
+
+def _apart_here(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or free_variables(t.xs):
+        raise NoMatch("no map over an array that needs no variable")
+    (x,) = t.f.parameters
+    body = t.f.body
+    found = [
+        (sum(1 for _ in subterms(u)), below)
+        for below, u in positions(body)
+        if below and isinstance(u, Pattern) and _computes(u) and free_variables(u) == {x.name}
+        if not ({y.name for y in binders_at(body, below)} & free_variables(u))
+        if _is_read(body, below)
+    ]
+    if not found:
+        raise NoMatch("no part of a function that is computed by a loop and read again")
+    _, below = min(found)
+    return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+
+
+def _is_read(t: Term, place: Position) -> bool:
+    """Whether what stands at a place is read by what is around it, and is no part of the result."""
+    for i, field in enumerate(place):
+        above = term_at(t, place[:i])
+        parts = isinstance(above, MakeTuple | Zip | Concat)
+        if not parts and invertible_data(above) is not dict(children(above))[field]:
+            return True
+    return False
+
+
+# ---- iterations
+
+
+def unrolled() -> Tactic:
+    """Iterations on arrays outside all functions, step by step; those on each element of an array as they are."""
+
+    def peeled(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Iterate) or not isinstance(t.type, Array) or free_variables(t):
+            raise NoMatch("no iteration on an array outside all functions")
+        turns = t.m.constant
+        if turns is None or turns > MOST_STEPS:
+            raise NoMatch(f"an iteration of more than {MOST_STEPS} steps")
+        return apply("iterate_first" if turns else "iterate_none")(at, place)
+
+    return repeat(topdown(peeled))
