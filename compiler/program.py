@@ -158,13 +158,18 @@ def _launch(
     )
 
 
-def runs(program: Program) -> bool:
-    """Whether the compiler accepts a low-level program; the search asks it of its candidates."""
+def refusal(program: Program) -> str | None:
+    """Why the compiler refuses a low-level program, None if it does not; the search asks it of its candidates."""
     try:
         compile_program(program)
-    except (IllTyped, Unsupported):
-        return False
-    return True
+    except (IllTyped, Unsupported) as error:
+        return error.message
+    return None
+
+
+def runs(program: Program) -> bool:
+    """Whether the compiler accepts a low-level program."""
+    return refusal(program) is None
 
 
 def is_low_level(program: Program) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from relift.compiler.agreement import verification
-from relift.compiler.program import compile_program, runs
+from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.files import write_text
@@ -141,7 +141,9 @@ def test_reductions_of_any_length_have_a_program(
 ) -> None:
     """Lengths that vectors divide twice over, too."""
     (tmp_path / "sums.py").write_text(SUMS)
-    found = optimize(load_program(f"{tmp_path}/sums.py:{name}"), sizes, CPU, top=12, accepts=runs)
+    found = optimize(
+        load_program(f"{tmp_path}/sums.py:{name}"), sizes, CPU, top=12, refused=refusal
+    )
 
     assert found.complete
     assert any(isinstance(t, AsVector) for t, _ in subterms(found.term.body))

@@ -151,7 +151,7 @@ def optimize(
     top: int = 1,
     varied: bool = False,
     float: FloatPolicy = "reassociate",
-    accepts: Callable[[Program], bool] = lambda _: True,
+    refused: Callable[[Program], str | None] = lambda _: None,
     measure: Measure | None = None,
     judge: Callable[[Derivation], str | None] = lambda _: None,
     timed_on: str | None = None,
@@ -160,7 +160,8 @@ def optimize(
 ) -> Optimized:
     """The best low-level programs that the rules reach, at the given sizes, for a device.
 
-    Candidates that `accepts` turns down are passed over: a compiler may refuse what the model allows.
+    Candidates for which `refused` gives a reason are passed over: a compiler may refuse what the model allows.  The
+    program as written, with what it needs more than once computed once, is always among the candidates.
     `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
     open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
     `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
@@ -175,63 +176,18 @@ def optimize(
     runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
     no term satisfies the sketch.
     """
-    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
-    require_writable(program.body, program.name)
-    one_of(float, get_args(FloatPolicy), "float")
     top = whole_number(top, "top", least=1)
-    if not isinstance(target, str | DeviceDescription):
-        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
-    device = preset(target) if isinstance(target, str) else target
-    limits = Budget(
-        seconds=seconds_of(budget, "budget"),
-        nodes=whole_number(nodes, "nodes", least=1),
-        memory_mb=whole_number(memory_mb, "memory_mb", least=1),
-    )
-    task = Proposals(program, sizes_by_name(sizes), device, limits, float, progress)
+    task = _task(program, sizes, target, (budget, nodes, memory_mb), float, progress)
     if sketch is None:
-        program.at(task.sizes)  # no size is missing, and none is of no use
-    require_searchable(task.source.body)
-    require_proved(SEARCHED, RULES)
-    require_laws(task.source.body)
-    kept = tuning or default_path()
-    times: Timings | None = None
+        task.program.at(task.sizes)  # no size is missing, and none is of no use
     derivations: dict[str, Derivation] = {}
-    if timed_on is not None:
-        times = Timings(kept, timed_on)
-    elif measure is not None:
-        times = Tuner(kept, device.name, _of_right_ones(measure, judge, derivations))
-    if times is not None:
-        times.check()  # a damaged database is found before the search, not after
-    if sketch is None:
-        grown, proposals = task.all()
-    else:
-        wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
-        choices = tuple(tile_choices(wanted, task.sizes, device))
-        if not choices:
-            given = ", ".join(f"{name} = {n}" for name, n in task.sizes.items())
-            raise NoProgram(
-                f"no tiles divide the sizes {given} as the sketch {wanted} needs; give tiles that do, or pad"
-            )
-        grown, proposals = task.sketched(Plan(wanted, choices))
+    right = None if measure is None else _of_right_ones(measure, judge, derivations)
+    times = _times(tuning or default_path(), task.device, right, timed_on)
+    grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
     if varied or times is not None:
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
-    results: list[FoundProgram] = []
     most = top if times is None else max(top, MEASURED)
-    seen: set[str] = set()
-    for proposal in proposals:
-        if len(results) == most:
-            break
-        text = show(tidy(proposal.low.body))
-        if text in seen:
-            continue  # found in two ways
-        seen.add(text)
-        if accepts(proposal.low):
-            results.append(_found(proposal))
-    if not results:
-        raise NoProgram(
-            f"no program that OpenCL can run was found for {program.name} ({grown.stopped}); "
-            "give the search a larger budget, or store an intermediate array with to_global"
-        )
+    results = _accepted(task, proposals, most, refused, grown.stopped)
     if times is not None:
         derivations |= {str(found.term): found.derivation for found in results}
         results = _measured(results, times, budget / 6, progress)[:top]
@@ -245,6 +201,91 @@ def optimize(
         grown.firings,
         grown.profile,
     )
+
+
+def _task(
+    program: Program,
+    sizes: Mapping[str, int] | None,
+    target: str | DeviceDescription,
+    limits: tuple[float, int, int],
+    policy: FloatPolicy,
+    progress: Callable[[str, int, float], None] | None,
+) -> Proposals:
+    """The task, when it is one that can be done; `limits` are seconds, nodes and megabytes."""
+    program = an_instance(program, Program, "the program", "decorate its function with rl.program")
+    require_writable(program.body, program.name)
+    one_of(policy, get_args(FloatPolicy), "float")
+    if not isinstance(target, str | DeviceDescription):
+        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
+    device = preset(target) if isinstance(target, str) else target
+    seconds, nodes, memory_mb = limits
+    budget = Budget(
+        seconds=seconds_of(seconds, "budget"),
+        nodes=whole_number(nodes, "nodes", least=1),
+        memory_mb=whole_number(memory_mb, "memory_mb", least=1),
+    )
+    task = Proposals(program, sizes_by_name(sizes), device, budget, policy, progress)
+    require_searchable(task.source.body)
+    require_proved(SEARCHED, RULES)
+    require_laws(task.source.body)
+    return task
+
+
+def _times(
+    kept: Path, device: DeviceDescription, measure: Measure | None, timed_on: str | None
+) -> Timings | None:
+    """Where the times of candidates come from; a damaged database is found before the search, not after."""
+    times: Timings | None = None
+    if timed_on is not None:
+        times = Timings(kept, timed_on)
+    elif measure is not None:
+        times = Tuner(kept, device.name, measure)
+    if times is not None:
+        times.check()
+    return times
+
+
+def _plan(sketch: Sketch | str, task: Proposals) -> Plan:
+    """The sketch with every choice of the tiles that it leaves open; raises `NoProgram` when there is none."""
+    wanted = parse_sketch(sketch) if isinstance(sketch, str) else sketch
+    choices = tuple(tile_choices(wanted, task.sizes, task.device))
+    if not choices:
+        given = ", ".join(f"{name} = {n}" for name, n in task.sizes.items())
+        raise NoProgram(
+            f"no tiles divide the sizes {given} as the sketch {wanted} needs; give tiles that do, or pad"
+        )
+    return Plan(wanted, choices)
+
+
+def _accepted(
+    task: Proposals,
+    proposals: Sequence[Proposal],
+    most: int,
+    refused: Callable[[Program], str | None],
+    stopped: str,
+) -> list[FoundProgram]:
+    """The first proposals that are not refused; raises `NoProgram` with the reason of the first when all are."""
+    results: list[FoundProgram] = []
+    reasons: list[str] = []
+    seen: set[str] = set()
+    for proposal in proposals:
+        if len(results) == most:
+            break
+        text = show(tidy(proposal.low.body))
+        if text in seen:
+            continue  # found in two ways
+        seen.add(text)
+        reason = refused(proposal.low)
+        if reason is None:
+            results.append(_found(proposal))
+        else:
+            reasons.append(reason)
+    if not results:
+        why = reasons or [refused(task.unchosen()) or "nothing in it says what a kernel computes"]
+        raise NoProgram(
+            f"no program that OpenCL can run was found for {task.program.name} ({stopped or 'written out'}): {why[0]}"
+        )
+    return results
 
 
 def as_written(

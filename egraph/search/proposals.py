@@ -43,7 +43,17 @@ from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
-from relift.rewrites.tactics.combinators import Tactic, attempt, derive, fuse, skip, then
+from relift.rewrites.tactics.combinators import (
+    Tactic,
+    apply,
+    attempt,
+    derive,
+    everywhere,
+    first,
+    fuse,
+    skip,
+    then,
+)
 from relift.rewrites.tactics.group_tiles import group_tiles
 from relift.rewrites.tactics.sharing import (
     apart,
@@ -247,7 +257,8 @@ class Proposals:
         for candidate in extractor.candidates(self.policy, most=32):
             low = replace(self.source, body=candidate.low)
             derived = partial(explanations.of, candidate)
-            found.append(Proposal(estimate(low, self.device), low, derived))
+            with suppress(Unsupported):
+                found.append(Proposal(estimate(low, self.device), low, derived))
         grown = SearchStats(
             saturation.stopped,
             saturation.complete,
@@ -308,6 +319,12 @@ class Proposals:
                         found += self.extracted(fused, {})
         return sorted(found, key=lambda proposal: proposal.rank)
 
+    def unchosen(self) -> Program:
+        """The program with every map in order, which a compiler refuses where it stands for no kernel."""
+        rules = ("map_to_seq", "reduce_to_seq")
+        in_order = self._after(self.prepared(), attempt(_lowered_by(rules)))
+        return replace(self.source, body=in_order.result)
+
     def _after(self, reached: Derivation, tactic: Tactic) -> Derivation:
         """A derivation that goes on with a tactic."""
         more = derive(replace(self.source, body=reached.result), tactic, {}, self.policy)
@@ -325,6 +342,10 @@ class Proposals:
                 cost = estimate(low, self.device)
                 found.append(Proposal(cost, low, partial(_lowered, high, candidate)))
         return _in_rounds(found)
+
+
+def _lowered_by(rules: Sequence[str]) -> Tactic:
+    return everywhere(attempt(first(*(apply(rule) for rule in rules))))
 
 
 _Way: TypeAlias = Callable[[Proposals], _Outcome]

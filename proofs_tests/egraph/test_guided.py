@@ -20,7 +20,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import session
 from relift.compiler.agreement.inputs import random_inputs
-from relift.compiler.program import compile_program, runs
+from relift.compiler.program import compile_program, refusal
 from relift.device import CPU
 from relift.egraph.process.saturation import Budget
 from relift.egraph.process.saturation_child import peak_mb
@@ -133,7 +133,7 @@ def test_every_goal_becomes_a_kernel(name: str, tile: int) -> None:
     """With accumulators that fit into registers and with larger ones, it computes the product."""
     goal = GOALS.GOALS[name]
     sizes = sizes_of(goal, n=64, m=64, k=32, tn=tile // 4, tm=tile, w=8)
-    found = optimize(GOALS.product, sizes, CPU, sketch=goal, accepts=runs)
+    found = optimize(GOALS.product, sizes, CPU, sketch=goal, refused=refusal)
     A, B = random_inputs(found.source, 0)
 
     computed = compile_program(found.term)(A, B, device="cpu")

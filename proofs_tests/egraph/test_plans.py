@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relift.compiler.agreement.inputs import random_inputs
-from relift.compiler.program import compile_program, runs
+from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import Optimized, as_written, optimize
 from relift.egraph.search.plans import blocks_of, cooperative_reductions, register_blocks
@@ -36,7 +36,7 @@ def example(name: str) -> Program:
 @pytest.fixture(scope="module")
 def product() -> Optimized:
     """All that is found for a small matrix product on the CPU."""
-    return optimize(example("matmul"), SQUARE, CPU, top=64, accepts=runs)
+    return optimize(example("matmul"), SQUARE, CPU, top=64, refused=refusal)
 
 
 def patterns_of(program: Program) -> set[type]:
@@ -113,7 +113,7 @@ def test_work_items_cooperate_on_a_gpu_only() -> None:
     gemv = example("gemv").at({"n": 64, "m": 8192})
     assert not list(cooperative_reductions(gemv, CPU))
 
-    found = optimize(example("gemv"), {"n": 64, "m": 8192}, GPU, top=20, accepts=runs)
+    found = optimize(example("gemv"), {"n": 64, "m": 8192}, GPU, top=20, refused=refusal)
     groups = [
         c
         for c in found.candidates
@@ -136,7 +136,7 @@ def test_a_program_as_it_is_written_has_its_maps_fused_and_no_more() -> None:
 @pytest.mark.parametrize("name", ["j2d5pt", "j2d9pt"])
 def test_overlapping_tiles_share_local_memory_on_a_gpu(name: str) -> None:
     """Found from the high-level stencil, by proved rules; the tiles agree with NumPy at their edges too."""
-    found = optimize(example(name), {"n": 64, "m": 64}, GPU, top=40, accepts=runs)
+    found = optimize(example(name), {"n": 64, "m": 64}, GPU, top=40, refused=refusal)
     tiled = [c for c in found.candidates if ToLocal in patterns_of(c.term)]
     (grid,) = random_inputs(found.source, 1)
 

@@ -40,7 +40,7 @@ def compilable(
     **options: Any,
 ) -> Optimized:
     """The same; timed on the device of this machine that `timed_here` names, where it names one."""
-    from relift.compiler.program import runs
+    from relift.compiler.program import refusal
     from relift.egraph.search.optimize import optimize as search
 
     if timed_here is not None:
@@ -51,4 +51,4 @@ def compilable(
             "judge": failure_on_symbols,
             "measure": timer(timed_here, contract=options.get("float") != "exact"),
         }
-    return search(program, sizes, target, accepts=runs, **options)
+    return search(program, sizes, target, refused=refusal, **options)
