@@ -46,6 +46,8 @@ class Reads:
     def __init__(self, nodes: Nodes, writes: Writes, *, generous: bool) -> None:
         self.nodes, self.writes, self.generous = nodes, writes, generous
         self._private = ACCUMULATOR_CELLS if generous else PRIVATE_CELLS
+        accumulators = (Place.REGISTERS, Place.PRIVATE) if generous else ()
+        self._own_memory = (Place.ITEM, *accumulators)
 
     def view(self, node: ENode, state: State) -> Iterator[Option]:
         below = [State(c, state.want, state.place) for c in node.children]
@@ -54,10 +56,10 @@ class Reads:
             yield answer(node, (), 0.01)
         elif node.head.kind in ("get", "tuple"):
             yield answer(node, below, LAYOUT)
-        elif rearranges(pattern):
-            yield from self._rearranged(node, pattern, state)
         elif state.want is Want.VIEW and pattern in (patterns.Let, patterns.ToGlobal):
             yield self._computed(node, state)
+        elif rearranges(pattern):
+            yield from self._rearranged(node, pattern, state)
 
     def _computed(self, node: ENode, state: State) -> Option:
         """What the program itself names or stores: read where it stands; a buffer is a kernel of its own."""
@@ -96,8 +98,8 @@ class Reads:
             inner, rule, cost = Place.BELOW_WRG0, "store_local", size
         elif state.place in (Place.ROWS, Place.GRIDS) and self.generous:
             inner, rule, cost = Place.HOST, "store_global", BUFFER_CELL * size / self.nodes.parallel
-        elif state.place is Place.ITEM and size <= self._private:
-            inner, rule, cost = Place.ITEM, "store_private", size
+        elif state.place in self._own_memory and size <= self._private:
+            inner, rule, cost = state.place, "store_private", size
         else:
             return
         for node in self.nodes.snapshot.nodes(state.eclass):
@@ -142,6 +144,8 @@ class Reads:
         elif node.head.kind == "get":
             yield answer(node, view, 0.01)
             yield answer(node, value, 0.01)
+        elif pattern in (patterns.Let, patterns.ToGlobal) and place is not Place.LANE:
+            yield self._computed(node, state)
         elif gives_an_element(pattern) and "index" not in pattern.signature.roles:
             yield answer(node, view, 0.5)
         elif gives_an_element(pattern) and place is not Place.LANE:
@@ -156,8 +160,6 @@ class Reads:
             yield answer(node, value, 0.1)
         elif pattern in (patterns.ReduceSeq, patterns.Reduce):
             yield self._fold(node, place)
-        elif pattern in (patterns.Let, patterns.ToGlobal) and place is not Place.LANE:
-            yield self._computed(node, state)
         elif pattern is patterns.Iterate and place is not Place.LANE:
             f, x = node.children
             (turns,) = node.head.naturals

@@ -160,16 +160,15 @@ def optimize(
 ) -> Optimized:
     """The best low-level programs that the rules reach, at the given sizes, for a device.
 
-    Candidates for which `refused` gives a reason are passed over: a compiler may refuse what the model allows.  The
-    program as written, with what it needs more than once computed once, is always among the candidates.
-    `sketch` is a goal that the program must satisfy; `sizes` may give its tiles, and those that it leaves
-    open are chosen by the cost model.  Of the `top` candidates the one that is estimated best comes first;
-    `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and says how many seconds it
-    took, the candidates that are estimated best are measured for up to a sixth of `budget` more, and the
-    fastest come first, none slower than the one that would come first without; `tuning` is the file in which
-    these times are kept and looked up.  What `judge` finds to be
-    wrong with a candidate is kept instead of a time: it does not run.  With `timed_on`, the
-    name of a device, nothing is measured: the times that the file has of that device decide.
+    Candidates for which `refused` gives a reason are passed over.  The program as written, with what it needs more than
+    once computed once, is always among them.  `sketch` is a goal that the program must satisfy; `sizes` may give its
+    tiles, and those that it leaves open are chosen by the cost model.  Of the `top` candidates the one that is estimated
+    best comes first; `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and
+    says how many seconds it took, the candidates that are estimated best are measured for up to a sixth of `budget`
+    more, and the fastest come first, none slower than the one that would come first without; `tuning` is the file in
+    which these times are kept and looked up.  What `judge` finds to be wrong with a candidate is kept instead of a time:
+    it does not run.  With `timed_on`, the name of a device, nothing is measured: the times that the file has of that
+    device decide.
 
     What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
     found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three

@@ -135,16 +135,16 @@ class SearchStats:
         )
 
 
-FORMS: tuple[Tactic, ...] = (skip, named(), apart(), unrolled())
-"""What the program as it is written may become before it is lowered, each on its own."""
+FORMS: tuple[tuple[Tactic, int], ...] = ((skip, 3), (named(), 2), (apart(), 0), (unrolled(), 0))
+"""What the program as it is written may become before it is lowered, each on its own.
 
-_MOST_STORED = 3
-"""Of so many values every choice may be stored; of more all, none, and those that are computed by folds."""
+Of so many values that may be stored every choice is tried; of more all, none, and those that are computed by folds.
+"""
 
 
-def _choices(values: Sequence[Term]) -> list[tuple[Term, ...]]:
+def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     """Which values are stored, each choice once."""
-    if len(values) > _MOST_STORED:
+    if len(values) > most:
         folds = tuple(value for value in values if has_fold(value))
         return list(dict.fromkeys([(), tuple(values), folds]))
     counts = range(len(values) + 1)
@@ -229,7 +229,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = derive(self.source, attempt(inlined()), {}, self.policy)
+        named = self._after(self._given(), attempt(inlined()))
         t, steps = named.result, list(named.steps)
         inner = t.type
         places: Position = ()
@@ -237,7 +237,11 @@ class Proposals:
             t, substitution = apply_rule(RULES["insert_copy"], t, places)
             steps.append(Step("insert_copy", "forward", places, substitution))
             places, inner = (*places, "f"), inner.element
-        return Derivation(self.program, self.sizes, tuple(steps), t, self.policy)
+        return replace(named, steps=tuple(steps), result=t)
+
+    def _given(self) -> Derivation:
+        """The program with nothing done to it yet."""
+        return Derivation(self.program, self.sizes, (), self.source.body, self.policy)
 
     def saturated(self, start: Derivation) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of one e-graph that all stages grow from a start."""
@@ -308,15 +312,19 @@ class Proposals:
         prepared = self.prepared()
         found: list[Proposal] = []
         seen: set[Term] = set()
-        for form in FORMS:
+        for form, most in FORMS:
             with suppress(NoMatch):
                 shaped = self._after(prepared, form)
                 values = [each.value for each in storable(shaped.result)]
-                for chosen in _choices(values):
+                for chosen in _choices(values, most):
                     fused = self._after(shaped, then(stored(chosen), fuse()))
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        found += self.extracted(fused, {})
+                        found += self.extracted(fused, {}, most=2)
+        if not found:  # it may be low-level already
+            with suppress(Unsupported):
+                cost = estimate(self.source, self.device)
+                found.append(Proposal(cost, self.source, partial(_same, self._given())))
         return sorted(found, key=lambda proposal: proposal.rank)
 
     def unchosen(self) -> Program:
@@ -330,13 +338,15 @@ class Proposals:
         more = derive(replace(self.source, body=reached.result), tactic, {}, self.policy)
         return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
 
-    def extracted(self, high: Derivation, demanded: Mapping[Position, Lowering]) -> list[Proposal]:
+    def extracted(
+        self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4
+    ) -> list[Proposal]:
         """The lowered forms of one term, in order of estimated cost."""
         graph = TermGraph(high.result)
         wanted = {graph.at[position]: lowering for position, lowering in demanded.items()}
         found: list[Proposal] = []
         extractor = Extractor(graph, self.device, demanded=wanted)
-        for candidate in extractor.candidates(self.policy, most=4):
+        for candidate in extractor.candidates(self.policy, most):
             low = replace(self.source, body=candidate.low)
             with suppress(Unsupported):
                 cost = estimate(low, self.device)

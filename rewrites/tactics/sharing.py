@@ -39,7 +39,7 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import Array, holds_array
 
-MOST_STEPS = 64
+MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
 
 

@@ -1,0 +1,105 @@
+"""A floor: whatever a compiler can run as it is written has a program, and nothing that is found is worse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.egraph.written_programs import PROGRAMS
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.program import compile_program, refusal
+from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.optimize import NoProgram, optimize
+from relift.egraph.search.proposals import Proposal, Proposals
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.semantics.language.vocabulary import Program
+from relift.semantics.patterns import IterateSizes
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import subterms
+
+EXAMPLES = [
+    path for path in sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+    if "@rl.program" in path.read_text(encoding="utf-8")
+]  # fmt: skip
+
+programs = pytest.mark.parametrize(("program", "sizes"), PROGRAMS.values(), ids=list(PROGRAMS))
+
+
+def best(program: Program, sizes: Mapping[str, int]) -> Proposal:
+    """The first of the floor that the compiler accepts."""
+    found = Proposals(program, sizes, CPU).floor()
+    accepted = [each for each in found if refusal(each.low) is None]
+    assert accepted, found and refusal(found[0].low)
+    return accepted[0]
+
+
+def flat(value: object) -> list[np.ndarray]:
+    """The arrays of a result, one after the other."""
+    if isinstance(value, tuple):
+        return [array for part in value for array in flat(part)]
+    return [np.asarray(value)]
+
+
+@programs
+def test_every_program_has_one_that_runs_and_is_right(
+    program: Program, sizes: Mapping[str, int]
+) -> None:
+    """By proved rules, and as the interpreter has it."""
+    found = best(program, sizes)
+    derivation = found.derive()
+    require_proved((step.rule for step in derivation.steps), RULES)
+    assert alpha_equal(derivation.replay(RULES)[-1], found.low.body)
+
+    source = program.at(sizes)
+    inputs = random_inputs(source, 1)
+    result, expected = flat(rl.compile(found.low)(*inputs)), flat(source(*inputs))
+    for array, right in zip(result, expected, strict=True):
+        np.testing.assert_allclose(array, right, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_has_one(path: Path) -> None:
+    """Also those that are written in low-level patterns."""
+    program = load_program(str(path))
+    if any(isinstance(t, IterateSizes) for t, _ in subterms(program.body)):
+        with pytest.raises(rl.Unsupported, match="optimize does not lower iterate_sizes yet"):
+            optimize(program, dict.fromkeys(program.sizes, 16), CPU)
+        return
+
+    assert compile_program(best(program, dict.fromkeys(program.sizes, 16)).low).source
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize(
+    ("name", "size", "factor"),
+    [
+        ("atax", 1024, 100),
+        ("softmax", 1024, 4),
+        ("layer_norm", 1024, 4),
+        ("normalised", 1 << 24, 50),
+        ("two_products", 256, 20),
+    ],
+)
+def test_what_is_needed_again_is_computed_once(
+    name: str, size: int, factor: int, device: DeviceDescription
+) -> None:
+    """A value that every element needs is not computed for each."""
+    program, small = PROGRAMS[name]
+    task = Proposals(program, dict.fromkeys(small, size), device)
+
+    once, again = task.floor()[0], task.as_written()[0]
+
+    assert factor * once.cost.seconds < again.cost.seconds
+
+
+def test_the_reason_of_the_compiler_is_passed_on() -> None:
+    """Not the advice to search for longer."""
+    program, sizes = PROGRAMS["vadd"]
+    with pytest.raises(NoProgram, match=r"no program that OpenCL can run .*: there are no kernels"):
+        optimize(program, sizes, CPU, refused=lambda _: "there are no kernels")
