@@ -166,9 +166,8 @@ def optimize(
     best comes first; `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and
     says how many seconds it took, the candidates that are estimated best are measured for up to a sixth of `budget`
     more, and the fastest come first, none slower than the one that would come first without; `tuning` is the file in
-    which these times are kept and looked up.  What `judge` finds to be wrong with a candidate is kept instead of a time:
-    it does not run.  With `timed_on`, the name of a device, nothing is measured: the times that the file has of that
-    device decide.
+    which these times are kept and looked up.  What `judge` finds to be wrong is kept instead of a time.  With `timed_on`,
+    the name of a device, nothing is measured: the times that the file has of that device decide.
 
     What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
     found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three

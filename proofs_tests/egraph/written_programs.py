@@ -16,6 +16,8 @@ from relift.semantics.language.vocabulary import Program
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 f = rl.f32
+pairs, taps, window = f[n, 2], f[3], f[3, 3]
+lefts, rights = f[4, n, k], f[4, k, m]
 
 PROGRAMS: dict[str, tuple[Program, Mapping[str, int]]] = {}
 """By name: the program, and its sizes."""
@@ -319,7 +321,7 @@ def shared(x: f[n]):
 
 
 @case(n=16)
-def sort_step(x: f[n, 2]):
+def sort_step(x: pairs):
     return rl.map(lambda r: rl.make_array(rl.minimum(r[0], r[1]), rl.maximum(r[0], r[1])), x)
 
 
@@ -339,7 +341,7 @@ def concat_ends(x: f[n], y: f[n]):
 
 
 @case(n=16, m=16)
-def conv2d(x: f[n + 2, m + 2], w: f[3, 3]):
+def conv2d(x: f[n + 2, m + 2], w: window):
     return rl.map(
         lambda r: rl.map(lambda win: dot(rl.join(win), rl.join(w)), r),
         rl.slide_nd((3, 3), (1, 1), x),
@@ -347,7 +349,7 @@ def conv2d(x: f[n + 2, m + 2], w: f[3, 3]):
 
 
 @case(n=16, m=16)
-def separable(x: f[n + 2, m + 2], w: f[3]):
+def separable(x: f[n + 2, m + 2], w: taps):
     rows = rl.map(lambda r: rl.map(lambda win: dot(win, w), rl.slide(3, 1, r)), x)
     return rl.transpose(
         rl.map(lambda c: rl.map(lambda win: dot(win, w), rl.slide(3, 1, c)), rl.transpose(rows))
@@ -365,7 +367,7 @@ def two_stencils(x: f[n]):
 
 
 @case(n=8, m=8, k=8)
-def batched(a: f[4, n, k], b: f[4, k, m]):
+def batched(a: lefts, b: rights):
     return rl.map(lambda p: mm(p[0], p[1]), rl.zip(a, b))
 
 

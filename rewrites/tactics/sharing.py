@@ -198,7 +198,10 @@ def _apart_here(at: Rewriting, place: Position) -> Rewriting:
     found = [
         (sum(1 for _ in subterms(u)), below)
         for below, u in positions(body)
-        if below and isinstance(u, Pattern) and _computes(u) and free_variables(u) == {x.name}
+        if below
+        and isinstance(u, Pattern)
+        and _computes(u)
+        and free_variables(u) == frozenset((x.name,))
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
         if _is_read(body, below)
     ]
