@@ -17,7 +17,16 @@ import numpy as np
 from relift.compiler.codegen.values.expressions import WIDTHS
 from relift.compiler.lowering.threads import describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.expressions import linear_in, surely_within, variable
+from relift.semantics.indices.expressions import (
+    Index,
+    Quotient,
+    Remainder,
+    divide,
+    linear_in,
+    modulo,
+    surely_within,
+    variable,
+)
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.views import invertible_data, is_layout, name_of
 from relift.semantics.language.vocabulary import Program
@@ -358,11 +367,37 @@ def _stays_within(idx: IndexFunction, n: Size) -> bool:
 def _permutes(idx: IndexFunction, n: Size) -> bool:
     """Whether it is seen for all sizes that an index function is a permutation: within, and one to one."""
     i = variable("?each", n)
+    e = idx.of(i)
     if not _stays_within(idx, n):
         return False
-    linear = linear_in(idx.of(i), i)
-    straight = linear is not None and linear[0].constant in (1, -1)
-    return straight or idx.of(idx.of(i)) == i
+    return _is_straight(e, i) or idx.of(e) == i or _rotates(e, i, n) or _strides(e, i, n)
+
+
+def _is_straight(e: Index, i: Index) -> bool:
+    """Whether an index goes on by one, forwards or backwards."""
+    linear = linear_in(e, i)
+    return linear is not None and linear[0].constant in (1, -1)
+
+
+def _rotates(e: Index, i: Index, n: Size) -> bool:
+    """Whether it does so and begins again at n, as `shift`."""
+    return any(
+        isinstance(atom, Remainder)
+        and e == Size.atom(atom)
+        and atom.divisor == n
+        and _is_straight(atom.dividend, i)
+        for atom in e.atoms()
+    )
+
+
+def _strides(e: Index, i: Index, n: Size) -> bool:
+    """Whether it counts the columns of rows one after the other, as `reorder_stride`: `i // q + s * (i % q)` of q * s."""
+    for atom in e.atoms():
+        if isinstance(atom, Quotient) and atom.dividend == i:
+            rows = n.divided_by(atom.divisor)
+            if rows is not None and e == divide(i, atom.divisor) + rows * modulo(i, atom.divisor):
+                return True
+    return False
 
 
 def _check_local(place: Place) -> None:

@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from relift.semantics import patterns
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.functions import numbers
@@ -31,6 +29,7 @@ from relift.semantics.interpreter import World, evaluate, from_numpy, to_numpy
 from relift.semantics.language import functions
 from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
 from relift.semantics.language.functions import *  # the patterns
+from relift.semantics.language.given import actual_type
 from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.tracing import (
     Unapplied,
@@ -66,7 +65,6 @@ from relift.semantics.syntax.types import (
     Type,
     TypeVariable,
     Vector,
-    dimensions,
     substitute_type,
     type_sizes,
 )
@@ -472,69 +470,6 @@ def _has_variable(t: Type) -> bool:
             return any(_has_variable(part) for part in parts)
         case Scalar():
             return False
-
-
-def actual_type(value: Any, expected: Type, name: str) -> Type:
-    """The type of a NumPy value, read with the element type that is expected of it."""
-    match expected:
-        case Tuple(parts):
-            if not isinstance(value, tuple) or len(value) != len(parts):
-                raise IllTyped(f"{name}: a tuple of {len(parts)} is needed")
-            return Tuple(
-                tuple(
-                    actual_type(v, part, name)
-                    for v, part in builtins.zip(value, parts, strict=True)
-                )
-            )
-        case Array():
-            lengths, inner = dimensions(expected)
-            if isinstance(inner, Tuple) and isinstance(value, tuple):
-                return _tuples(value, inner, lengths, name)
-            shape = np.shape(value)
-            if len(shape) != len(lengths):
-                raise IllTyped(
-                    f"{name}: {expected} has {len(lengths)} dimensions, the argument has shape {shape}"
-                )
-            _require_kind(value, inner, name)
-            return inner[shape]
-        case _:
-            if np.shape(value) != ():
-                raise IllTyped(f"{name}: one {expected} is needed, not shape {np.shape(value)}")
-            _require_kind(value, expected, name)
-            return expected
-
-
-def _tuples(value: tuple[Any, ...], t: Tuple, lengths: tuple[Size, ...], name: str) -> Type:
-    """The type of an array of tuples, which is a tuple of arrays, one for each component."""
-    if len(value) != len(t.parts):
-        raise IllTyped(f"{name}: a tuple of {len(t.parts)} arrays is needed, one per component")
-    found = [
-        actual_type(v, part[lengths], name) for v, part in builtins.zip(value, t.parts, strict=True)
-    ]
-    shapes = [dimensions(u)[0][: len(lengths)] for u in found]
-    if any(shape != shapes[0] for shape in shapes):
-        shown = ", ".join(str(shape) for shape in shapes)
-        raise IllTyped(f"{name}: the components have shapes {shown}; all have one")
-    for _ in lengths:
-        found = [u.element for u in found if isinstance(u, Array)]
-    return Tuple(tuple(found))[shapes[0]]
-
-
-def _require_kind(value: Any, expected: Type, name: str) -> None:
-    """No float becomes a whole number, and no text a number, without being asked to."""
-    if isinstance(expected, Tuple) and isinstance(value, tuple):
-        for v, part in builtins.zip(value, expected.parts, strict=True):
-            _require_kind(v, part, name)
-    elif isinstance(value, np.ma.MaskedArray):
-        raise IllTyped(
-            f"{name}: a masked array has cells without a value; fill them with .filled()"
-        )
-    elif isinstance(expected, Scalar):
-        dtype = np.asarray(value).dtype
-        if dtype.kind not in ("biuf" if expected.is_float else "biu"):
-            raise IllTyped(
-                f"{name}: {expected} is needed, the argument holds {dtype}; convert it with astype"
-            )
 
 
 VOCABULARY: dict[str, Any] = {

@@ -27,7 +27,7 @@ from relift.compiler.running.compiled import load
 from relift.compiler.running.launch import Kernel
 from relift.compiler.validation.validate import validate
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.functions import reverse, shift
+from relift.semantics.indices.functions import reorder_stride, reverse, shift
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.sizes import Size, SizeLike, nat
@@ -345,7 +345,7 @@ NEEDS_A_NUMBER: dict[str, tuple[Any, str]] = {
         r"map_seq_unroll of f32\[n\]",
     ),
     "permutation": (
-        _rows(lambda r: rl.scatter(shift(1), rl.map_seq(lambda v: v, r))),
+        _rows(lambda r: rl.scatter(lambda i: (3 * i) % n, rl.map_seq(lambda v: v, r))),
         r"scatter with the index function .* of f32\[n\]",
     ),
 }
@@ -553,7 +553,11 @@ PERMUTED: dict[str, tuple[Any, bool]] = {
     "nothing": (lambda i: i, True),
     "doubled": (lambda i: i // 2, False),
     "beyond": (lambda i: n - i, False),
-    "in a circle": (shift(1), False),
+    "in a circle": (shift(1), True),
+    "far in a circle": (shift(70), True),
+    "back in a circle": (lambda i: (2 * n - 1 - i) % n, True),
+    "twice as far in a circle": (lambda i: (i + i) % n, False),
+    "in a smaller circle": (lambda i: (i + 1) % 2, False),
 }
 """Index functions of an open length; what is no permutation, or not seen to be one, is refused."""
 
@@ -577,5 +581,32 @@ def test_a_scatter_of_an_open_length(permuted: Any, accepted: bool, rows: bool) 
         return
     kernel = compile_program(program)
     for size in (1, 2, 7, 65):
+        report = validate(kernel.source, kernel.plan, program, {"n": size})
+        assert report.ok, report.detail
+
+
+STRIDES: dict[str, tuple[Any, bool]] = {
+    "by stride": (reorder_stride(4), True),
+    "by rows": (lambda i: i // 4 + n * (i % 4), True),
+    "half of the circle": (lambda i: (i + 1) % n, False),
+    "rows beside each other": (lambda i: i // 4 + (i % 4), False),
+    "rows turned": (lambda i: i // 4 + n * ((i + 1) % 4), False),
+    "rows that overlap": (lambda i: i // 4 + (n - 1) * (i % 4), False),
+}
+"""The same of a length of 4 * n."""
+
+
+@pytest.mark.parametrize(("permuted", "accepted"), STRIDES.values(), ids=STRIDES)
+def test_a_scatter_by_strides_of_an_open_length(permuted: Any, accepted: bool) -> None:
+    """What counts columns instead of rows is one to one, and other sums of quotients and remainders are not seen to be."""
+    x = Input("x", f32[4 * n])
+    body = rl.scatter(permuted, rl.map_glb(0)(lambda v: v + 1.0, x))
+    program = Program("scattered", (x,), body)
+    if not accepted:
+        with pytest.raises(Unsupported, match="scatter with the index function"):
+            compile_program(program)
+        return
+    kernel = compile_program(program)
+    for size in (1, 2, 7, 17):
         report = validate(kernel.source, kernel.plan, program, {"n": size})
         assert report.ok, report.detail
