@@ -67,6 +67,57 @@ def test_ctrl_c_ends_a_verb(verb: str, alone: bool, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+UPDATE = """
+import sys
+from pathlib import Path
+from relift.rewrites.ledger import book
+book.FILE = Path(sys.argv.pop())
+from relift.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "alone"), [(1.2, False), (3.0, True)], ids=["terminal", "alone"]
+)
+def test_an_interrupted_update_leaves_the_old_ledger(
+    moment: float, alone: bool, tmp_path: Path
+) -> None:
+    """Whole, to the last byte, and no prover at work: entries are recorded together, at the end."""
+    file = tmp_path / "rocq" / "ledger.json"
+    file.parent.mkdir()
+    before = (ROOT / "proofs_tests" / "rocq" / "ledger.json").read_bytes()
+    file.write_bytes(before)
+    process = subprocess.Popen(
+        [sys.executable, "-c", UPDATE, "ledger", "--update", str(file)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(moment)
+    try:
+        assert process.poll() is None  # it is at work
+        (os.kill if alone else os.killpg)(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        time.sleep(0.3)
+        left = session(process.pid)
+    finally:
+        if session(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    assert (process.returncode, said) == (130, "relift: interrupted\n")
+    assert left == []
+    assert file.read_bytes() == before
+    assert [p.name for p in file.parent.iterdir() if p.name != ".lock"] == ["ledger.json"]
+
+
 PRESSED = "import os, signal, time\ndef press():\n  os.kill(os.getpid(), signal.SIGINT)\n  time.sleep(0.05)\n"
 WHERE = {
     "in a finaliser": "class Gone:\n  def __del__(self): press()\n"
