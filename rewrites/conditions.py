@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -60,6 +60,15 @@ class Bound:
         if least >= 0:
             return f"{less + least} <= {more}"
         return f"{less} <= {more - least}"
+
+
+def require_possible(name: str, bounds: Iterable[Bound]) -> None:
+    """Raise `IllTyped` for what no size meets: every statement under it would be true of nothing."""
+    for bound in bounds:
+        if (bound.least - 1 - bound.size).surely_at_least(0):
+            raise IllTyped(
+                f"{name}: {bound.size} must be at least {bound.least} for both sides to be defined, and never is"
+            )
 
 
 @dataclass(frozen=True)

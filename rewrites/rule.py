@@ -37,6 +37,7 @@ from relift.rewrites.conditions import (
     Condition,
     IndexCondition,
     require_condition,
+    require_possible,
 )
 from relift.rewrites.metavariables import at_other_sizes, metavariables, named_sizes
 from relift.semantics.errors import IllTyped, ReliftError
@@ -156,13 +157,13 @@ class Rule:
 
     @cached_property
     def divisors(self) -> tuple[Size, ...]:
-        """Sizes that must be at least 1 for both sides to be defined: chunk lengths, steps, widths."""
+        """Sizes that must be at least 1 for both sides to be defined: of chunks, steps, what data index."""
         found: dict[Size, None] = {}
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 if isinstance(t, Pattern):
                     solved = {"?" + name: size for name, size in t.solved.items()}
-                    for size in t.signature.positive:
+                    for size in (*t.signature.positive, *t.rocq_positive):
                         found[size.substitute(solved)] = None
         return tuple(size for size in found if not is_bound(size))
 
@@ -415,10 +416,12 @@ def make_rule(
     for condition in where:
         require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
-    return Rule(
+    found = Rule(
         function.__name__, parameters, left, right, tuple(where), tuple(choose), lowering, source,
         doc, place,
     )  # fmt: skip
+    require_possible(found.name, found.lower_bounds)
+    return found
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:

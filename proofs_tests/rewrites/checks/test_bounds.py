@@ -7,17 +7,21 @@ import pytest
 
 from relift.egraph.checks.tiers import TIERS, check
 from relift.egraph.encode.rules import encode_rule
+from relift.rewrites.checks.rocq.statements import proposition
 from relift.rewrites.conditions import Bound, associative, idempotent, naturals
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A
-from relift.rewrites.rule import Rule, rule
+from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.rewrites.specialisation import specialised
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.vocabulary import (
+    at_runtime_unsafe,
     concat,
     drop,
+    gather_indices,
     head,
     join,
+    map,
     operator,
     reduce,
     repeat,
@@ -110,6 +114,37 @@ def test_a_rule_is_not_applied_below_its_least_size() -> None:
             apply_rule(copies, reduced(count))
     apply_rule(copies, reduced(2))
     assert "2)" in "".join(part for part in encode_rule(copies).text.split("(>=")[1:])
+
+
+def read_by_index(*, size: Size) -> Any:
+    (m,) = naturals("m")
+
+    @rule()
+    def law(ids: i32[m], xs: A[size]):
+        return map(lambda i: at_runtime_unsafe(i, xs), ids), gather_indices(ids, xs)
+
+    return law
+
+
+def test_what_the_prover_assumes_of_a_size_is_required_of_it() -> None:
+    """An array that data index has an element: the statement says so, and every application."""
+    (n,) = naturals("n")
+    law = read_by_index(size=n)
+    assert "0 < n" in proposition(law)
+    assert [str(b) for b in law.lower_bounds] == ["n >= 1"]
+    ids = Input("ids", i32[3])
+    apply_rule(law, map(lambda i: at_runtime_unsafe(i, Input("xs", i32[1])), ids))
+    with pytest.raises(NoMatch, match="0 must be at least 1"):
+        apply_rule(law, map(lambda i: at_runtime_unsafe(i, Input("xs", i32[0])), ids))
+
+
+@pytest.mark.parametrize("size", ["0 * n", "n - n"])
+def test_a_rule_of_no_sizes_at_all_is_refused(size: str) -> None:
+    """Everything would be true of it: that an index is in range of nothing, to begin with."""
+    (n,) = naturals("n")
+    found = read_by_index(size=eval(size, {"n": n}))
+    assert isinstance(found, RejectedRule)
+    assert "must be at least 1 for both sides to be defined, and never is" in found.error.message
 
 
 def test_other_sizes_keep_the_bounds() -> None:
