@@ -14,7 +14,7 @@ import numpy as np
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, dimensions
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, dimensions
 
 
 def actual_type(value: Any, expected: Type, name: str) -> Type:
@@ -67,8 +67,6 @@ def _require_kind(value: Any, expected: Type, name: str) -> None:
         raise IllTyped(
             f"{name}: a masked array has cells without a value; fill them with .filled()"
         )
-    elif isinstance(expected, Vector):
-        _require_kind(value, expected.element, name)
     elif isinstance(expected, Scalar):
         given = np.asarray(value)
         if given.dtype.kind not in ("biuf" if expected.is_float else "biu"):

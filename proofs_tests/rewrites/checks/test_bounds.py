@@ -134,7 +134,7 @@ def test_what_the_prover_assumes_of_a_size_is_required_of_it() -> None:
     assert [str(b) for b in law.lower_bounds] == ["n >= 1"]
     ids = Input("ids", i32[3])
     apply_rule(law, map(lambda i: at_runtime_unsafe(i, Input("xs", i32[1])), ids))
-    with pytest.raises(NoMatch, match="0 must be at least 1"):
+    with pytest.raises(NoMatch, match="n must be at least 1"):
         apply_rule(law, map(lambda i: at_runtime_unsafe(i, Input("xs", i32[0])), ids))
 
 
