@@ -114,6 +114,7 @@ def time_in_turn(
     library has as many threads as the first device has units.
     """
     kernels: list[_Runner] = []
+    arguments: Sequence[Any] = ()
     for variant in variants:
         program = b.at(variant)
         plan = compile_program(program).plan
