@@ -147,6 +147,21 @@ class Extractor:
         for lowering in choice.lowerings:
             yield (*position, *lowering.inside), lowering
         position = (*position, *choice.moved)
+        if (part := self._component(choice)) is not None:
+            yield from self._lowerings(*part, position)
+            return
         places = choice.node.head.places
         for place, child in zip(places, choice.children, strict=True):
             yield from self._lowerings(*child, (*position, place))
+
+    def _component(self, choice: Choice) -> tuple[State, Plan] | None:
+        """The part that is meant by a component of a tuple that is written out: a term has that part alone."""
+        if choice.node.head.kind != "get":
+            return None
+        (inner,) = choice.children
+        whole = self._choice(*inner)
+        if whole.node.head.kind != "tuple":
+            return None
+        index = choice.node.head.index
+        assert index is not None, "cannot happen: a component has an index"
+        return whole.children[index]

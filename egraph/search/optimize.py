@@ -175,7 +175,7 @@ def optimize(
     no term satisfies the sketch.
     """
     top = whole_number(top, "top", least=1)
-    task = _task(program, sizes, target, (budget, nodes, memory_mb), float, progress)
+    task = _task(program, sizes, target, (budget, nodes, memory_mb), float, progress, refused)
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     derivations: dict[str, Derivation] = {}
@@ -208,6 +208,7 @@ def _task(
     limits: tuple[float, int, int],
     policy: FloatPolicy,
     progress: Callable[[str, int, float], None] | None,
+    refused: Callable[[Program], str | None],
 ) -> Proposals:
     """The task, when it is one that can be done; `limits` are seconds, nodes and megabytes."""
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
@@ -222,7 +223,9 @@ def _task(
         nodes=whole_number(nodes, "nodes", least=1),
         memory_mb=whole_number(memory_mb, "memory_mb", least=1),
     )
-    task = Proposals(program, sizes_by_name(sizes), device, budget, policy, progress)
+    task = Proposals(
+        program, sizes_by_name(sizes), device, budget, policy, progress, refused=refused
+    )
     require_searchable(task.source.body)
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)

@@ -16,7 +16,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -30,6 +30,8 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Candidate, Lowering
 from relift.egraph.process.saturation import Budget, Progress, Request, Saturation, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
+from relift.egraph.search.admissible import lanes_of, tiles_of
+from relift.egraph.search.forms import FORMS, choices_of
 from relift.egraph.search.guided import Guide
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.plans import (
@@ -39,6 +41,7 @@ from relift.egraph.search.plans import (
     register_blocks,
     shared_windows,
 )
+from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
 from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
@@ -51,18 +54,12 @@ from relift.rewrites.tactics.combinators import (
     everywhere,
     first,
     fuse,
-    skip,
-    then,
 )
 from relift.rewrites.tactics.group_tiles import group_tiles
 from relift.rewrites.tactics.sharing import (
-    apart,
-    has_fold,
     inlined,
-    named,
     storable,
     stored,
-    unrolled,
 )
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
@@ -70,7 +67,7 @@ from relift.semantics.language.vocabulary import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Term, subterms
-from relift.semantics.syntax.types import Array, type_sizes
+from relift.semantics.syntax.types import Array
 
 STAGES: tuple[Stage, ...] = (
     Stage("split into chunks", ("split_join", "partial_reduce_chunks", "stencil_tiling"), 1),
@@ -107,6 +104,19 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Form:
+    """A form of the program that says what is shared and what is stored, and what it is lowered to."""
+
+    parted: Derivation
+    stores: bool
+    proposals: tuple[Proposal, ...]
+
+
+def _cost(form: Form) -> float:
+    return min((each.cost.seconds for each in form.proposals), default=math.inf)
+
+
+@dataclass(frozen=True)
 class SearchStats:
     """What the e-graphs of a search came to: why they ended, whether no budget did, and what they took."""
 
@@ -135,21 +145,11 @@ class SearchStats:
         )
 
 
-FORMS: tuple[tuple[Tactic, int], ...] = ((skip, 3), (named(), 2), (apart(), 0), (unrolled(), 0))
-"""What the program as it is written may become before it is lowered, each on its own.
+_FAR = 4.0
+"""Forms that are so many times slower than the best are not searched further."""
 
-Of so many values that may be stored every choice is tried; of more all, none, and those that are computed by folds.
-"""
-
-
-def _choices(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
-    """Which values are stored, each choice once."""
-    if len(values) > most:
-        folds = tuple(value for value in values if has_fold(value))
-        return list(dict.fromkeys([(), tuple(values), folds]))
-    counts = range(len(values) + 1)
-    return [chosen for k in counts for chosen in itertools.combinations(values, k)]
-
+_ALTERNATIVES = 4
+"""So many proposals of each kernel of a program are tried."""
 
 _NOTHING = SearchStats("", True, 0, {}, {})
 
@@ -172,6 +172,7 @@ class Proposals:
     progress: Progress | None = None
     workers: int = field(default_factory=default_workers)
     started: float = field(default_factory=time.monotonic)
+    refused: Callable[[Program], str | None] = lambda _: None
 
     @cached_property
     def source(self) -> Program:
@@ -185,23 +186,95 @@ class Proposals:
         return replace(self.budget, seconds=max(self.budget.seconds - spent, 0.0))
 
     def all(self) -> tuple[SearchStats, list[Proposal]]:
-        """What suits the program, in order of estimated cost."""
+        """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
+        forms = self.forms()
+        found = [each for form in forms for each in form.proposals]
+        chains = self._explored(forms)
+        parts = [[self._kernel(kernel) for kernel in kernels] for _, kernels in chains]
+        whole = [self] if _cost(forms[0]) <= _FAR * min(map(_cost, forms)) else []
+        tasks = [*whole, *itertools.chain(*parts)]
+        jobs = [
+            (number, partial(task._gone, way))
+            for number, task in enumerate(tasks)
+            for way in (task._searches() if task is self else task._ways_of_a_kernel())
+        ]
+        shared = list(itertools.chain(*(task._shared() for task in (self, *tasks))))
+        done = in_order([job for _, job in jobs], self.workers, shared, self.progress)
+        grown = _NOTHING
+        outcomes: list[list[Proposal]] = [[] for _ in tasks]
+        for (number, _), (more, proposals) in zip(jobs, done, strict=True):
+            grown = grown.and_then(more)
+            outcomes[number] += proposals
+        each = iter(outcomes)
+        found += [proposal for _ in whole for proposal in next(each)]
+        for form, kernels in chains:
+            found += self._together(form, kernels, [next(each) for _ in kernels])
+        return grown, sorted(found, key=lambda proposal: proposal.rank)
+
+    def _kernel(self, kernel: Kernel) -> Proposals:
+        """The same task for one kernel."""
+        return replace(self, program=kernel.program, sizes={})
+
+    def _ways_of_a_kernel(self) -> list[_Way]:
+        """The floor, and where a kernel takes longer than to launch it, the rest."""
+        least = min((each.cost.seconds for each in self.as_written()), default=math.inf)
+        worth = least > 2 * self.device.launch_seconds
+        return [Proposals._written, *(self._searches() if worth else [])]
+
+    def _explored(self, forms: Sequence[Form]) -> list[tuple[Form, list[Kernel]]]:
+        """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
+
+        Each has to promise more than the program as it is written; one that stores, not less.
+        """
+        plain, best = _cost(forms[0]), min(map(_cost, forms))
+        found: list[tuple[Form, list[Kernel]]] = []
+        for stores, most in ((True, 1.02), (False, 0.95)):
+            alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
+            form = min(alike, key=_cost, default=None)
+            if form is not None and _cost(form) <= min(most * plain, _FAR * best):
+                found.append((form, kernels_of(replace(self.source, body=form.parted.result))))
+        return found
+
+    def _together(
+        self, form: Form, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
+    ) -> Iterator[Proposal]:
+        """The best that was found for each kernel, and for one of them what comes next, as one program."""
+        ranked = [self._best_of(part) for part in parts]
+        if not all(ranked):
+            return
+        for choice in choices([len(part) for part in ranked], _ALTERNATIVES):
+            chosen = [part[i] for i, part in zip(choice, ranked, strict=True)]
+            body = lowered(kernels, [each.low.body for each in chosen])
+            low = replace(self.source, body=body)
+            with suppress(Unsupported):
+                cost = estimate(low, self.device)
+                yield Proposal(cost, low, partial(_joined, form.parted, kernels, chosen))
+
+    def _best_of(self, proposals: list[Proposal]) -> list[Proposal]:
+        """The first few that are not refused."""
+        found: list[Proposal] = []
+        seen: set[Term] = set()
+        for proposal in sorted(proposals, key=lambda proposal: proposal.rank):
+            if len(found) == _ALTERNATIVES:
+                break
+            if (key := canonical(proposal.low.body)) not in seen:
+                seen.add(key)
+                if self.refused(proposal.low) is None:
+                    found.append(proposal)
+        return found
+
+    def _searches(self) -> list[_Way]:
+        """The ways to proposals beside the floor."""
         starts = (
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (register_blocks, lanes, cooperative_reductions, shared_windows, group_tiles)
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
-        ways: list[_Way] = [
-            Proposals._written,
+        return [
             *(partial(Proposals.saturated, start=start) for start in starts),
             *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
         ]
-        jobs = [partial(self._gone, way) for way in ways]
-        grown, found = _NOTHING, list[Proposal]()
-        for more, proposals in in_order(jobs, self.workers, self._shared(), self.progress):
-            grown, found = grown.and_then(more), found + proposals
-        return grown, sorted(found, key=lambda proposal: proposal.rank)
 
     def _gone(self, way: _Way, progress: Progress | None) -> _Outcome:
         """What comes of a way, which tells its progress to the process that does it."""
@@ -249,8 +322,8 @@ class Proposals:
             replace(self.source, body=start.result),
             STAGES,
             NORMAL_FORM,
-            tiles=_tiles(start.result, self.device),
-            lanes=_lanes(start.result, self.device),
+            tiles=tiles_of(start.result, self.device),
+            lanes=lanes_of(start.result, self.device),
             policy=self.policy,
             budget=self.left(),
         )
@@ -305,27 +378,32 @@ class Proposals:
         return self.extracted(self._after(self.prepared(), fuse()), {})
 
     def floor(self) -> list[Proposal]:
-        """The program as written, and with what it needs more than once computed once: in the form of each of `FORMS`.
+        """The program as written, and with what it needs more than once computed once."""
+        found = [each for form in self.forms() for each in form.proposals]
+        return sorted(found, key=lambda proposal: proposal.rank)
 
-        Values that a kernel of its own may store are stored all, each alone, and in every choice of a few.
-        """
+    def forms(self) -> list[Form]:
+        """The program in the form of each of `FORMS`, with some of its values stored; first as it is written."""
         prepared = self.prepared()
-        found: list[Proposal] = []
+        found: list[Form] = []
         seen: set[Term] = set()
-        for form, most in FORMS:
+        for tactic, most in FORMS:
             with suppress(NoMatch):
-                shaped = self._after(prepared, form)
+                shaped = self._after(prepared, tactic)
                 values = [each.value for each in storable(shaped.result)]
-                for chosen in _choices(values, most):
-                    fused = self._after(shaped, then(stored(chosen), fuse()))
+                for chosen in choices_of(values, most):
+                    parted = self._after(shaped, stored(chosen))
+                    fused = self._after(parted, fuse())
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
-                        found += self.extracted(fused, {}, most=2)
-        if not found:  # it may be low-level already
+                        proposals = self.extracted(fused, {}, most=2)
+                        found.append(Form(parted, bool(chosen), tuple(proposals)))
+        if not any(form.proposals for form in found):  # it may be low-level already
             with suppress(Unsupported):
                 cost = estimate(self.source, self.device)
-                found.append(Proposal(cost, self.source, partial(_same, self._given())))
-        return sorted(found, key=lambda proposal: proposal.rank)
+                given = self._given()
+                found[0] = Form(given, False, (Proposal(cost, self.source, partial(_same, given)),))
+        return found
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
@@ -379,6 +457,12 @@ class _Explanations:
         return _lowered(reached, candidate)
 
 
+def _joined(
+    parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]
+) -> Derivation:
+    return together(parted, kernels, [each.derive() for each in chosen])
+
+
 def _same(reached: Derivation) -> Derivation:
     return reached
 
@@ -400,42 +484,3 @@ def _lowered(high: Derivation, candidate: Candidate) -> Derivation:
         )
         lowerings.append(Step(step.rule, step.direction, step.position, substitution, step.choices))
     return replace(high, steps=(*high.steps, *lowerings), result=t)
-
-
-def _lengths(t: Term) -> list[int]:
-    """The lengths of all arrays that occur, largest first."""
-    found = {n for u, _ in subterms(t) for size in type_sizes(u.type) if (n := size.constant)}
-    return sorted(found, reverse=True)
-
-
-def _tiles(t: Term, device: DeviceDescription) -> tuple[int, ...]:
-    """Chunk lengths that give every unit of the device a few chunks of the longest array."""
-    longest = _lengths(t)[:1]
-    counts = (32 * device.compute_units,) if device.kind == "cpu" else (64 * device.compute_units,)
-    found = {
-        n // k
-        for n in longest
-        for wanted in counts
-        for k in (_divisor_near(n, wanted),)
-        if k is not None and 1 < k < n
-    }
-    return tuple(sorted(found))
-
-
-def _divisor_near(n: int, wanted: int) -> int | None:
-    """The divisor of n closest to `wanted` in ratio, preferring a quotient that vectors divide."""
-    divisors = [k for k in range(1, min(n, 64 * wanted) + 1) if n % k == 0]
-    return min(
-        divisors,
-        key=lambda k: ((n // k) % 16 != 0, max(k, wanted) / min(k, wanted)),
-        default=None,
-    )
-
-
-def _lanes(t: Term, device: DeviceDescription) -> tuple[int, ...]:
-    """The widest vectors of the device, and OpenCL's smaller ones, that divide some array."""
-    lengths = _lengths(t)
-    fitting = [
-        w for w in (16, 8, 4, 2) if w <= device.vector_width and any(n % w == 0 for n in lengths)
-    ]
-    return tuple(fitting[:2])

@@ -1,0 +1,153 @@
+"""A program as a chain of kernels, each of which is a program of its own that is searched for itself.
+
+Where a program stores values (`to_global`), what computes one is a program whose inputs are the others.  The best that
+is found for each is put together again, and so are the derivations: the steps of a kernel's are steps of the whole
+at every place where its value stands, with what its inputs stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from relift.rewrites.derivation.steps import Derivation, Step, replayed
+from relift.rewrites.library import RULES
+from relift.semantics.language.vocabulary import Program, to_global
+from relift.semantics.patterns import ToGlobal
+from relift.semantics.syntax.binding import (
+    Position,
+    binders_at,
+    canonical,
+    map_children,
+    positions,
+    substitute,
+    term_at,
+)
+from relift.semantics.syntax.terms import Input, Lambda, Term, Var, free_variables, subterms, unused
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What computes one value: its program, and the places in the whole where the value stands.
+
+    `result` is the name by which the programs of other kernels read it; that of the whole has none.
+    """
+
+    result: str
+    program: Program
+    places: tuple[Position, ...]
+
+
+def kernels_of(whole: Program) -> list[Kernel]:
+    """The kernels of a program that says what is stored, each after those whose values it reads.
+
+    >>> @program
+    ... def total(x: f32[8]):
+    ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
+    >>> for kernel in kernels_of(total):
+    ...     print(kernel.places, show(kernel.program.body))
+    (('xs', 'xs'),) map(lambda v: v * v, x)
+    ((),) reduce(add, 0.0, total_1)
+    """
+    values: dict[Term, tuple[Term, list[Position]]] = {}
+    for place, t in positions(whole.body):
+        if isinstance(t, ToGlobal) and not free_variables(t):
+            _, places = values.setdefault(canonical(t.xs), (t.xs, []))
+            places.append((*place, "xs"))
+    taken = {p.name for p in whole.parameters}
+    names: dict[Term, str] = {}
+    found: list[Kernel] = []
+    for key in sorted(values, key=lambda value: sum(1 for _ in subterms(value))):
+        value, places = values[key]
+        names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
+        found.append(Kernel(names[key], _program(whole, names[key], value, names), tuple(places)))
+    return [*found, Kernel("", _program(whole, whole.name, whole.body, names), ((),))]
+
+
+def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:
+    """The program of one kernel: the values that others store are inputs."""
+    body = _reading(value, names)
+    inputs = dict.fromkeys(t for t, _ in subterms(body) if isinstance(t, Input))
+    return Program(name, tuple(inputs), body, file=whole.file)
+
+
+def _reading(t: Term, names: Mapping[Term, str]) -> Term:
+    if isinstance(t, ToGlobal) and (name := names.get(canonical(t.xs))) is not None:
+        return Input(name, t.type)
+    return map_children(
+        t, lambda u: _reading(u, names), lambda f: Lambda(f.parameters, _reading(f.body, names))
+    )
+
+
+def together(
+    whole: Derivation, kernels: Sequence[Kernel], found: Sequence[Derivation]
+) -> Derivation:
+    """The derivation of a whole that goes on with that of each of its kernels, at all of its places."""
+    stored: dict[str, Term] = {}
+    t, steps = whole.result, list(whole.steps)
+    for kernel, derivation in zip(kernels, found, strict=True):
+        terms = derivation.replay(RULES)
+        for place in kernel.places:
+            for before, step in zip(terms, derivation.steps, strict=False):
+                moved = _moved(step, before, term_at(t, place), stored)
+                moved = replace(moved, position=(*place, *step.position))
+                t = replayed(moved, t, RULES, whole.policy)
+                steps.append(moved)
+        if kernel.result:
+            stored[kernel.result] = to_global(_filled(derivation.result, stored))
+    return replace(whole, steps=tuple(steps), result=t)
+
+
+def lowered(kernels: Sequence[Kernel], found: Sequence[Term]) -> Term:
+    """The whole, with this term for each of its kernels."""
+    stored: dict[str, Term] = {}
+    for kernel, t in zip(kernels, found, strict=True):
+        body = _filled(t, stored)
+        stored[kernel.result] = to_global(body) if kernel.result else body
+    return stored[""]
+
+
+def _moved(step: Step, before: Term, here: Term, stored: Mapping[str, Term]) -> Step:
+    """A step of a kernel's derivation, made of the term `before`, as one of `here`, which may name variables otherwise."""
+    theirs, ours = binders_at(before, step.position), binders_at(here, step.position)
+    renamed = {x.name: y for x, y in zip(theirs, ours, strict=True)}
+    functions = {
+        name: _renamed(Lambda(f.parameters, _filled(f.body, stored)), renamed)
+        for name, f in step.substitution.functions.items()
+    }
+    return replace(step, substitution=replace(step.substitution, functions=functions))
+
+
+def _renamed(f: Lambda, names: Mapping[str, Var]) -> Lambda:
+    """A function in which the variables around it have other names."""
+    taken = {x.name for x in names.values()} | free_variables(f.body) | set(names)
+    own: dict[str, Term] = {}
+    parameters: list[Var] = []
+    for x in f.parameters:
+        y = Var(unused(x.name, taken), x.type) if x.name in taken else x
+        taken = taken | {y.name}
+        own[x.name] = y
+        parameters.append(y)
+    return Lambda(tuple(parameters), substitute(f.body, {**names, **own}))
+
+
+def _filled(t: Term, stored: Mapping[str, Term]) -> Term:
+    """A term of a kernel, with what its inputs stand for."""
+    if isinstance(t, Input):
+        return stored.get(t.name, t)
+    return map_children(
+        t, lambda u: _filled(u, stored), lambda f: Lambda(f.parameters, _filled(f.body, stored))
+    )
+
+
+def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Which of what was found for each kernel is taken: the best of each, then for one of them another.
+
+    >>> list(choices([3, 1, 2], 2))
+    [(0, 0, 0), (1, 0, 0), (0, 0, 1)]
+    """
+    best = tuple(0 for _ in found)
+    yield best
+    for i, count in enumerate(found):
+        for other in range(1, min(count, most)):
+            yield (*best[:i], other, *best[i + 1 :])
