@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +20,26 @@ from relift.rewrites.conditions import bijective
 from relift.rewrites.ledger.book import is_proved, load, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
-from relift.rewrites.notation import A, B, m, n
+from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
 from relift.rewrites.totality import first_partial
 from relift.semantics.errors import Undefined
 from relift.semantics.language import vocabulary as language
 from relift.semantics.language.vocabulary import (
     Program,
+    concat,
+    drop,
     gather,
     gather_indices,
+    join,
+    let,
     map,
+    reduce_seq,
     repeat,
     scatter,
+    split,
+    take,
+    unzip,
     zip,
 )
 from relift.semantics.syntax.signatures import Fun, Index
@@ -98,6 +108,51 @@ FALSE = (
     indices_thrown_away,
     scattered_by_any,
 )
+
+
+LOST: dict[str, Callable[[Any], Any]] = {
+    "read outside": lambda ys: gather(lambda i: i + i // 50, ys),
+    "written twice": lambda ys: scatter(lambda i: i - i // 40, ys),
+    "read in rows": lambda ys: join(
+        map(lambda row: gather(lambda i: i + i // 50, row), split(m, ys))
+    ),
+    "read under a let": lambda ys: let(lambda t: gather(lambda i: i + i // 50, t), ys),
+}
+"""Arrays of k * m elements that have no value from some size on."""
+
+THROWN_AWAY: dict[str, Callable[[Any, Any], Any]] = {
+    "by let": lambda x, ys: let(lambda _: repeat(n, x), ys),
+    "by unzip": lambda x, ys: unzip(zip(repeat(k * m, x), ys))[0],
+    "by a constant map": lambda x, ys: map(lambda _: x, ys),
+    "by a constant fold": lambda x, ys: repeat(n, reduce_seq(lambda acc, _: acc, x, ys)),
+    "by take": lambda x, ys: map(lambda _: x, take(0, ys)),
+    "in a row": lambda x, ys: map(lambda _: repeat(n, x), split(m, ys)),
+    "by concat and drop": lambda x, ys: drop(k * m, concat(map(lambda _: x, ys), repeat(n, x))),
+}
+"""What is made of a value and of such an array, and depends on the value alone."""
+
+
+def thrown(how: str, which: str) -> Rule:
+    """That one may leave such an array out."""
+
+    @rule()
+    def found(x: A, ys: B[k * m]):
+        with_it = THROWN_AWAY[how](x, LOST[which](ys))
+        return with_it, THROWN_AWAY[how](x, ys)
+
+    assert isinstance(found, Rule)
+    return replace(found, name=f"{how}_{which}".replace(" ", "_"))
+
+
+@needs_prover
+def test_no_way_to_throw_a_lost_value_away_is_proved() -> None:
+    """Whatever throws it away, and however it was lost: the side without it has a value where the other has none."""
+    first_way, first_loss = next(iter(THROWN_AWAY)), next(iter(LOST))
+    pairs = [(how, first_loss) for how in THROWN_AWAY] + [(first_way, which) for which in LOST]
+    found = prove([thrown(how, which) for how, which in dict.fromkeys(pairs)])
+    assert len(found) == len(THROWN_AWAY) + len(LOST) - 1
+    assert {name: r.status for name, r in found.items() if r.status != "unproved"} == {}
+    assert all("stays defined" in r.detail for r in found.values())
 
 
 @needs_prover
