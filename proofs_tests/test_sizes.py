@@ -29,7 +29,6 @@ STILL_ABOVE = {
     "rewrites/checks/smt/values.py": 617,
     "rewrites/checks/smt/values.py:Meaning": 365,
     "rewrites/matching.py": 566,
-    "compiler/bench/times.py:time_in_turn": 62,
     "compiler/certificates/accesses.py": 555,
     "compiler/certificates/accesses.py:_Walker": 414,
     "compiler/text/reader.py:_Reader": 331,

@@ -77,12 +77,11 @@ class Report:
 
     @property
     def unknown(self) -> list[str]:
-        """What the certificates leave open of the kernels and of what was written by hand, each once."""
+        """What certificates leave open of the kernels, each once, and of which programs by hand they do."""
         found = (line for row in self.rows for line in row.get("unknown", ()))
-        by_hand = (
-            f"by hand: {line}" for row in self.rows for line in row.get("hand_unknown") or ()
-        )
-        return list(dict.fromkeys([*found, *by_hand]))
+        by_hand = dict.fromkeys(row["name"] for row in self.rows if row.get("hand_unknown"))
+        said = f"written by hand and not certified: {', '.join(by_hand)}"
+        return [*dict.fromkeys(found), *([said] if by_hand else [])]
 
     def of_device(self, name: str) -> list[Times]:
         """The rows of a device, whatever the compiler did."""

@@ -25,7 +25,6 @@ from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.devices.survey import find_device
 from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
-from relift.compiler.running.launch import Launch
 from relift.compiler.running.session import Session
 from relift.compiler.validation.validate import validate
 from relift.device import DeviceDescription
@@ -34,9 +33,10 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.language.vocabulary import Program
 
 ROUNDS, FEWEST = 15, 5
-"""Rounds in which a kernel and NumPy take turns, and how many at least when they take longer than SECONDS."""
+"""Rounds in which kernels and NumPy take turns, where nothing else is asked, and how many at least."""
 
-SECONDS = 10.0
+SECONDS = 1.0
+"""How long a round may take on average: beyond that many seconds for each round there are as few as may be."""
 
 TURN, MOST_OF_TURN = 0.005, 8
 """Seconds of a turn, and how many runs of what is shorter are in one."""
@@ -53,6 +53,7 @@ def times_of(
     devices: Mapping[str, Callable[[Program], float | None]],
     report: Callable[[str], None] = lambda _: None,
     settings: Mapping[str, Analyses] = EVERYTHING,
+    rounds: int = ROUNDS,
 ) -> Iterator[Times]:
     """A row of times for each variant of each benchmark, each of `settings` and each device.
 
@@ -62,12 +63,11 @@ def times_of(
     for b in benchmarks:
         report(f"{b.name} on symbols")
         _require_right(b)
-        for variant in b.variants:
-            report(f"{b.name} {dict(variant) or ''}")
-            rows = time_in_turn(b, variant, [*devices], getattr(expected, b.name), settings)
-            predicted = {name: predict(b.at(variant)) for name, predict in devices.items()}
-            for row in rows:
-                yield {**row, "predicted": predicted[row["device"]]}
+        report(b.name)
+        given = getattr(expected, b.name)
+        for row in time_in_turn(b, b.variants, [*devices], given, settings, rounds):
+            predict = devices[row["device"]]
+            yield {**row, "predicted": predict(b.at(row["variant"]))}
 
 
 def _require_right(b: Benchmark) -> None:
@@ -82,69 +82,58 @@ def _require_right(b: Benchmark) -> None:
 
 def time_one(b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]) -> Times:
     """The row of times of one variant; `expected` says what picked rows of the result must be."""
-    (row,) = time_in_turn(b, variant, [device], expected, EVERYTHING)
+    (row,) = time_in_turn(b, [variant], [device], expected, EVERYTHING)
     return row
 
 
 @dataclass
 class _Runner:
-    """What is timed: a function that runs it once, the seconds of its runs, and what is known of it before."""
+    """What is timed: a function that runs it some times, the seconds of its runs, and what is known of it before."""
 
-    run: Callable[[], float]
+    run: Callable[[int], list[float]]
     about: Times
     seconds: list[float] = field(default_factory=list)
+
+    def turn(self) -> None:
+        """Run it, and a few times what is shorter than a turn: what else the machine does takes longer."""
+        shortest = min(self.seconds, default=TURN)
+        self.seconds += self.run(max(1, min(MOST_OF_TURN, round(TURN / shortest))))
 
 
 def time_in_turn(
     b: Benchmark,
-    variant: Sizes,
+    variants: Sequence[Sizes],
     devices: Sequence[str],
     expected: Callable[..., Any],
     settings: Mapping[str, Analyses],
+    rounds: int = ROUNDS,
 ) -> list[Times]:
-    """A row of times for each device and each of `settings`.
+    """A row of times for each of `variants`, each device and each of `settings`.
 
     All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
     library has as many threads as the first device has units.
     """
-    program = b.at(variant)
     kernels: list[_Runner] = []
-    by_hand: dict[str, _Runner] = {}
-    whole = compile_program(program)
-    rows, arguments = inputs_of(entry_of(b, variant, program, whole.plan))
-
-    def runner(source: str, plan: Launch, options: Sequence[str], about: Times) -> _Runner:
-        session = Session(source, plan, about["device"], tuple(options))
-        return _checked(session, rows, about, expected, arguments)
-
-    for device in devices:
-        for setting, analyses in settings.items():
-            compiled = compile_program(program, analyses=analyses)
-            require_not_refuted(compiled)
-            entry = entry_of(b, variant, program, compiled.plan)
-            about = {**entry, "analyses": setting, "device": device}
-            kernels.append(runner(compiled.source, compiled.plan, b.options, about))
-        if (hand := b.by_hand) is not None:
-            about = {
-                **entry_of(b, variant, program, whole.plan),
-                "device": device,
-                "tolerance": b.tolerance,
-            }
-            options = (*b.options, *hand.options(b.sizes))
-            by_hand[device] = runner(hand.source, hand.plan(whole.plan, b.sizes), options, about)
-    numpy = list[float]()
+    arguments: Sequence[Any] = ()
+    for variant in variants:
+        program = b.at(variant)
+        plan = compile_program(program).plan
+        rows, arguments = inputs_of(entry_of(b, variant, program, plan))
+        for device in devices:
+            for setting, analyses in settings.items():
+                compiled = compile_program(program, analyses=analyses)
+                require_not_refuted(compiled)
+                entry = entry_of(b, variant, program, compiled.plan)
+                about = {**entry, "analyses": setting, "device": device}
+                session = Session(compiled.source, compiled.plan, device, tuple(b.options))
+                kernels.append(_checked(session, rows, about, expected, arguments))
+    by_hand = {
+        device: _written_by_hand(b, variants[0], device, expected)
+        for device in devices
+        if b.by_hand is not None
+    }
     everything = [*kernels, *by_hand.values()]
-    units = find_device(devices[0]).max_compute_units
-    pools: Any = importlib.import_module("threadpoolctl")  # it has no types
-    with pools.threadpool_limits(units):
-        threads = max((int(pool["num_threads"]) for pool in pools.threadpool_info()), default=1)
-        started = time.perf_counter()
-        while len(numpy) < FEWEST or (
-            len(numpy) < ROUNDS and time.perf_counter() - started < SECONDS
-        ):
-            for each in everything:
-                each.seconds += _several(each.run)
-            numpy.append(_seconds_of_numpy(b, arguments))
+    numpy, threads = _taken_in_turn(everything, b, arguments, devices[0], rounds)
     return [
         {
             **kernel.about,
@@ -157,6 +146,45 @@ def time_in_turn(
         }
         for kernel in kernels
     ]
+
+
+def _written_by_hand(
+    b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]
+) -> _Runner:
+    """What was written by hand, on the arguments of a variant."""
+    assert b.by_hand is not None
+    program = b.at(variant)
+    whole = compile_program(program).plan
+    rows, arguments = inputs_of(entry_of(b, variant, program, whole))
+    about = {
+        **entry_of(b, variant, program, whole), "device": device, "tolerance": b.tolerance,
+    }  # fmt: skip
+    options = (*b.options, *b.by_hand.options(b.sizes))
+    session = Session(b.by_hand.source, b.by_hand.plan(whole, b.sizes), device, options)
+    return _checked(session, rows, about, expected, arguments)
+
+
+def _taken_in_turn(
+    runners: Sequence[_Runner],
+    b: Benchmark,
+    arguments: Sequence[Any],
+    device: str,
+    rounds: int,
+) -> tuple[list[float], int]:
+    """Time all runners and NumPy in rounds; the seconds of NumPy, and its threads: as many as a device has units."""
+    numpy = list[float]()
+    units = find_device(device).max_compute_units
+    pools: Any = importlib.import_module("threadpoolctl")  # it has no types
+    with pools.threadpool_limits(units):
+        threads = max((int(pool["num_threads"]) for pool in pools.threadpool_info()), default=1)
+        started = time.perf_counter()
+        while len(numpy) < FEWEST or (
+            len(numpy) < rounds and time.perf_counter() - started < rounds * SECONDS
+        ):
+            for each in runners:
+                each.turn()
+            numpy.append(_seconds_of_numpy(b, arguments))
+    return numpy, threads
 
 
 def _checked(
@@ -174,7 +202,7 @@ def _checked(
     picked = picked_rows(len(outputs[0]))
     error = largest_error(outputs, expected(picked, *arguments), picked)
     return _Runner(
-        lambda: session.timed(rows, 1)[0],
+        lambda times: session.timed(rows, times),
         {
             **about,
             "ok": error <= about["tolerance"],
@@ -184,26 +212,15 @@ def _checked(
     )
 
 
-def _several(run: Callable[[], float]) -> list[float]:
-    """The seconds of a run, or of a few that are shorter than a turn: what else the machine does takes longer."""
-    found = [run()]
-    while sum(found) < TURN and len(found) < MOST_OF_TURN:
-        found.append(run())
-    return found
-
-
 def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
     """The shortest of a few runs of NumPy, 0 where there is none: the first wakes the threads of its library."""
     if b.numpy is None:
         return 0.0
-    numpy = b.numpy
-
-    def run() -> float:
+    found: list[float] = []
+    while len(found) < 2 or (sum(found) < 2 * TURN and len(found) < MOST_OF_TURN):
         before = time.perf_counter()
-        numpy(*arguments)
-        return time.perf_counter() - before
-
-    found = [run(), *_several(run)]
+        b.numpy(*arguments)
+        found.append(time.perf_counter() - before)
     time.sleep(ASLEEP)
     return min(found)
 

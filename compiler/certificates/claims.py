@@ -37,7 +37,7 @@ from relift.compiler.certificates.certificate import (
 )
 from relift.compiler.certificates.coverage import NotCounted, covered, initialised, unassigned
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access
+from relift.compiler.certificates.flows import Access, Turn, advances
 from relift.compiler.certificates.given import Misfit, given
 from relift.compiler.certificates.prover import Prover, invocations
 from relift.compiler.certificates.work_items import Grid
@@ -161,6 +161,8 @@ def certify(
         found = accesses_of(kernel, cells, sizes)
     except NotUnderstood as error:
         return not_understood(kernel.name, error)
+    if back := _not_forwards(found, sizes):
+        return not_understood(kernel.name, NotUnderstood(back))
     if asked := _of_groups(found, grid.cut):
         return not_understood(kernel.name, NotUnderstood(f"{asked} in groups of several sizes"))
     prover = Prover(found, grid, sizes, effort or Effort())
@@ -243,6 +245,19 @@ def _covered(prover: Prover, writes: Sequence[Access], *, held: bool) -> str:
     except NotCounted as error:
         return str(error)
     return ""
+
+
+def _not_forwards(found: Accesses, sizes: Mapping[str, int]) -> str | None:
+    """A loop that may go backwards, or stand still."""
+    around = itertools.chain(*(a.place for a in found.all), *(s.place for s in found.stops))
+    return next(
+        (
+            f"a loop by {in_c(w.step)}, which is not known to be above 0"
+            for w in around
+            if isinstance(w, Turn) and not advances(w.step, sizes)
+        ),
+        None,
+    )
 
 
 def _of_groups(found: Accesses, cut: frozenset[int]) -> str | None:

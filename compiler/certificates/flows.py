@@ -7,12 +7,22 @@ piece of code has *ways* through it that meet no barrier, each with the conditio
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from relift.compiler.text.expressions import shown
-from relift.compiler.text.tree import Binary, CType, Element, Expression, Name, Prefix, within
+from relift.compiler.text.tree import (
+    Binary,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Name,
+    Prefix,
+    Whole,
+    within,
+)
 
 Kind: TypeAlias = Literal["read", "write"]
 
@@ -52,6 +62,30 @@ class Turn:
     step: Expression
     stride: Expression
     uniform: bool
+
+
+COUNTS = ("get_global_size", "get_local_size", "get_num_groups")
+"""The functions with a number that is at least 1."""
+
+
+def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
+    """Whether a step is surely above 0: a counter that goes down has turns below its start, and no last one.
+
+    >>> from relift.compiler.text.reader import read_expression
+    >>> [advances(read_expression(e), {"n": 1}) for e in ("2", "2 * n", "-1", "0", "n - 1", "m")]
+    [True, True, False, False, False, False]
+    """
+    match step:
+        case Whole(n):
+            return n > 0
+        case Name(name):
+            return sizes.get(name, 0) > 0
+        case Invocation(function, _):
+            return function in COUNTS
+        case Binary("+" | "*", left, right):
+            return advances(left, sizes) and advances(right, sizes)
+        case _:
+            return False
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,19 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from relift.rewrites.checks.random.drawing import simplest
-from relift.semantics.errors import IllTyped, Undefined
-from relift.semantics.interpreter import Exact, Numeric, World, denote_operator, operator_lambda
+from relift.semantics.errors import IllTyped, ReliftError, Undefined
+from relift.semantics.interpreter import (
+    DTYPES,
+    Exact,
+    Numeric,
+    World,
+    denote_operator,
+    operator_lambda,
+)
 from relift.semantics.syntax.scalars import IRRATIONAL
 from relift.semantics.syntax.terms import Apply, BinaryOperator, Literal, Term, subterms
 from relift.semantics.syntax.types import (
@@ -34,6 +42,9 @@ from relift.semantics.syntax.types import (
     f32,
     i32,
 )
+
+FAR = 10**6
+"""An operator that leaves the rationals is not tried beyond: there its own rounding says nothing."""
 
 EDGES = (2**15, 2**31 - 1, -(2**31))
 CLOSE = 1e-6
@@ -74,6 +85,12 @@ def check_laws(
     """
     if element is None or isinstance(element, TypeVariable):
         element = _element_of(operator)
+    if operator.laws.neutral is not None and isinstance(element, Array | Tuple):
+        raise ReliftError(
+            f"{operator.name} is declared to have the neutral element {operator.laws.neutral}, which is no {element}; "
+            "neutral elements are numbers: leave neutral= out",
+            place="",
+        )
     body = operator_lambda(operator, element).body
     rational = not any(isinstance(t, Apply) and t.function in IRRATIONAL for t, _ in subterms(body))
     domain = Exact() if rational else Numeric()
@@ -103,8 +120,8 @@ def _far(x: Any, y: Any) -> bool:
     """Whether two values differ by more than rounding."""
     if isinstance(x, tuple | list):
         return any(_far(a, b) for a, b in zip(x, y, strict=True))
-    if math.isnan(x) or math.isnan(y):
-        return math.isnan(x) != math.isnan(y)
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return False  # it left the floats on the way
     return not math.isclose(x, y, rel_tol=CLOSE, abs_tol=CLOSE)
 
 
@@ -166,16 +183,28 @@ def _values(t: Type, rational: bool, own: Sequence[Fraction]) -> st.SearchStrate
         case Scalar() if t == boolean:
             return st.booleans()
         case Scalar() if t.is_float and not rational:
-            return st.floats(-8, 8, allow_nan=False, width=32)
+            near = [float(x) for x in own if abs(x) <= FAR]
+            return st.one_of(st.floats(-8, 8, allow_nan=False, width=32), st.sampled_from(near))
         case Scalar():
-            whole = [int(x) for x in own if x.denominator == 1]
+            lowest, highest = _range(t)
+            held = [x for x in own if lowest <= x <= highest]
+            whole = [int(x) for x in held if x.denominator == 1]
+            if not t.is_float and not rational:
+                whole = [x for x in whole if abs(x) <= FAR]
             small = st.one_of(st.integers(-100, 100), st.sampled_from(whole))
             if not t.is_float:
-                return small if rational else st.integers(-8, 8)
+                return small
             broken = st.fractions(-100, 100, max_denominator=12)
-            return st.one_of(small, broken, st.sampled_from([*own]))
+            return st.one_of(small, broken, st.sampled_from(held))
         case _:
             raise IllTyped(f"laws are not checked on values of type {t}")
+
+
+def _range(t: Scalar) -> tuple[Fraction, Fraction]:
+    """The finite numbers of a type: a law is declared of them, and of no others."""
+    dtype = DTYPES[t.name]
+    ends = np.finfo(dtype) if t.is_float else np.iinfo(dtype)
+    return Fraction(int(ends.min)), Fraction(int(ends.max))
 
 
 def _shown(value: Any) -> str:

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from relift.semantics import patterns
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.functions import numbers
@@ -237,6 +239,9 @@ def operator(
         ) from None
     except ValueError:
         pass  # a function of C that does not say what it takes
+    neutral = neutral.item() if isinstance(neutral, np.generic) else neutral
+    if not isinstance(neutral, int | float | None):
+        raise IllTyped(f"operator {chosen}: its neutral element is a number, not {neutral!r}")
     laws = Laws(associative, commutative, neutral, idempotent, tuple(distributes_over))
     return BinaryOperator(chosen, laws, function)
 

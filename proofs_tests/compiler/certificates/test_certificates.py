@@ -282,6 +282,23 @@ WRONG: dict[str, tuple[Written, str]] = {
         Written(without(SWAP, BARRIER, 1), {"x": "8", "out": "8"}, ["1"], ["8"]),
         r"races write b\[lcl_0\] / read b\[7 - lcl_0\] refuted",
     ),
+    "a loop that goes down": (
+        Written("for (int i = 0; i < 8; i += -1) { out[i] = 0.0f; }", {"out": "8"}, ["1"], ["1"]),
+        r"bounds the whole kernel unknown: .* a loop by -1, which is not known to be above 0",
+    ),
+    "a loop that goes down at one size": (
+        Written(
+            "for (int i = 0; i < n; i += n - 2) { out[i] = 0.0f; }", {"out": "n"}, ["1"], ["1"], "n"
+        ),
+        r"bounds the whole kernel unknown: .* a loop by n - 2, which is not known to be above 0",
+    ),
+    "a barrier in a loop that goes down": (
+        Written(
+            GROUPS + f"for (int i = 0; i < 8; i += -1) {{ {BARRIER} }} out[l] = 0.0f;",
+            {"out": "8"}, ["1"], ["8"],
+        ),
+        r"bounds the whole kernel unknown: .* a loop by -1, which is not known to be above 0",
+    ),
     "the same tile for both halves of a group": (
         Written(
             GROUPS + "local float tile[4]; tile[l % 4] = 0.0f;", {"out": "1"}, ["1"], ["8"]

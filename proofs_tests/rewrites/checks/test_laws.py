@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from relift.egraph.checks.tiers import check
@@ -13,11 +14,11 @@ from relift.egraph.search.optimize import optimize
 from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.library import RULES
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.terms import BinaryOperator, Input
-from relift.semantics.syntax.types import Type, boolean, f32, i32, tup
+from relift.semantics.syntax.types import Type, boolean, f32, i32, i64, tup
 
 
 def made(function: Callable[..., Any], **laws: Any) -> BinaryOperator:
@@ -101,6 +102,56 @@ def test_an_operator_that_leaves_the_rationals_is_granted_its_rounding() -> None
 
     assert check_laws(sums, f32) is None
     assert "declared associative" in str(check_laws(other, f32))
+
+
+def wavy(function: Callable[[Any, Any], Any], **laws: Any) -> BinaryOperator:
+    """The same with a sine of nothing in it, so that it leaves the rationals."""
+    return made(lambda x, y: function(x, y) + rl.sin(x * 0.0), **laws)
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        wavy(lambda x, y: rl.select(x + y < 100.0, x + y, 100.0), associative=True),
+        wavy(lambda x, y: rl.select(rl.equal(x, 12345.0), y, x + y), associative=True),
+        wavy(rl.maximum, neutral=-1000.0),
+    ],
+)
+def test_the_numbers_of_an_operator_are_tried_where_it_leaves_the_rationals(
+    operator: BinaryOperator,
+) -> None:
+    """Beyond the small ones, as they are of other operators."""
+    assert check_laws(operator, f32) is not None
+
+
+@pytest.mark.parametrize(
+    ("function", "neutral", "element"),
+    [
+        (rl.maximum, -(2**31), i32),
+        (rl.minimum, 2**31 - 1, i32),
+        (rl.maximum, -(2**63), i64),
+        (rl.maximum, -float(np.finfo(np.float32).max), f32),
+        (rl.maximum, -(2**31), i64),
+    ],
+)
+def test_a_law_is_declared_of_the_values_of_a_type(
+    function: Any, neutral: float, element: Type
+) -> None:
+    """The least i32 is neutral for the maximum of i32, and of no wider type."""
+    broken = check_laws(made(function, neutral=neutral), element)
+    assert (broken is None) == (element != i64 or neutral != -(2**31))
+
+
+def test_a_neutral_element_is_a_number() -> None:
+    """One of pairs cannot be declared, and a number is none of pairs; each is said."""
+    with pytest.raises(
+        IllTyped, match=r"operator op: its neutral element is a number, not \(0, 0\)"
+    ):
+        made(lambda p, q: (p[0] + q[0], p[1] + q[1]), neutral=(0, 0))
+    pairs = made(lambda p, q: (p[0] + q[0], p[1] + q[1]), neutral=0)
+    with pytest.raises(ReliftError, match=r"neutral element 0, which is no \(i32, i32\)"):
+        check_laws(pairs, tup(i32, i32))
+    assert made(lambda x, y: x + y, neutral=np.float32(0)).laws.neutral == 0.0
 
 
 def test_rows_and_vectors_are_combined_too() -> None:

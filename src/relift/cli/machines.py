@@ -53,6 +53,9 @@ def bench(
     results: ResultsOption = None,
     calibration: CalibrateOption = False,
     ablation: AblationOption = False,
+    rounds: Annotated[
+        int, typer.Option(min=5, help="Rounds in which kernels and NumPy take turns.")
+    ] = 15,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the shares, as .png or .svg.")
     ] = None,
@@ -74,7 +77,7 @@ def bench(
     elif calibration:
         _calibrate(_named(target), as_json)
     else:
-        _show(_timed(folder, names or [], target, settings), as_json, plot)
+        _show(_timed(folder, names or [], target, settings, rounds), as_json, plot)
 
 
 def _named(target: str) -> dict[str, Any]:
@@ -129,7 +132,11 @@ def _write_bundle(
 
 
 def _timed(
-    folder: Path, names: Sequence[str], target: str, settings: Mapping[str, Analyses]
+    folder: Path,
+    names: Sequence[str],
+    target: str,
+    settings: Mapping[str, Analyses],
+    rounds: int,
 ) -> Report:
     """Times of the benchmarks on each device of `--target`."""
     from relift.compiler.bench.benchmarks import load_benchmarks
@@ -143,7 +150,7 @@ def _timed(
     chosen = load_benchmarks(folder, names, first.kind, defaults=len(settings) > 1)
     with progress_of("timing") as report:
         predict = {name: predictor(about) for name, about in descriptions.items()}
-        rows = list(times_of(chosen, folder / "samples.py", predict, report, settings))
+        rows = list(times_of(chosen, folder / "samples.py", predict, report, settings, rounds))
     return report_of("; ".join(descriptions), rows, first)
 
 
