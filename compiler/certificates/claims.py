@@ -16,7 +16,7 @@ to hold by running the text on symbols at some sizes, is *shown* at these sizes;
 Unknown is never a pass.
 
 Arithmetic is that of C on numbers that do not overflow.  At concrete sizes, that no part of an index overflows
-is part of its bounds; for all sizes it is assumed, and each launch refuses sizes that are too large (`spans`).
+is part of its bounds; for all sizes it is assumed, and each launch refuses sizes that are too large (`overflow`).
 """
 
 from __future__ import annotations

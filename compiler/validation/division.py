@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.text.tree import Function, Source
-from relift.compiler.validation.machine import Arithmetic, Fault
+from relift.compiler.validation.arithmetic import Arithmetic
+from relift.compiler.validation.machine import Fault
 from relift.compiler.validation.symbols import Algebra, Symbol
-from relift.compiler.validation.translation import Opaque, Translator
+from relift.compiler.validation.translation.python import Opaque
+from relift.compiler.validation.translation.statements import Translator
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 
 _DTYPES: Mapping[str, Any] = {"i32": np.int32, "i64": np.int64}

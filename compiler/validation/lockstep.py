@@ -16,9 +16,11 @@ from typing import Any
 from relift.compiler.certificates.given import Misfit, given
 from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.text.tree import CType, Function, KernelText, Source
-from relift.compiler.validation.machine import Arithmetic, Fault, Item, Memory, Shared
+from relift.compiler.validation.arithmetic import Arithmetic
+from relift.compiler.validation.machine import Fault, Item, Memory, Shared
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
-from relift.compiler.validation.translation import Opaque, Translated, Translator
+from relift.compiler.validation.translation.python import Opaque, Translated
+from relift.compiler.validation.translation.statements import Translator
 
 TURNS = 8
 """Turns of loops and work-items that may be run for each symbol that may be made."""

@@ -9,7 +9,7 @@ Not covered are the device, its compiler and its functions, and whether it contr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,8 @@ from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood, tokens_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Function, Source
+from relift.compiler.validation.cells import flattened, nested, rows_of_type, scalars_of
+from relift.compiler.validation.domain import Symbols, opaque
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
 from relift.compiler.validation.symbols import (
@@ -31,18 +33,13 @@ from relift.compiler.validation.symbols import (
     TooLarge,
     inputs_within,
 )
-from relift.compiler.validation.translation import Opaque
+from relift.compiler.validation.translation.python import Opaque
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.interpreter import DTYPES, Numeric, World, evaluate
+from relift.semantics.interpreter import DTYPES, World, evaluate
 from relift.semantics.language.vocabulary import Program
-from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Call, UserFunction, subterms
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
-OPERATIONS = 4
-"""Operations of the interpreter for each symbol that may be made: most make one, but what is computed again makes none."""
-
 SEED = 0
 """Draws the whole inputs that must be numbers."""
 
@@ -132,117 +129,6 @@ def _indices(program: Program) -> dict[str, int]:
     from relift.rewrites.checks.random.exact_inputs import index_bounds
 
     return index_bounds(program.body)
-
-
-class Symbols(Numeric):
-    """The interpreter's domain: floats are symbols; whole numbers and truth values are NumPy's where they are known.
-
-    What has no word in C (`minimum` of floats, say) is written out as the table of scalars defines it.
-    """
-
-    def __init__(self, algebra: Algebra) -> None:
-        self.algebra = algebra
-        self.left = OPERATIONS * algebra.limit
-
-    def unspecified(self) -> Any:
-        """A cell that is left open."""
-        return OPEN
-
-    def literal(self, value: float, t: Type) -> Any:
-        """A constant of a type."""
-        assert isinstance(t, Scalar), "cannot happen: a literal is a scalar"
-        known = super().literal(value, t)
-        return self.algebra.real(known, t.name) if t.is_float else known
-
-    def function(self, name: str) -> Callable[..., Any]:
-        """A scalar function on values of which some are symbols."""
-        known = SCALAR_FUNCTIONS[name].meaning
-        free = self._free(name)
-
-        def function(*values: Any) -> Any:
-            self.left -= 1
-            if self.left < 0:
-                raise TooLarge("more operations of the interpreter than the limit allows")
-            if not any(v.__class__ is Symbol for v in values):
-                return self._float(known(*values))
-            if OPEN in values:
-                return OPEN
-            return free(*map(self.lifted, values))
-
-        return self._select if name == "select" else function
-
-    def reference(self, function: UserFunction) -> Callable[..., Any]:
-        """An opaque function is known by its text only."""
-        return opaque(self.algebra, function, self.lifted)
-
-    def _select(self, c: Any, x: Any, y: Any) -> Any:
-        if c.__class__ is not Symbol:
-            return x if c else y
-        if OPEN in (c, x, y):
-            return OPEN
-        return self.algebra.select(c, self.lifted(x), self.lifted(y))
-
-    def _float(self, value: Any) -> Any:
-        if isinstance(value, np.floating):
-            return self.algebra.real(value, "f32" if value.dtype == np.float32 else "f64")
-        return value
-
-    def lifted(self, value: Any) -> Symbol:
-        """A value as a symbol."""
-        if isinstance(value, Symbol):
-            return value
-        kinds = {dtype: name for name, dtype in DTYPES.items()}
-        kind = kinds[np.asarray(value).dtype]
-        return self.algebra.whole(int(value), "bool" if kind == "boolean" else kind)
-
-    def _free(self, name: str) -> Callable[..., Symbol]:
-        a = self.algebra
-        table: dict[str, Callable[..., Symbol]] = {
-            "add": a.add, "sub": a.sub, "mul": a.mul, "div": a.div, "neg": a.neg,
-            "lt": a.lt, "le": a.le, "gt": lambda x, y: a.lt(y, x), "ge": lambda x, y: a.le(y, x),
-            "equal": a.equal, "not_equal": a.not_equal, "invert": a.invert,
-            "bitwise_and": lambda x, y: a.bits("and", x, y), "minimum": self._minimum,
-            "bitwise_or": lambda x, y: a.bits("or", x, y), "maximum": self._maximum,
-            "bitwise_xor": lambda x, y: a.bits("xor", x, y), "rsqrt": self._rsqrt,
-        }  # fmt: skip
-        if name in CONVERSIONS:
-            return lambda x: self._converted(x, name)
-        return table.get(name) or (lambda *xs: a.made(name, xs[-1].type, *xs))
-
-    def _minimum(self, x: Symbol, y: Symbol) -> Symbol:
-        return self._extreme("minimum", self.algebra.lt(x, y), x, y)
-
-    def _maximum(self, x: Symbol, y: Symbol) -> Symbol:
-        return self._extreme("maximum", self.algebra.lt(y, x), x, y)
-
-    def _extreme(self, name: str, before: Symbol, x: Symbol, y: Symbol) -> Symbol:
-        a = self.algebra
-        if not x.type.startswith("f"):
-            return a.made(name, x.type, x, y)
-        return a.select(a.bits("or", before, a.not_equal(x, x)), x, y)
-
-    def _rsqrt(self, x: Symbol) -> Symbol:
-        return self.algebra.div(
-            self.algebra.real(1.0, x.type), self.algebra.made("sqrt", x.type, x)
-        )
-
-    def _converted(self, x: Symbol, to: str) -> Symbol:
-        a = self.algebra
-        if not x.type.startswith("f") or to.startswith("f"):
-            return a.convert(x, to)
-        zero = a.whole(0, to)
-        return a.select(a.not_equal(x, x), zero, a.saturated(x, to))
-
-
-def opaque(
-    algebra: Algebra, function: UserFunction, lifted: Callable[[Any], Symbol]
-) -> Callable[..., Symbol]:
-    """A user function in C as an operation of its own, known by its name and its text."""
-    types = [*function.types, function.result]
-    signature = " ".join(map(str, types))
-    name = f"{function.name}({signature}) {{{function.c}}}"
-    kind = "bool" if str(function.result) == "boolean" else str(function.result)
-    return lambda *values: algebra.made(name, kind, *map(lifted, values))
 
 
 @dataclass
@@ -469,59 +355,3 @@ def _division(name: str) -> tuple[str, str] | None:
             if name.startswith(f"{function}_{kind}"):
                 return function, kind
     return None
-
-
-# ---- values by type
-
-
-def scalars_of(t: Type) -> Iterator[Scalar]:
-    """The scalars of a value of type t, one for each component."""
-    return (scalar for scalar, _ in rows_of_type(t))
-
-
-def rows_of_type(t: Type, cells: int = 1) -> Iterator[tuple[Scalar, int]]:
-    """The scalar and the number of cells of each component."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            assert n.constant is not None, "cannot happen: an open size"
-            yield from rows_of_type(element, cells * n.constant)
-        case Tuple(parts):
-            for part in parts:
-                yield from rows_of_type(part, cells)
-        case Scalar():
-            yield t, cells
-        case _:
-            raise AssertionError(f"cannot happen: a value of type {t}")
-
-
-def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
-    """A value of type t, whose components come in rows."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            assert n.constant is not None, "cannot happen: an open size"
-            return [nested(element, rows) for _ in range(n.constant)]
-        case Tuple(parts):
-            found, at = [], 0
-            for part in parts:
-                width = len(list(scalars_of(part)))
-                found.append(nested(part, rows[at : at + width]))
-                at += width
-            return tuple(found)
-        case _:
-            return next(rows[0])
-
-
-def flattened(t: Type, value: Any, rows: Sequence[list[Any]]) -> None:
-    """The inverse of `nested`: the cells of a value, added to rows."""
-    match t:
-        case Array(element, _) | Vector(element, _):
-            for v in value:
-                flattened(element, v, rows)
-        case Tuple(parts):
-            at = 0
-            for part, v in zip(parts, value, strict=True):
-                width = len(list(scalars_of(part)))
-                flattened(part, v, rows[at : at + width])
-                at += width
-        case _:
-            rows[0].append(value)

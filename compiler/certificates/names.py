@@ -1,0 +1,305 @@
+"""The names of a kernel where a statement stands: what each is, and what is known of an expression of them.
+
+Constants that are whole numbers are put in place of their names.  Every other name is made unique by a suffix such
+as `#2`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from relift.compiler.certificates.flows import Array, Fact, Turn
+from relift.compiler.text.expressions import in_c, shown
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import (
+    Argument,
+    Assignment,
+    Barrier,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    Loop,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Statement,
+    Whole,
+    parts,
+    within,
+)
+
+NUMBERS_OF_ITEMS = (
+    "get_global_id", "get_group_id", "get_local_id", "get_global_size", "get_num_groups"
+)  # fmt: skip
+"""The functions that tell work-items apart; their numbers have no sign until a variable holds them."""
+
+
+UNIFORM = ("get_group_id", "get_global_size", "get_num_groups", "min", "max")
+"""The functions with one value for all work-items of a group, if their arguments have one."""
+
+_SOMEWHERE = "an array that is not known"
+
+
+@dataclass
+class Names:
+    """What the names of a kernel are, by kinds: arrays, pointers to their starts, and variables in `scope`.
+
+    `changing` are variables that are assigned again, `uniform` those with one value for a work-group; `whole` says
+    which are whole numbers, and where these come from, `long` which are of that type, as the `numbers` of counters
+    and constants are of theirs.
+    """
+
+    arrays: dict[str, Array] = field(default_factory=dict)
+    scope: dict[str, Expression] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
+    changing: set[str] = field(default_factory=set)
+    uniform: set[str] = field(default_factory=set)
+    whole: dict[str, str] = field(default_factory=dict)
+    numbers: set[str] = field(default_factory=set)
+    long: set[str] = field(default_factory=set)
+    made: int = 0
+
+    # ---- declarations
+
+    def parameter(self, p: Argument, cells: Mapping[str, Expression]) -> None:
+        """A parameter of the kernel: a buffer of so many cells, or a number that does not change."""
+        if p.type.pointer:
+            if p.name not in cells:
+                raise NotUnderstood(f"{p.name} is no buffer of the launch")
+            self.arrays[p.name] = array = Array(p.name, p.type, cells[p.name])
+            if array.constant and is_whole(p.type):
+                self.whole[p.name] = "input"
+            return
+        self.scope[p.name] = Name(p.name)
+        self._note_width(p.name, p.type)
+        if is_whole(p.type):
+            self.whole[p.name] = "data"
+        self.uniform.add(p.name)
+
+    def size(self, name: str) -> None:
+        """A size that is a number in the text, and any number in what is proved."""
+        self.scope[name] = Name(name)
+        self.uniform.add(name)
+
+    def array(self, d: Declaration, extent: Expression) -> None:
+        """An array that the kernel declares."""
+        self.made += 1
+        cells = self.resolved(extent)
+        self.scope.pop(d.name, None)
+        self.arrays[d.name] = Array(d.name, d.type, cells, self.made)
+
+    def pointer(self, d: Declaration) -> None:
+        """A pointer that is declared, and set to the start of an array."""
+        if d.name in self.pointers or d.value is None:
+            raise NotUnderstood(f"the pointer {d.name} without a value, or declared again")
+        self.pointers[d.name] = name = self.pointed(d.value)
+        if replace(self.arrays[name].type, pointer=True, constant=d.type.constant) != d.type:
+            raise NotUnderstood(f"the pointer {d.name} into an array of another type")
+
+    def variable(self, d: Declaration, value: Expression | None) -> None:
+        """A variable that is declared; a constant that is a whole number stands for its value."""
+        wide = d.value is not None and self._is_long(d.value)
+        cut = wide and d.type.scalar == "int"  # C drops the higher bits
+        fixed = d.type.constant and is_whole(d.type) and not cut
+        if value is not None and fixed and self.is_fixed(value):
+            self.numbers.add(d.type.scalar)
+            self.scope[d.name] = value
+            self.arrays.pop(d.name, None)
+        else:
+            key = self._fresh(d.name)
+            if is_whole(d.type):
+                self.whole[key] = "data"
+            if not d.type.constant:
+                self.changing.add(key)
+        self._note_width(d.name, d.type)
+
+    def _note_width(self, name: str, t: CType) -> None:
+        (self.long.add if t.scalar == "long" else self.long.discard)(name)
+
+    @contextmanager
+    def counter(self, loop: Loop, *, uniform: bool) -> Generator[str, None, None]:
+        """The counter of a loop, known inside by a name of its own."""
+        outer = self.scope.get(loop.counter)
+        key = self._fresh(loop.counter)
+        self.whole[key] = "counter"
+        self.numbers.add(loop.type.scalar)
+        if uniform:
+            self.uniform.add(key)
+        yield key
+        if outer is None:
+            del self.scope[loop.counter]
+        else:
+            self.scope[loop.counter] = outer
+
+    @contextmanager
+    def block(self) -> Generator[None, None, None]:
+        """What is declared inside is unknown outside; pointers stay as they are set."""
+        scope, arrays, long = dict(self.scope), dict(self.arrays), set(self.long)
+        pointers = tuple(self.pointers)
+        yield
+        self.scope, self.arrays, self.long = scope, arrays, long
+        self.pointers = {name: self.pointers[name] for name in pointers}
+
+    def _fresh(self, name: str) -> str:
+        """A name for another variable that is called so from here on."""
+        self.made += 1
+        key = f"{name}#{self.made}"
+        self.scope[name] = Name(key)
+        self.arrays.pop(name, None)
+        return key
+
+    # ---- pointers
+
+    def pointed(self, value: Expression) -> str:
+        """The array to whose start a pointer is set."""
+        e = self.resolved(value)
+        if isinstance(e, Name) and e.name in self.arrays:
+            return e.name
+        raise NotUnderstood(f"the pointer {shown(e)}, which is not the start of an array")
+
+    def exchanged(self, body: Sequence[Statement]) -> list[dict[str, str]]:
+        """How the second, third, ... turn of a loop finds the pointers, until one finds them as the first."""
+        first, found = dict(self.pointers), list[dict[str, str]]()
+        while True:
+            self._follow_pointers(body)
+            if _SOMEWHERE in self.pointers.values():
+                raise NotUnderstood("pointers that a block in a loop exchanges")
+            if self.pointers == first:
+                return found
+            if self.pointers in found:
+                raise NotUnderstood("a loop that never sets its pointers back")
+            found.append(dict(self.pointers))
+
+    def _follow_pointers(self, body: Sequence[Statement]) -> None:
+        """Follow the pointers alone through a body."""
+        kept = tuple(self.pointers)
+        for statement in body:
+            match statement:
+                case Declaration(t, name, _, Name(value)) if t.pointer:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Assignment(Name(name), "=", Name(value)) if name in self.pointers:
+                    self.pointers[name] = self.pointers.get(value, value)
+                case Loop() | Guard():
+                    before = dict(self.pointers)
+                    self._follow_pointers(statement.body)
+                    changed = {name for name in before if self.pointers[name] != before[name]}
+                    self.pointers |= dict.fromkeys(changed, _SOMEWHERE)
+                case Declaration() | Assignment() | Evaluation() | Barrier():
+                    pass
+        self.pointers = {name: self.pointers[name] for name in kept}
+
+    # ---- what is known of an expression
+
+    def resolved(self, e: Expression) -> Expression:
+        """e with unique names, and constants in place of theirs."""
+        if isinstance(e, Prefix | Binary) and any(map(_without_sign, parts(e))):
+            raise NotUnderstood(f"the arithmetic without signs {in_c(e)}")
+        match e:
+            case Name(name):
+                if name in self.pointers:
+                    return Name(self.pointers[name])
+                if name in self.arrays:
+                    return e
+                if name not in self.scope and not name.isupper():
+                    raise NotUnderstood(f"the name {name}")
+                return self.scope.get(name, e)
+            case Whole() | Real():
+                return e
+            case Element(array, index):
+                return Element(self.resolved(array), self.resolved(index))
+            case Member(of, name):
+                return Member(self.resolved(of), name)
+            case Prefix(operator, operand):
+                return Prefix(operator, self.resolved(operand))
+            case Binary(operator, left, right):
+                return Binary(operator, self.resolved(left), self.resolved(right))
+            case Conditional(condition, yes, no):
+                return Conditional(*map(self.resolved, (condition, yes, no)))
+            case Invocation(function, arguments):
+                return Invocation(function, tuple(map(self.resolved, arguments)))
+            case Cast(t, arguments):
+                return Cast(t, tuple(map(self.resolved, arguments)))
+
+    def _is_long(self, e: Expression) -> bool:
+        """Whether an expression may be of the type long; no name that ever was may be left out."""
+        return any(
+            (isinstance(u, Whole) and u.long)
+            or (isinstance(u, Name) and u.name in self.long)
+            or (isinstance(u, Cast) and u.type.scalar == "long")
+            or (
+                isinstance(u, Name)
+                and u.name in self.arrays
+                and self.arrays[u.name].type.scalar == "long"
+            )
+            for u in within(e)
+        )
+
+    def is_fixed(self, e: Expression) -> bool:
+        """Whether e has one value for a work-item and the turns around it, whenever it is computed."""
+        return all(
+            (not isinstance(u, Name) or u.name not in self.changing)
+            and not isinstance(u, Real | Cast | Member)
+            and (not isinstance(u, Element) or self._of_constant(u))
+            for u in within(e)
+        )
+
+    def changes(self, e: Expression) -> bool:
+        """Whether e may have another value later: it reads a variable, or memory, that may be written."""
+        return any(
+            (isinstance(u, Name) and u.name in self.changing)
+            or (isinstance(u, Prefix) and u.operator == "*")
+            or (isinstance(u, Invocation) and vector_function(u.function, "vload") > 0)
+            or (isinstance(u, Element) and not self._of_constant(u))
+            for u in within(e)
+        )
+
+    def _of_constant(self, e: Element) -> bool:
+        return isinstance(e.array, Name) and self.arrays[e.array.name].constant
+
+    def is_uniform(self, e: Expression) -> bool:
+        """Whether e has one value for all work-items of a group."""
+        return all(
+            isinstance(u, Whole | Binary | Prefix | Conditional)
+            or (isinstance(u, Name) and u.name in self.uniform)
+            or (isinstance(u, Invocation) and u.function in UNIFORM)
+            for u in within(e)
+        )
+
+    def same_for_all(self, where: Turn | Fact) -> bool:
+        """Whether all work-items of a group take the same turns, or meet the same condition."""
+        return where.uniform if isinstance(where, Turn) else self.is_uniform(where.condition)
+
+
+def _without_sign(e: Expression) -> bool:
+    """Whether a number of a work-item is computed with before a variable with a sign holds it."""
+    match e:
+        case Invocation(function, arguments):
+            return function in NUMBERS_OF_ITEMS or (
+                function in ("min", "max") and any(map(_without_sign, arguments))
+            )
+        case Conditional(_, yes, no):
+            return _without_sign(yes) or _without_sign(no)
+        case _:
+            return False
+
+
+def is_whole(t: CType) -> bool:
+    """Whether a type is one of whole numbers with a sign."""
+    return t.scalar in ("int", "long") and t.width == 1
+
+
+def vector_function(function: str, stem: str) -> int:
+    """The width of vloadN and vstoreN, else 0."""
+    m = re.fullmatch(stem + r"(\d+)", function)
+    return int(m[1]) if m else 0

@@ -1,0 +1,144 @@
+"""Statements: declarations, assignments, counting loops, guards and barriers; and the attributes before them."""
+
+from __future__ import annotations
+
+from relift.compiler.text.expression_reader import ExpressionReader
+from relift.compiler.text.expressions import in_c
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import (
+    Assignment,
+    Barrier,
+    Binary,
+    Declaration,
+    Evaluation,
+    Expression,
+    Guard,
+    Loop,
+    Name,
+    Statement,
+    Whole,
+    within,
+)
+
+_COUNTERS = frozenset(["int", "long"])
+"""The types of loop counters: numbers without a sign would wrap around where those of Z do not."""
+_HINTS = frozenset(["vec_type_hint", "work_group_size_hint", "opencl_unroll_hint"])
+"""Attributes that change no meaning."""
+
+
+class StatementReader(ExpressionReader):
+    """A reader of statements."""
+
+    def block(self) -> tuple[Statement, ...]:
+        """Statements in braces."""
+        self.expect("{")
+        found: list[Statement] = []
+        while not self.accept("}"):
+            found += self.statement()
+        return tuple(found)
+
+    def statement(self) -> list[Statement]:
+        """One statement, or several declarations."""
+        if self.stands("__attribute__") and (self.attributes() or not self.stands("for")):
+            raise NotUnderstood(f"an attribute before {self.next!r}")
+        if self.accept("for"):
+            return [self.loop()]
+        if self.accept("if"):
+            self.expect("(")
+            condition = self.expression()
+            self.expect(")")
+            guard = Guard(condition, self.block())
+            if self.next == "else":
+                raise NotUnderstood("an else")
+            return [guard]
+        if self.accept("barrier"):
+            self.expect("(")
+            names = {"CLK_LOCAL_MEM_FENCE": "local", "CLK_GLOBAL_MEM_FENCE": "global"}
+            fences = set()
+            while not self.accept(")"):
+                token = self.take()
+                if token in names:
+                    fences.add(names[token])
+                elif token != "|":
+                    raise NotUnderstood(f"a barrier with {token}")
+            self.expect(";")
+            return [Barrier(frozenset(fences))]
+        if self.starts_type():
+            return [*self.declarations()]
+        target = self.unary()
+        if self.accept(";"):
+            return [Evaluation(target)]
+        operator = self.take()
+        if operator not in ("=", "+=", "-=", "*=", "/=", "%="):
+            raise NotUnderstood(f"{operator!r} after {in_c(target)}")
+        value = self.expression()
+        self.expect(";")
+        return [Assignment(target, operator, value)]
+
+    def declarations(self) -> list[Declaration]:
+        """Declarations of one type."""
+        t, found = self.type(), list[Declaration]()
+        while not found or self.accept(","):
+            if found and t.pointer:
+                raise NotUnderstood(f"{self.next} after a pointer, which is none")
+            name, extent, value = self.name(), None, None
+            if self.accept("["):
+                extent = self.expression()
+                self.expect("]")
+            aligned = self.attributes().get("aligned", (0,))[0]
+            if self.accept("="):
+                value = self.expression()
+                if extent is not None or Name(name) in within(value):
+                    raise NotUnderstood(f"the first value of {name}")
+            found.append(Declaration(t, name, extent, value, aligned))
+        self.expect(";")
+        return found
+
+    def loop(self) -> Loop:
+        """A loop that counts up."""
+        self.expect("(")
+        t = self.type()
+        counter = self.name()
+        if t.scalar not in _COUNTERS or t.width != 1 or t.pointer or t.constant:
+            raise NotUnderstood(f"the loop counter {counter}, which is not an int or a long")
+        self.expect("=")
+        start = self.expression()
+        self.expect(";")
+        condition = self.expression()
+        if not (isinstance(condition, Binary) and condition.operator == "<"):
+            raise NotUnderstood(f"a loop while {in_c(condition)}")
+        left, end = condition.left, condition.right
+        if left != Name(counter) or any(Name(counter) in within(e) for e in (start, end)):
+            raise NotUnderstood(f"a loop while {in_c(condition)}, from {in_c(start)}")
+        self.expect(";")
+        step: Expression = Whole(1)
+        if self.accept("++"):
+            self.expect(counter)
+        else:
+            self.expect(counter)
+            if not self.accept("++"):
+                self.expect("+=")
+                step = self.expression()
+        self.expect(")")
+        return Loop(t, counter, start, end, step, self.block())
+
+    def attributes(self) -> dict[str, tuple[int, ...]]:
+        """The attributes that stand here, and their numbers; those that change no meaning are left out."""
+        found: dict[str, tuple[int, ...]] = {}
+        while self.accept("__attribute__"):
+            self.expect("(", "(")
+            name = self.take()
+            self.expect("(")
+            if name in _HINTS:
+                while not self.accept(")"):
+                    if self.take() in ("", "("):
+                        raise NotUnderstood(f"the attribute {name}")
+            elif name in ("reqd_work_group_size", "aligned"):
+                given = self.separated(self.expression, ")")
+                found[name] = tuple(e.value for e in given if isinstance(e, Whole))
+                if len(found[name]) != (3 if name == "reqd_work_group_size" else 1):
+                    raise NotUnderstood(f"the attribute {name}")
+            else:
+                raise NotUnderstood(f"the attribute {name}")
+            self.expect(")", ")")
+        return found

@@ -1,0 +1,61 @@
+"""Values as rows of cells, one for each component, as buffers have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+
+def scalars_of(t: Type) -> Iterator[Scalar]:
+    """The scalars of a value of type t, one for each component."""
+    return (scalar for scalar, _ in rows_of_type(t))
+
+
+def rows_of_type(t: Type, cells: int = 1) -> Iterator[tuple[Scalar, int]]:
+    """The scalar and the number of cells of each component."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            assert n.constant is not None, "cannot happen: an open size"
+            yield from rows_of_type(element, cells * n.constant)
+        case Tuple(parts):
+            for part in parts:
+                yield from rows_of_type(part, cells)
+        case Scalar():
+            yield t, cells
+        case TypeVariable():
+            raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def nested(t: Type, rows: Sequence[Iterator[Any]]) -> Any:
+    """A value of type t, whose components come in rows."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            assert n.constant is not None, "cannot happen: an open size"
+            return [nested(element, rows) for _ in range(n.constant)]
+        case Tuple(parts):
+            found, at = [], 0
+            for part in parts:
+                width = len(list(scalars_of(part)))
+                found.append(nested(part, rows[at : at + width]))
+                at += width
+            return tuple(found)
+        case Scalar() | TypeVariable():
+            return next(rows[0])
+
+
+def flattened(t: Type, value: Any, rows: Sequence[list[Any]]) -> None:
+    """The inverse of `nested`: the cells of a value, added to rows."""
+    match t:
+        case Array(element, _) | Vector(element, _):
+            for v in value:
+                flattened(element, v, rows)
+        case Tuple(parts):
+            at = 0
+            for part, v in zip(parts, value, strict=True):
+                width = len(list(scalars_of(part)))
+                flattened(part, v, rows[at : at + width])
+                at += width
+        case Scalar() | TypeVariable():
+            rows[0].append(value)

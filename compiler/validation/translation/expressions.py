@@ -1,0 +1,229 @@
+"""Expressions: names, what lies in memory, and calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, plain
+from relift.compiler.text.expressions import in_c
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import (
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Element,
+    Expression,
+    Function,
+    Invocation,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Whole,
+)
+from relift.compiler.validation.translation.functions import called
+from relift.compiler.validation.translation.operators import (
+    as_type,
+    binary,
+    cast,
+    conditional,
+    constant,
+    logical,
+    moved,
+    prefix,
+    real,
+)
+from relift.compiler.validation.translation.python import Code, Opaque, Writer
+
+_NUMBERS = {
+    "get_global_id": ("gid", 0), "get_local_id": ("lid", 0), "get_group_id": ("grp", 0),
+    "get_num_groups": ("ng", 1), "get_global_size": ("gs", 1), "get_local_size": ("ls", 1),
+}  # fmt: skip
+_CONSTANTS = {
+    "INFINITY": ("float", float("inf")), "NAN": ("float", float("nan")),
+    "M_PI_F": ("float", 3.1415927410125732), "M_PI": ("double", 3.141592653589793),
+}  # fmt: skip
+_LIMITS = {
+    f"{name}_{end}": (t, RANGES[t][end == "MAX"])
+    for name, t in (("INT", "int"), ("LONG", "long"))
+    for end in ("MIN", "MAX")
+}
+
+
+@dataclass
+class Expressions:
+    """The expressions of a kernel; `limits` has the largest values of the numbers of work-items.
+
+    A function of the source is `opaque`, or what `define` makes of it.
+    """
+
+    w: Writer
+    functions: Mapping[str, Function]
+    opaque: Mapping[str, Opaque]
+    limits: Mapping[tuple[str, int], int]
+    define: Callable[[Function], Callable[..., Any]]
+
+    def value(self, e: Expression) -> Code:
+        """An expression, with the type that C gives it."""
+        match e:
+            case Whole(value, long):
+                return Code(str(value), LONG if long else INT, value, value)
+            case Real(text):
+                return real(self.w, text)
+            case Name(name):
+                return self._name(name)
+            case Element(array, index):
+                memory, offset, t = self.pointer(array)
+                at = moved(offset, self.value(index))
+                return Code(f"{memory}.load(it, {at.text})", plain(t))
+            case Member(of, name):
+                whole = self.value(of)
+                places = lanes_of(name, whole.type.width)
+                if len(places) == 1:
+                    return Code(f"{whole.text}[{places[0]}]", replace(whole.type, width=1))
+                held = self.w.fresh("v")
+                picked = ", ".join(f"{held}[{k}]" for k in places)
+                text = f"(lambda {held}: ({picked}))({whole.text})"
+                return Code(text, replace(whole.type, width=len(places)))
+            case Prefix("*", pointer):
+                memory, offset, t, width, aligned = self.through(pointer)
+                if width == 1 or plain(t).width > 1:
+                    return Code(f"{memory}.load(it, {offset.text})", plain(t))
+                text = f"{memory}.load_vector(it, {offset.text}, {width}, aligned={aligned})"
+                return Code(text, replace(plain(t), width=width))
+            case Prefix(operator, operand):
+                return prefix(self.w, operator, self.value(operand))
+            case Binary("&&" | "||" as operator, left, right):
+                return logical(self.w, operator, self.value(left), self.value(right))
+            case Binary(operator, left, right):
+                return binary(self.w, operator, self.value(left), self.value(right))
+            case Conditional(condition, yes, no):
+                first, second = self.value(yes), self.value(no)
+                return conditional(self.w, condition, self.value(condition), first, second)
+            case Cast(t, arguments):
+                return cast(self.w, t, [self.value(a) for a in arguments])
+            case Invocation(function, arguments):
+                return self._invocation(function, arguments)
+
+    def _name(self, name: str) -> Code:
+        if (v := self.w.known(name)) is not None:
+            if v.kind != "value":
+                raise NotUnderstood(f"the array {name} as a value")
+            return v.code if v.code is not None else Code(v.python, v.type)
+        if name in _CONSTANTS:
+            return constant(self.w, *_CONSTANTS[name])
+        if name in _LIMITS:
+            scalar, value = _LIMITS[name]
+            return Code(f"({value})", CType(scalar), value, value)
+        raise NotUnderstood(f"the name {name}")
+
+    def pointer(self, e: Expression) -> tuple[str, Code, CType]:
+        """The memory into which a pointer points, where, and the type of an element."""
+        match e:
+            case Name(name):
+                v = self.w.find(name)
+                if v.kind == "array":
+                    return v.python, Code("0", INT, 0, 0), v.type
+                if v.kind == "pointer":
+                    return f"{v.python}[0]", Code(f"{v.python}[1]", LONG, 0, 2**62), v.type
+                raise NotUnderstood(f"{name}, which is no pointer")
+            case Binary("+", of, by):
+                memory, offset, t = self.pointer(of)
+                return memory, moved(offset, self.value(by)), t
+            case Prefix("&", Element(array, index)):
+                memory, offset, t = self.pointer(array)
+                return memory, moved(offset, self.value(index)), t
+            case (
+                Whole() | Real() | Element() | Member() | Prefix() | Binary() | Conditional()
+                | Invocation() | Cast()
+            ):  # fmt: skip
+                raise NotUnderstood(f"the pointer {in_c(e)}")
+
+    def vector_at(self, n: Expression, pointer: Expression, width: int) -> tuple[str, Code, CType]:
+        """Where vector n behind a pointer lies, as `vload` and `vstore` count: memory, offset, type of an element."""
+        memory, offset, t = self.pointer(pointer)
+        by = binary(self.w, "*", self.value(n), Code(str(width), INT, width, width))
+        return memory, moved(offset, by), t
+
+    def through(self, e: Expression) -> tuple[str, Code, CType, int, bool]:
+        """What `*e` is: memory, offset, type of an element, how many, and whether they are aligned."""
+        if not (isinstance(e, Cast) and e.type.pointer):
+            memory, offset, t = self.pointer(e)
+            return memory, offset, t, plain(t).width, False
+        memory, offset, t = self.pointer(e.arguments[0])
+        if (t.scalar, t.space, t.width) != (e.type.scalar, e.type.space, 1):
+            raise NotUnderstood(f"{in_c(e)}, an array of other scalars")
+        if t.constant and not e.type.constant:
+            raise NotUnderstood(f"{in_c(e)}, which takes const away")
+        if e.type.width == 3:
+            raise NotUnderstood(f"{in_c(e)}: vectors of 3 have 4 cells")
+        return memory, offset, t, e.type.width, e.type.width > 1
+
+    def _invocation(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+        if function in _NUMBERS:
+            return self._number_of(function, arguments)
+        if (width := vector_function(function, "vload")) and len(arguments) == 2:
+            memory, at, t = self.vector_at(*arguments, width)
+            text = f"{memory}.load_vector(it, {at.text}, {width}, aligned=False)"
+            return Code(text, replace(plain(t), width=width))
+        if width or vector_function(function, "vstore"):
+            raise NotUnderstood(f"{function} as a value")
+        values = [self.value(a) for a in arguments]
+        if function in self.functions:
+            return self._defined(self.functions[function], values)
+        return called(self.w, function, values)
+
+    def _number_of(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+        match arguments:
+            case (Whole(d),) if d < 3:
+                name, least = _NUMBERS[function]
+                high = self.limits[name, d]
+                return Code(f"it.{name}[{d}]", ULONG, least, high)
+            case _:
+                raise NotUnderstood(f"{function} of a dimension that is no number")
+
+    def _defined(self, function: Function, values: list[Code]) -> Code:
+        """A function that the source defines: its body, or, where that is not read, its name."""
+        if len(values) != len(function.parameters):
+            raise NotUnderstood(f"{len(values)} arguments of {function.name}")
+        given = [
+            as_type(self.w, v, plain(p.type))
+            for v, p in zip(values, function.parameters, strict=True)
+        ]
+        if function.name in self.opaque:
+            name = self.w.bound(self.opaque[function.name])
+        else:
+            name = "f_" + function.name
+            if name not in self.w.environment:
+                self.w.environment[name] = self.define(function)
+        return Code(f"{name}(it, {', '.join(v.text for v in given)})", plain(function.result))
+
+
+def vector_function(function: str, stem: str) -> int:
+    """The width of `vloadN` and `vstoreN`, else 0."""
+    m = re.fullmatch(stem + r"(2|3|4|8|16)", function)
+    return int(m[1]) if m else 0
+
+
+def lanes_of(name: str, width: int) -> list[int]:
+    """The lanes that the name of a member picks."""
+    half = 2 if width == 3 else width // 2
+    named = {
+        "lo": list(range(half)), "hi": list(range(half, width)),
+        "even": list(range(0, width, 2)), "odd": list(range(1, width, 2)),
+    }  # fmt: skip
+    if name in named and width != 3:
+        return named[name]
+    if re.fullmatch(r"[xyzw]+", name) and width <= 4:
+        found = ["xyzw".index(c) for c in name]
+    elif re.fullmatch(r"[sS][0-9a-fA-F]+", name):
+        found = [int(c, 16) for c in name[1:]]
+    else:
+        raise NotUnderstood(f"the lanes {name} of {width}")
+    if len(found) not in (1, 2, 3, 4, 8, 16) or any(k >= width for k in found):
+        raise NotUnderstood(f"the lanes {name} of {width}")
+    return found
