@@ -12,7 +12,20 @@ from relift.rewrites.derivation.confirmation import work
 from relift.semantics.language.vocabulary import Program
 from relift.semantics.patterns import Reduce, ReduceSeq
 from relift.semantics.syntax.scalars import IRRATIONAL
-from relift.semantics.syntax.terms import Apply, Call, Literal, subterms
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    Var,
+    subterms,
+)
 from relift.semantics.syntax.types import Array, Scalar, cells, dimensions
 
 INTERPRETER_LIMIT = 200_000
@@ -88,17 +101,20 @@ def is_exact(program: Program) -> bool:
     Division, roots and the like round, and so do constants that are no short binary fractions; what an
     opaque user function does is not known.
     """
-    for t, _ in subterms(program.body):
-        match t:
-            case Apply(function) if function == "div" or function in IRRATIONAL:
-                return False
-            case Literal(value) if math.isfinite(value) and not float(value * 16).is_integer():
-                return False
-            case Call():
-                return False
-            case _:
-                pass
-    return True
+    return not any(_rounds(t) for t, _ in subterms(program.body))
+
+
+def _rounds(t: Term) -> bool:
+    """Whether computing a term itself, on small whole numbers, may be inexact."""
+    match t:
+        case Apply(function):
+            return function == "div" or function in IRRATIONAL
+        case Literal(value):
+            return math.isfinite(value) and not float(value * 16).is_integer()
+        case Call():
+            return True
+        case Var() | Input() | Combine() | MakeTuple() | Get() | Metavariable() | Pattern():
+            return False
 
 
 def rounding(program: Program) -> float:

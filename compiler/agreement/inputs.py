@@ -15,7 +15,15 @@ from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.language.vocabulary import Program
-from relift.semantics.syntax.types import Scalar, Tuple, Type, dimensions
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    dimensions,
+)
 
 
 def read_inputs(
@@ -149,5 +157,5 @@ def _draw(t: Type, generator: np.random.Generator, below: int | None, *, whole: 
         case Scalar(name):
             lowest, end = (-8, 8) if below is None or element.is_float else (0, max(below, 1))
             return generator.integers(lowest, end, extents).astype(DTYPES[name])[()]
-        case _:
+        case Array() | Vector() | TypeVariable():
             raise AssertionError(f"cannot happen: an input of type {t}")

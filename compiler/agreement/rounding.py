@@ -24,7 +24,13 @@ from relift.semantics.syntax.terms import (
     Apply,
     Call,
     Combine,
+    Get,
+    Input,
     Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
     Term,
     Var,
     children,
@@ -91,7 +97,7 @@ def _depth(t: Term, known: Mapping[str, float], other: float) -> float:
             return below(*arguments) + (function not in _EXACT)
         case Call(_, arguments):
             return below(*arguments) + 1
-        case _:
+        case Input() | Literal() | MakeTuple() | Get() | Metavariable() | Pattern():
             parts = [child for _, child in children(t)]
             data = below(*(u for u in parts if not isinstance(u, Lambda)))
             bodies = [

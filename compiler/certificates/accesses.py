@@ -215,8 +215,7 @@ class _Walker:
 
 def _turns(w: Turn) -> int:
     """How many turns a loop surely has, 0 if that is not known."""
-    match w.start, w.end, w.step:
-        case Whole(start), Whole(end), Whole(step) if step > 0:
-            return max(0, -((start - end) // step))
-        case _:
-            return 0
+    start, end, step = (e.value if isinstance(e, Whole) else None for e in (w.start, w.end, w.step))
+    if start is None or end is None or step is None or step <= 0:
+        return 0
+    return max(0, -((start - end) // step))

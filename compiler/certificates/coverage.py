@@ -17,7 +17,10 @@ from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
+    Cast,
+    Conditional,
     Declaration,
+    Element,
     Evaluation,
     Expression,
     Guard,
@@ -27,6 +30,7 @@ from relift.compiler.text.tree import (
     Member,
     Name,
     Prefix,
+    Real,
     Statement,
     Whole,
     parts,
@@ -77,7 +81,10 @@ def number_of(e: Expression, sizes: Mapping[str, int]) -> Size | None:
             if operator == "/":
                 return a.divided_by(b)
             return a + b if operator == "+" else a - b if operator == "-" else a * b
-        case _:
+        case (
+            Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
+            | Invocation() | Cast()
+        ):  # fmt: skip
             return None
 
 
@@ -166,33 +173,32 @@ class _Instances:
 
     def condition(self, e: Expression) -> None:
         """A condition that leaves the first of the work-items of a dimension."""
-        match e:
-            case Binary("<", left, right) if (identity := _identity(left)) is not None:
-                function, d = identity
-                end = number_of(right, self.prover.sizes)
-                kinds = {"get_local_id": ["lcl"], "get_group_id": ["wrg"]}.get(
-                    function, ["wrg", "lcl"]
-                )
-                if end is not None and all((kind, d) in self.ranges for kind in kinds):
-                    total = Size.of(1)
+        identity = _identity(e.left) if isinstance(e, Binary) and e.operator == "<" else None
+        if identity is not None and isinstance(e, Binary):
+            function, d = identity
+            end = number_of(e.right, self.prover.sizes)
+            kinds = {"get_local_id": ["lcl"], "get_group_id": ["wrg"]}.get(function, ["wrg", "lcl"])
+            if end is not None and all((kind, d) in self.ranges for kind in kinds):
+                total = Size.of(1)
+                for kind in kinds:
+                    total = total * self.ranges[kind, d]
+                if (total - end).surely_at_least(0) and end.surely_at_least(0):
                     for kind in kinds:
-                        total = total * self.ranges[kind, d]
-                    if (total - end).surely_at_least(0) and end.surely_at_least(0):
-                        for kind in kinds:
-                            self.ranges[kind, d] = Size.of(1)
-                        self.ranges[kinds[0], d] = end
-                        return
-            case _:
-                pass
+                        self.ranges[kind, d] = Size.of(1)
+                    self.ranges[kinds[0], d] = end
+                    return
         raise NotCounted("a condition")
 
 
 def _identity(e: Expression) -> tuple[str, int] | None:
-    match e:
-        case Invocation("get_global_id" | "get_group_id" | "get_local_id" as function, (Whole(d),)):
-            return function, d
-        case _:
-            return None
+    """The function and the dimension of the number of a work-item."""
+    if not isinstance(e, Invocation) or e.function not in _IDENTITIES:
+        return None
+    [d] = e.arguments
+    return (e.function, d.value) if isinstance(d, Whole) else None
+
+
+_IDENTITIES = ("get_global_id", "get_group_id", "get_local_id")
 
 
 # ---- arrays
@@ -410,31 +416,36 @@ class _Assigned:
                 self.missing[name] = rest - {_lane(lane)}
             case Prefix(_, e):
                 self.read(e)
-            case _:
+            case (
+                Whole() | Real() | Element() | Member() | Binary() | Conditional() | Invocation()
+                | Cast()
+            ):  # fmt: skip
                 for e in within(target):
                     if e != target:
                         self.read(e)
 
     def read(self, e: Expression) -> None:
         for u in _reads(e):
-            match u:
-                case Member(Name(name), lane) if _lane(lane) >= 0:
-                    if _lane(lane) in self.missing.get(name, frozenset()):
-                        self.wrong.append(name)
-                case Name(name) if self.missing.get(name):
-                    self.wrong.append(name)
-                case _:
-                    pass
+            if isinstance(u, Name):
+                if self.missing.get(u.name):
+                    self.wrong.append(u.name)
+            elif isinstance(u.of, Name) and _lane(u.field) in self.missing.get(
+                u.of.name, frozenset()
+            ):
+                self.wrong.append(u.of.name)
 
 
-def _reads(e: Expression) -> Iterator[Expression]:
+def _reads(e: Expression) -> Iterator[Name | Member]:
     """Names and lanes of names in an expression; a lane stands for its name."""
     match e:
         case Member(Name(), lane) if _lane(lane) >= 0:
             yield e
         case Name():
             yield e
-        case _:
+        case (
+            Whole() | Real() | Element() | Member() | Prefix() | Binary() | Conditional()
+            | Invocation() | Cast()
+        ):  # fmt: skip
             for part in parts(e):
                 yield from _reads(part)
 

@@ -290,7 +290,9 @@ def _without_sign(e: Expression) -> bool:
             )
         case Conditional(_, yes, no):
             return _without_sign(yes) or _without_sign(no)
-        case _:
+        case (
+            Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Cast()
+        ):  # fmt: skip
             return False
 
 

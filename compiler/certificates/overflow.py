@@ -24,14 +24,17 @@ from relift.compiler.text.tree import (
     Cast,
     Conditional,
     Declaration,
+    Element,
     Evaluation,
     Expression,
     Guard,
     Invocation,
     KernelText,
     Loop,
+    Member,
     Name,
     Prefix,
+    Real,
     Statement,
     Whole,
     parts,
@@ -186,7 +189,9 @@ class _Spans:
                 t.scalar in ("int", "long") and t.width == 1 and not t.pointer
             ):
                 return self.interval(operand)
-            case _:
+            case (
+                Real() | Element() | Member() | Prefix() | Binary() | Invocation() | Cast()
+            ):  # fmt: skip
                 for part in parts(e):
                     self.interval(part)
                 return None

@@ -21,8 +21,10 @@ from relift.compiler.text.tree import (
     Element,
     Expression,
     Invocation,
+    Member,
     Name,
     Prefix,
+    Real,
     Whole,
 )
 
@@ -174,7 +176,10 @@ class WorkItem:
                 return z3.If(self.truth(condition), self._number(yes), self._number(no))
             case Cast(t, (operand,)) if (t.scalar, t.width, t.pointer) == ("long", 1, False):
                 return self._number(operand)
-            case _:
+            case (
+                Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
+                | Invocation() | Cast()
+            ):  # fmt: skip
                 raise _Opaque
 
     def _identity(self, function: str, d: int) -> Formula:
@@ -182,16 +187,14 @@ class WorkItem:
 
         if d >= len(self.grid.groups):
             return z3.IntVal(0)
-        match function:
-            case "get_local_id":
-                return self.ids[f"lcl_{d}"]
-            case "get_group_id":
-                return self.ids[f"wrg_{d}"]
-            case _ if self.grid.flat:
-                return self.ids[f"glb_{d}"]
-            case _:
-                local = self.number(self.grid.local[d])
-                return self._product(self.ids[f"wrg_{d}"], local) + self.ids[f"lcl_{d}"]
+        if function == "get_local_id":
+            return self.ids[f"lcl_{d}"]
+        if function == "get_group_id":
+            return self.ids[f"wrg_{d}"]
+        if self.grid.flat:
+            return self.ids[f"glb_{d}"]
+        local = self.number(self.grid.local[d])
+        return self._product(self.ids[f"wrg_{d}"], local) + self.ids[f"lcl_{d}"]
 
     def _count(self, function: str, d: int) -> Formula:
         import z3
@@ -250,7 +253,10 @@ class WorkItem:
                 return {
                     "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b
                 }[operator]  # fmt: skip
-            case _:
+            case (
+                Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
+                | Invocation() | Cast()
+            ):  # fmt: skip
                 return self._unknown(e, truth=True)
 
 

@@ -68,6 +68,7 @@ class Emission:
         self.pointed_to: frozenset[str] = frozenset()
         """The local arrays that have pointers."""
         self._lanes = 0
+        self._applied: dict[int, tuple[Lambda, tuple[Var, ...]]] = {}
 
     def statement(self, s: Statement) -> None:
         """Emit one statement, after the barrier that it may need."""
@@ -125,11 +126,20 @@ class Emission:
     def applied(self, f: Lambda, scope: Scope, *arguments: View) -> Scope:
         """The scope of the body of f, where what is read from memory more than once has a register."""
         views: list[View] = []
+        reused = self._reused_in(f)
         for x, v in zip(f.parameters, arguments, strict=True):
-            if _reused(x, f.body) and all(isinstance(leaf, Cell | Guarded) for leaf in leaves(v)):
+            if x in reused and all(isinstance(leaf, Cell | Guarded) for leaf in leaves(v)):
                 v = self.hold(self.read(v, scope), x.type, x.name, scope)
             views.append(v)
         return scope.bind(f, *views)
+
+    def _reused_in(self, f: Lambda) -> tuple[Var, ...]:
+        """The parameters of f that are used more than once; loops that are written out apply f many times."""
+        known, found = self._applied.get(id(f), (None, ()))
+        if known is None:
+            found = tuple(x for x in f.parameters if _reused(x, f.body))
+            self._applied[id(f)] = f, found
+        return found
 
     # ---- memory
 

@@ -35,8 +35,8 @@ from relift.compiler.text.tree import (
     Whole,
     call,
     expressions_of,
+    mentioned,
     statements_within,
-    variables,
     within,
 )
 from relift.semantics.indices.views import Environment, Memory, memories, stored
@@ -84,7 +84,7 @@ def kernel_of(
     open_ = {size for n in lengths for size in n.names()}
     inside = Names(settings.functions.names)
     inside.take([*(a.name for a in given.arguments), *open_])
-    long = settings.wide or needs_long(stage, settings.turns)
+    long = settings.wide or _is_long(lengths, settings.turns)
     addressing = Addressing(long)
     emission = Emission(Body(inside), settings.functions, threads, addressing, settings.analyses)
     result = stored(stage.result, stage.body.type)
@@ -94,7 +94,7 @@ def kernel_of(
     )
     body = named_registers(body, inside.fresh)
     size = replace(addressing.number, constant=True)
-    sizes = [Argument(size, n) for n in sorted(open_ & _mentioned(body))]
+    sizes = [Argument(size, n) for n in sorted(open_ & mentioned(body))]
     arguments = (*given.arguments, *sizes)
     names = tuple(a.name for a in arguments)
     if settings.analyses.indices:
@@ -130,8 +130,11 @@ def needs_long(stage: Stage, turns: int) -> bool:
 
     A grid-stride loop counts to `turns` beyond its end.
     """
-    longest = max((n.constant or 0 for n in _lengths(stage)), default=0)
-    return longest + turns >= INT_LIMIT
+    return _is_long(_lengths(stage), turns)
+
+
+def _is_long(lengths: Sequence[Size], turns: int) -> bool:
+    return max((n.constant or 0 for n in lengths), default=0) + turns >= INT_LIMIT
 
 
 def _counted(tree: KernelText, threads: Threads, lengths: Sequence[Size]) -> tuple[Size, ...]:
@@ -148,7 +151,7 @@ def _prologue(
     body: Sequence[Statement], local_arrays: list[Memory], number_type: CType
 ) -> list[Declaration]:
     """Local arrays, and the numbers of the work-item that the body mentions."""
-    mentioned = _mentioned(body)
+    known = mentioned(body)
     arrays = [
         Declaration(
             replace(memory_type(m.scalar), space="local"),
@@ -163,15 +166,9 @@ def _prologue(
     items = [
         Declaration(t, name, None, call(function, Whole(d)))
         for name, (function, d) in WORK_ITEMS.items()
-        if name in mentioned
+        if name in known
     ]
     return [*arrays, *items]
-
-
-def _mentioned(body: Sequence[Statement]) -> set[str]:
-    """The names of variables in some statements."""
-    found = (variables(e) for s in statements_within(body) for e in expressions_of(s))
-    return set[str]().union(*found)
 
 
 def _comment(title: str, stage: Stage, read: Sequence[Input], threads: Threads) -> list[str]:

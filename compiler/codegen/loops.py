@@ -34,8 +34,11 @@ from relift.semantics.indices.views import (
     Value,
     VectorView,
     View,
+    array,
     leaves,
+    tuple_view,
     turned,
+    vector,
 )
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg, ToLocal
 from relift.semantics.syntax.sizes import Size
@@ -131,21 +134,22 @@ def _work_items(e: Emission, t: MapGlb | MapWrg | MapLcl) -> Generator[None, Non
 
 def copy(e: Emission, source: View, target: View, scope: Scope) -> None:
     """Emit loops that copy what a view shows."""
-    match source, target:
-        case ArrayView(), ArrayView(_, place):
-            loop(e, source, scope, lambda i, inner: copy(e, source.at(i), place(i), inner))
-        case TupleView(parts), TupleView(places):
-            for part, at in zip(parts, places, strict=True):
+    match source:
+        case ArrayView(_, element):
+            place = array(target).at
+            loop(e, source, scope, lambda i, inner: copy(e, element(i), place(i), inner))
+        case TupleView(parts):
+            for part, at in zip(parts, tuple_view(target).parts, strict=True):
                 copy(e, part, at, scope)
-        case VectorView(), VectorView() if (both := _arrays_of(source, target)) is not None:
+        case VectorView() if (both := _arrays_of(source, target)) is not None:
             copy(e, *both, scope)
-        case _:  # scalars, and lanes all at once
+        case VectorView() | Cell() | Value() | Guarded():  # lanes all at once
             e.store(e.read(source, scope), target, scope)
 
 
-def _arrays_of(source: VectorView, target: VectorView) -> tuple[View, View] | None:
+def _arrays_of(source: VectorView, target: View) -> tuple[View, View] | None:
     """Vectors of arrays as arrays of vectors."""
-    inside, outside = turned(source), turned(target)
+    inside, outside = turned(source), turned(vector(target))
     return None if inside is None or outside is None else (inside, outside)
 
 

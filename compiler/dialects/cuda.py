@@ -200,13 +200,9 @@ class Cuda(Printer):
 
     def plain(self, e: Expression) -> str:
         """Names that C++ has taken get others; `long` has two words."""
-        match e:
-            case Name(name):
-                return _name(name)
-            case Whole(value, long):
-                return f"{value}LL" if long else str(value)
-            case _:
-                return super().plain(e)
+        if isinstance(e, Name):
+            return _name(e.name)
+        return f"{e.value}LL" if isinstance(e, Whole) and e.long else super().plain(e)
 
     def member(self, e: Member) -> str:
         """Lanes are cells of an array, and halves are made."""

@@ -232,7 +232,7 @@ class Printer:
                 case Return(condition, value):
                     assert condition is not None, "cannot happen: it is told apart above"
                     yield f"  if ({self.expression(condition)}) return {self.expression(value)};"
-                case _:
+                case Declaration() | Assignment() | Evaluation() | Barrier() | Loop() | Guard():
                     yield from self.statement(s, 1)
 
     def parameter(self, p: Argument) -> str:

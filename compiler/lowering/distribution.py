@@ -17,7 +17,21 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import Index, variable
 from relift.semantics.indices.views import Cell, Memory, Share, name_of
 from relift.semantics.patterns import MapLcl, MapSeq, MapSeqUnroll, ToLocal, ToPrivate
-from relift.semantics.syntax.terms import Lambda, Term, children
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    Var,
+    children,
+)
 from relift.semantics.syntax.types import Type
 
 PRIVATE_LIMIT = 16 * 1024
@@ -47,7 +61,10 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
             return (owner, *owners(f.body, threads))
         case MapSeq(f) | MapSeqUnroll(f):
             return (None, *owners(f.body, threads))
-        case _:
+        case (
+            Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
+            | Metavariable() | Pattern()
+        ):  # fmt: skip
             inner = _first_lcl(t)
             if inner is not None:
                 here = f"map_lcl({number(inner.dim)})"
@@ -163,23 +180,23 @@ class InPlace:
 
     def conflict(self) -> Access | None:
         """A read that may see the new value of a cell."""
+        first: dict[tuple[str, Index], int] = {}
+        for at, access in enumerate(self._accesses):
+            if access.writes:
+                first.setdefault((access.memory, access.offset), at)
         for place, read in enumerate(self._accesses):
-            if not read.writes and any(
-                write.writes and self._disturbs(write, read, before=at < place)
-                for at, write in enumerate(self._accesses)
-                if write.memory == read.memory
-            ):
+            if read.writes:
+                continue
+            own = first.get((read.memory, read.offset))
+            if self._may_be_new(read, place) if own is None else own < place:
                 return read
         return None
 
-    def _disturbs(self, write: Access, read: Access, *, before: bool) -> bool:
-        if before:
-            return not self._own(read) or write.offset == read.offset
-        return not self._own(read) and bool(set(write.loops) & set(read.loops))
-
-    def _own(self, read: Access) -> bool:
-        """Whether the cell that is read is written at the same address, so nowhere else."""
+    def _may_be_new(self, read: Access, place: int) -> bool:
+        """Whether a cell that is read at an address of its own may be written before, or in a loop around."""
         return any(
-            write.writes and write.memory == read.memory and write.offset == read.offset
-            for write in self._accesses
+            write.writes
+            and write.memory == read.memory
+            and (at < place or not set(write.loops).isdisjoint(read.loops))
+            for at, write in enumerate(self._accesses)
         )

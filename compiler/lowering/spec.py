@@ -58,16 +58,24 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Power, Size
 from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
     Lambda,
+    Literal,
     MakeTuple,
     Metavariable,
     Pattern,
     Term,
+    Var,
     children,
     subterms,
 )
 from relift.semantics.syntax.types import (
     Array,
+    Scalar,
     Tuple,
     Type,
     TypeVariable,
@@ -139,15 +147,12 @@ def _check_type(t: Type, name: str) -> None:
                 raise Unsupported(f"{name}: {t} is a vector of vectors")
         case TypeVariable():
             raise IllTyped(f"{name} has the type {t}, which stands for any type")
-        case _:
-            pass
-    match t:
         case Array(element, _):
             _check_type(element, name)
         case Tuple(parts):
             for part in parts:
                 _check_type(part, name)
-        case _:
+        case Scalar():
             pass
 
 
@@ -191,7 +196,7 @@ def _write(t: Term, place: Place) -> None:
         case ToLocal() | ToPrivate():
             _check_owner(t, place)
             _read(t, place)
-        case _ if (data := invertible_data(t)) is not None:
+        case Pattern() if (data := invertible_data(t)) is not None:
             _write(data, place)
         case Map():
             raise _plain_map(t)
@@ -200,7 +205,10 @@ def _write(t: Term, place: Place) -> None:
                 f"{t.name} of something that computes: nothing can be written through {t.name}; "
                 "compute the array below it with to_global, to_local or to_private"
             )
-        case _:
+        case (
+            Var() | Input() | Literal() | Apply() | Call() | Combine() | Get() | Metavariable()
+            | Pattern()
+        ):  # fmt: skip
             _check_owner(t, place)
             _read(t, place)
 
@@ -298,7 +306,10 @@ def _read(t: Term, place: Place) -> None:
             if place.lanes:
                 raise Unsupported("to_private of an array inside map_vec; each lane would need one")
             _write(xs, replace(place, target="private"))
-        case _:
+        case (
+            Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
+            | Pattern()
+        ):  # fmt: skip
             for _, child in children(t):
                 _read(child.body if isinstance(child, Lambda) else child, place)
 
@@ -355,7 +366,7 @@ def _check_pattern(t: Pattern) -> None:
                 raise IllTyped(f"{t.name}: {idx} leaves an array of {length} elements")
             if isinstance(t, Scatter) and len(np.unique(found)) < length:
                 raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
-        case _:
+        case Pattern():
             pass
 
 

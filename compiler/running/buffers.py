@@ -15,7 +15,7 @@ import numpy.typing as npt
 from relift.semantics.errors import IllTyped
 from relift.semantics.interpreter import DTYPES
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Row = npt.NDArray[Any]
 
@@ -34,7 +34,7 @@ def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, t
                 yield from components(part, shape)
         case Scalar():
             yield t, shape
-        case _:
+        case TypeVariable():
             raise AssertionError(f"cannot happen: a value of type {t}")
 
 
@@ -67,7 +67,7 @@ def _flatten(value: Any, t: Type, name: str) -> Iterator[Any]:
                 )
             for part, of in zip(value, parts, strict=True):
                 yield from _flatten(part, of, name)
-        case _:
+        case Scalar() | TypeVariable():
             yield value
 
 
@@ -110,5 +110,5 @@ def _nested(parts: Iterator[Any], t: Type) -> Any:
             return _nested(parts, element)
         case Tuple(inner):
             return tuple(_nested(parts, part) for part in inner)
-        case _:
+        case Scalar() | TypeVariable():
             return next(parts)

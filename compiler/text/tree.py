@@ -6,6 +6,7 @@ trees are equal when they differ in nothing else.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -292,10 +293,12 @@ def parts(e: Expression) -> tuple[Expression, ...]:
 
 
 def within(e: Expression) -> Iterator[Expression]:
-    """The expression and all inside it."""
-    yield e
-    for part in parts(e):
-        yield from within(part)
+    """The expression and all inside it, in the order of the text."""
+    waiting = [e]
+    while waiting:
+        e = waiting.pop()
+        yield e
+        waiting += reversed(parts(e))
 
 
 def words(e: Expression) -> set[str]:
@@ -319,7 +322,15 @@ def words(e: Expression) -> set[str]:
 
 def variables(e: Expression) -> set[str]:
     """The names of the variables and the arrays that an expression mentions."""
-    return {part.name for part in within(e) if isinstance(part, Name)}
+    found: set[str] = set()
+    waiting = [e]
+    while waiting:
+        e = waiting.pop()
+        if isinstance(e, Name):
+            found.add(e.name)
+        elif not isinstance(e, Whole | Real):
+            waiting += parts(e)
+    return found
 
 
 def expressions_of(s: Statement) -> Iterator[Expression]:
@@ -351,27 +362,49 @@ def statements_within(body: Iterable[Statement]) -> Iterator[Statement]:
         yield from statements_within(body_of(s))
 
 
+def mentioned(body: Iterable[Statement]) -> set[str]:
+    """The names of the variables and the arrays that some statements mention."""
+    found = (variables(e) for s in statements_within(body) for e in expressions_of(s))
+    return set[str]().union(*found)
+
+
 def mapped_expression(e: Expression, f: Callable[[Expression], Expression]) -> Expression:
-    """An expression with f applied to each of its parts."""
+    """An expression with f applied to each of its parts; itself where f changes none."""
+    n = e.parentheses
     match e:
         case Whole() | Real() | Name():
             return e
         case Element(array, index):
             first, second = f(array), f(index)
             same = first is array and second is index
-            return e if same else replace(e, array=first, index=second)
-        case Member(of, _):
-            return e if (inner := f(of)) is of else replace(e, of=inner)
-        case Prefix(_, operand):
-            return e if (inner := f(operand)) is operand else replace(e, operand=inner)
-        case Binary(_, left, right):
+            return e if same else Element(first, second, parentheses=n)
+        case Member(of, name):
+            inner = f(of)
+            return e if inner is of else Member(inner, name, parentheses=n)
+        case Prefix(operator, operand):
+            inner = f(operand)
+            return e if inner is operand else Prefix(operator, inner, parentheses=n)
+        case Binary(operator, left, right):
             first, second = f(left), f(right)
             same = first is left and second is right
-            return e if same else replace(e, left=first, right=second)
+            return e if same else Binary(operator, first, second, set=e.set, parentheses=n)
         case Conditional(condition, yes, no):
-            return replace(e, condition=f(condition), yes=f(yes), no=f(no))
-        case Invocation(_, arguments) | Cast(_, arguments):
-            return replace(e, arguments=tuple(map(f, arguments)))
+            asked, first, second = f(condition), f(yes), f(no)
+            same = asked is condition and first is yes and second is no
+            return e if same else Conditional(asked, first, second, parentheses=n)
+        case Invocation(function, arguments):
+            given = _all_mapped(arguments, f)
+            return e if given is arguments else Invocation(function, given, parentheses=n)
+        case Cast(t, arguments):
+            given = _all_mapped(arguments, f)
+            return e if given is arguments else Cast(t, given, parentheses=n)
+
+
+def _all_mapped(
+    es: tuple[Expression, ...], f: Callable[[Expression], Expression]
+) -> tuple[Expression, ...]:
+    found = tuple(map(f, es))
+    return es if all(map(operator.is_, found, es)) else found
 
 
 def mapped_statement(
@@ -379,24 +412,26 @@ def mapped_statement(
     f: Callable[[Expression], Expression],
     body: Callable[[tuple[Statement, ...]], tuple[Statement, ...]],
 ) -> Statement:
-    """A statement with f applied to its expressions, and `body` to the statements inside."""
+    """A statement with f applied to its expressions, and `body` to the statements inside; itself where none changes."""
     match s:
-        case Declaration(_, _, extent, value):
-            return replace(
-                s,
-                extent=None if extent is None else f(extent),
-                value=None if value is None else f(value),
-            )
-        case Assignment(target, _, value):
-            return replace(s, target=f(target), value=f(value))
+        case Declaration(t, name, extent, value):
+            length = None if extent is None else f(extent)
+            first = None if value is None else f(value)
+            if length is extent and first is value:
+                return s
+            return Declaration(t, name, length, first, s.aligned, s.joined)
+        case Assignment(target, how, value):
+            place, new = f(target), f(value)
+            return s if place is target and new is value else Assignment(place, how, new)
         case Evaluation(called):
-            return Evaluation(f(called))
+            made = f(called)
+            return s if made is called else Evaluation(made)
         case Barrier():
             return s
         case Loop(_, _, start, end, step):
             return replace(s, start=f(start), end=f(end), step=f(step), body=body(s.body))
         case Guard(condition, _):
-            return replace(s, condition=f(condition), body=body(s.body))
+            return Guard(f(condition), body(s.body))
 
 
 def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Statement, ...]:
@@ -406,11 +441,9 @@ def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Stat
         return body
 
     def named(e: Expression) -> Expression:
-        match e:
-            case Name(name):
-                return replace(e, name=names[name]) if name in names else e
-            case _:
-                return mapped_expression(e, named)
+        if isinstance(e, Name):
+            return replace(e, name=names[e.name]) if e.name in names else e
+        return mapped_expression(e, named)
 
     def inside(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(mapped_statement(s, named, inside) for s in block)

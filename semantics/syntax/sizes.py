@@ -27,6 +27,7 @@ import keyword
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn, Self, TypeAlias
 
 from relift.semantics.errors import IllTyped
@@ -78,7 +79,7 @@ class Size:
             return value
         if type(value) is not int:  # a truth value is an int to Python, but no size
             raise IllTyped(f"a size is a whole number or rl.nat(...), not {value!r}")
-        return Size({(): value})
+        return _number(value)
 
     @staticmethod
     def atom(atom: Atom) -> Size:
@@ -88,8 +89,11 @@ class Size:
     def __add__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
             return NotImplemented
+        more = Size.of(other)
+        if not more.terms:
+            return self
         terms = dict(self.terms)
-        for monomial, c in Size.of(other).terms.items():
+        for monomial, c in more.terms.items():
             terms[monomial] = terms.get(monomial, 0) + c
         return Size(terms)
 
@@ -109,9 +113,12 @@ class Size:
     def __mul__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
             return NotImplemented
+        factor = Size.of(other)
+        if factor.constant == 1:
+            return self
         terms: dict[Monomial, int] = {}
         for left, c in self.terms.items():
-            for right, d in Size.of(other).terms.items():
+            for right, d in factor.terms.items():
                 monomial = _product(left, right)
                 terms[monomial] = terms.get(monomial, 0) + c * d
         return Size(terms)
@@ -317,6 +324,8 @@ class Size:
 
     def ordered(self) -> list[tuple[Monomial, int]]:
         """The terms in printed order."""
+        if len(self.terms) < 2:
+            return list(self.terms.items())
         return sorted(
             self.terms.items(),
             key=lambda term: (-sum(p for _, p in term[0]), [(str(a), p) for a, p in term[0]]),
@@ -324,6 +333,11 @@ class Size:
 
 
 SizeLike: TypeAlias = Size | int
+
+
+@lru_cache(1024)
+def _number(value: int) -> Size:
+    return Size({(): value})
 
 
 @dataclass(frozen=True)

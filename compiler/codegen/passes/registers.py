@@ -6,14 +6,16 @@ one index that is known at run time only stays an array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from relift.compiler.text.tree import (
     Assignment,
+    Barrier,
     Declaration,
     Element,
+    Evaluation,
     Expression,
     Guard,
     Loop,
@@ -23,6 +25,7 @@ from relift.compiler.text.tree import (
     expressions_of,
     mapped_expression,
     mapped_statement,
+    mentioned,
     statements_within,
     variables,
     within,
@@ -68,7 +71,7 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
                 ]
             case Loop() | Guard():
                 found.append(replace(s, body=named_registers(s.body, fresh)))
-            case _:
+            case Declaration() | Assignment() | Evaluation() | Barrier():
                 found.append(s)
     return tuple(found)
 
@@ -80,26 +83,28 @@ def _constants(body: Body, array: str) -> set[int] | None:
     for s in statements_within(body):
         for e in expressions_of(s):
             for part in within(e):
-                match part:
-                    case Name(name) if name == array:
-                        mentions += 1
-                    case Element(Name(name), Whole(k)) if name == array:
-                        elements += 1
-                        found.add(k)
-                    case _:
-                        pass
+                if isinstance(part, Name):
+                    mentions += part.name == array
+                elif (k := _constant_of(part, array)) is not None:
+                    elements += 1
+                    found.add(k)
     return found if mentions == elements else None
+
+
+def _constant_of(e: Expression, array: str) -> int | None:
+    """The constant index of an element of an array; None for all else."""
+    if not isinstance(e, Element) or not isinstance(e.index, Whole):
+        return None
+    return e.index.value if isinstance(e.array, Name) and e.array.name == array else None
 
 
 def _named(body: Body, array: str, names: Mapping[int, str]) -> Body:
     """Statements with names for the elements of an array."""
 
     def element(e: Expression) -> Expression:
-        match e:
-            case Element(Name(name), Whole(k)) if name == array:
-                return Name(names[k], parentheses=e.parentheses)
-            case _:
-                return mapped_expression(e, element)
+        if (k := _constant_of(e, array)) is not None:
+            return Name(names[k], parentheses=e.parentheses)
+        return mapped_expression(e, element)
 
     def inside(block: Body) -> Body:
         return tuple(mapped_statement(s, element, inside) for s in block)
@@ -111,18 +116,23 @@ def _declared_at_first_write(
     body: Body, array: Declaration, names: Mapping[int, str]
 ) -> tuple[list[str], Body]:
     """Make the first mention of a name its declaration, in place; and the names for which it cannot be."""
-    found, late = list(body), list[str]()
-    for name in names.values():
-        first = next(i for i, s in enumerate(found) if _mentions((s,), name))
-        match found[first]:
-            case Assignment(Name(target), "=", value) if target == name and name not in variables(
-                value
-            ):
-                found[first] = Declaration(array.type, name, None, value)
-            case _:
-                late.append(name)
-    return late, tuple(found)
+    found: list[Statement] = []
+    waiting, late = set(names.values()), set[str]()
+    for s in body:
+        new = waiting & mentioned((s,)) if waiting else set[str]()
+        waiting -= new
+        if (value := _first_value(s, new)) is not None:
+            target, first = value
+            new.remove(target)
+            s = Declaration(array.type, target, None, first)
+        late |= new
+        found.append(s)
+    return [name for name in names.values() if name in late], tuple(found)
 
 
-def _mentions(body: Sequence[Statement], name: str) -> bool:
-    return any(name in variables(e) for s in statements_within(body) for e in expressions_of(s))
+def _first_value(s: Statement, new: Collection[str]) -> tuple[str, Expression] | None:
+    """The one of some new names that a statement assigns, and the value, where it mentions the name no more."""
+    if not isinstance(s, Assignment) or s.operator != "=" or not isinstance(s.target, Name):
+        return None
+    name = s.target.name
+    return (name, s.value) if name in new and name not in variables(s.value) else None

@@ -9,6 +9,7 @@ characters goes first, and then the indices are looked at again.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from relift.compiler.dialects.printing import Printer
 from relift.compiler.text.tree import (
     Binary,
     Cast,
+    Conditional,
     CType,
     Declaration,
     Element,
@@ -28,9 +30,12 @@ from relift.compiler.text.tree import (
     Guard,
     Invocation,
     Loop,
+    Member,
     Name,
     Prefix,
+    Real,
     Statement,
+    Whole,
     mapped_expression,
     mapped_statement,
     statements_within,
@@ -239,25 +244,29 @@ class _Indices:
 
     def statement(self, s: Statement) -> Statement:
         """The statement with its indices changed."""
-        match s:
-            case Evaluation(Invocation(name, (value, zero, pointer)) as stored) if name.startswith(
-                "vstore"
-            ):
-                value = self.expression(value)
-                return Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
-            case _:
-                return mapped_statement(s, self.expression, lambda body: body)
+        stored = s.call if isinstance(s, Evaluation) else None
+        if isinstance(stored, Invocation) and stored.function.startswith("vstore"):
+            value, zero, pointer = stored.arguments
+            value = self.expression(value)
+            return Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
+        return mapped_statement(s, self.expression, lambda body: body)
 
     def expression(self, e: Expression) -> Expression:
         """An expression with the indices in it changed."""
         match e:
             case Element(Name(array), index) if array not in self.private:
-                return replace(e, index=self.sum(index, 0, next(self._order)))
+                changed = self.sum(index, 0, next(self._order))
+                if changed is index:
+                    return e
+                return Element(e.array, changed, parentheses=e.parentheses)
             case Prefix("*", Cast(t, (pointer,)) as cast) if t.pointer:
                 return replace(e, operand=replace(cast, arguments=(self.moved(pointer, 1),)))
             case Invocation(name, (zero, pointer)) if name.startswith("vload"):
                 return replace(e, arguments=(zero, self.moved(pointer, 1)))
-            case _:
+            case (
+                Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
+                | Invocation() | Cast()
+            ):  # fmt: skip
                 return mapped_expression(e, self.expression)
 
     def moved(self, pointer: Expression, kind: int) -> Expression:
@@ -265,18 +274,24 @@ class _Indices:
         terms = _terms(pointer)
         if len(terms) < 2 or not terms[1].added or not isinstance(terms[0].code, Name):
             return self.expression(pointer)
-        return _total([terms[0], *self._changed(terms[1:], kind, next(self._order))])
+        changed = self._changed(terms[1:], kind, next(self._order))
+        return pointer if changed is None else _total([terms[0], *changed])
 
     def sum(self, index: Expression, kind: int, at: int) -> Expression:
         """A sum, and the sums in parentheses inside it, changed."""
-        around = index.parentheses
-        total = _total(self._changed(_terms(replace(index, parentheses=0)), kind, at))
-        return total if isinstance(total, Name) else replace(total, parentheses=around)
+        changed = self._changed(_terms(index, inside=True), kind, at)
+        if changed is None:
+            return index
+        total = _total(changed)
+        return total if isinstance(total, Name) else replace(total, parentheses=index.parentheses)
 
-    def _changed(self, terms: Terms, kind: int, at: int) -> Terms:
+    def _changed(self, terms: Terms, kind: int, at: int) -> Terms | None:
+        """The terms after a change of them or in them; None where there is none."""
         inside = [self._inside(term, kind, at) for term in terms]
         changed = self.met(kind, at, inside)
-        return inside if changed is None else changed
+        if changed is not None:
+            return changed
+        return None if all(map(operator.is_, inside, terms)) else inside
 
     def _inside(self, term: Term, kind: int, at: int) -> Term:
         code = self.factor(term.code, kind, at)
@@ -286,16 +301,15 @@ class _Indices:
         """A term with the sums in parentheses inside it changed."""
         if e.parentheses or (isinstance(e, Binary) and e.operator in ("+", "-")):
             return self.sum(e, kind, at)
-        match e:
-            case Binary(_, left, right):
-                new = self.factor(left, kind, at), self.factor(right, kind, at)
-                return e if new == (left, right) else replace(e, left=new[0], right=new[1])
-            case _:
-                return self.expression(e)
+        if not isinstance(e, Binary):
+            return self.expression(e)
+        return mapped_expression(e, lambda part: self.factor(part, kind, at))
 
 
-def _terms(e: Expression) -> Terms:
-    """The terms of a sum, in order."""
+def _terms(e: Expression, *, inside: bool = False) -> Terms:
+    """The terms of a sum, in order; of one in parentheses if what is `inside` is asked for."""
+    if inside and e.parentheses:
+        e = replace(e, parentheses=0)
     found: Terms = []
     while isinstance(e, Binary) and e.operator in ("+", "-") and not e.parentheses:
         found.insert(0, Term(e.operator == "+", _text(e.right), e.right))

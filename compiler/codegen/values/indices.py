@@ -81,14 +81,12 @@ def negated(e: Expression) -> Expression:
 
 def unsigned(e: Expression) -> Expression | None:
     """A product without the sign of its first factor; None where it has none."""
-    match e:
-        case Binary(_, left, _) if not e.parentheses and e.operator not in ("+", "-"):
-            first = unsigned(left)
-            return None if first is None else replace(e, left=first)
-        case Prefix("-", operand) if not e.parentheses:
-            return operand
-        case _:
-            return None
+    if e.parentheses:
+        return None
+    if isinstance(e, Binary) and e.operator not in ("+", "-"):
+        first = unsigned(e.left)
+        return None if first is None else replace(e, left=first)
+    return e.operand if isinstance(e, Prefix) and e.operator == "-" else None
 
 
 def _printed_order(term: tuple[Monomial, int]) -> tuple[bool, int]:

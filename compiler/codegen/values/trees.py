@@ -16,7 +16,16 @@ from relift.compiler.codegen.values.expressions import CExpression, as_mask, spr
 from relift.compiler.text.tree import Expression, Name, Whole
 from relift.semantics.indices.expressions import Index
 from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves
-from relift.semantics.syntax.types import Scalar, Tuple, Type, Vector, boolean, i32
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    boolean,
+    i32,
+)
 
 Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
 """One expression for each scalar; those of a vector have lanes."""
@@ -24,15 +33,15 @@ Tree: TypeAlias = "CExpression | tuple[Tree, ...]"
 
 def as_view(value: Tree, t: Type, lane: Index | None) -> View:
     """Evaluated registers as a view; inside a vector operation, those with lanes show lane `lane`."""
-    match t, value:
-        case Tuple(types), tuple(parts):
-            pairs = zip(parts, types, strict=True)
+    match t:
+        case Tuple(types) if isinstance(value, tuple):
+            pairs = zip(value, types, strict=True)
             return TupleView(tuple(as_view(part, of, lane) for part, of in pairs))
-        case Vector(element, width), _:
+        case Vector(element, width):
             return VectorView(width, lambda i: as_view(value, element, i))
-        case Scalar(), CExpression():
+        case Scalar() if isinstance(value, CExpression):
             return as_value(value, lane)
-        case _:
+        case Tuple() | Scalar() | Array() | TypeVariable():
             raise AssertionError(f"cannot happen: {value} is not of type {t}")
 
 
@@ -40,13 +49,10 @@ def as_value(e: CExpression, lane: Index | None = None) -> Value:
     """An expression as a leaf of a view; where it has lanes, lane `lane` of it."""
     code = register_code(e)
     known: int | str | None = None
-    match code:
-        case Whole(number, long=False, parentheses=0):
-            known = number
-        case Name(name):
-            known = name
-        case _:
-            pass
+    if isinstance(code, Whole) and not code.long and not code.parentheses:
+        known = code.value
+    elif isinstance(code, Name):
+        known = code.name
     return Value(code, e.scalar, None if e.width is None else lane, known=known)
 
 
