@@ -101,7 +101,7 @@ def test_no_kernel_gets_longer(b: Benchmark, monkeypatch: pytest.MonkeyPatch) ->
     """Of those that are timed; and each is what it was without sharing, where nothing is shared."""
     program = b.at(b.variants[0])
     with_sums = compile_program(program).source
-    monkeypatch.setattr("relift.compiler.program.share_indices", lambda body, *_: body)
+    monkeypatch.setattr("relift.compiler.codegen.kernel.share_indices", lambda body, *_: body)
     without = compile_program(program).source
     assert len(with_sums) < len(without) or with_sums == without
 
