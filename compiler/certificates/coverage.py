@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from relift.compiler.certificates.flows import Access, Array, Fact, Place, Turn
+from relift.compiler.certificates.flows import Access, Fact, Place, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
 from relift.compiler.text.tree import (
     Assignment,
@@ -457,8 +457,3 @@ def _lane(name: str) -> int:
     if len(name) == 2 and name[0] in "sS":
         return int(name[1], 16)
     return -1
-
-
-def arrays_of(accesses: Sequence[Access]) -> list[Array]:
-    """The arrays that are accessed, in order."""
-    return list(dict.fromkeys(a.array for a in accesses))

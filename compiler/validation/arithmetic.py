@@ -191,10 +191,6 @@ class Arithmetic:
             return x
         raise Undecided(f"{x} as a {after}")
 
-    def reinterpreted(self, before: str, after: str, x: Scalar) -> Scalar:
-        """The bits of a whole number as another type of as many bytes."""
-        return self.converted(before, after, x)
-
     def saturated(self, after: str, x: Scalar) -> Scalar:
         """A float as the nearest whole number that a type has, towards zero."""
         if x is OPEN or not isinstance(x, Symbol):
