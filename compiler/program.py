@@ -20,10 +20,10 @@ from relift.compiler.text.names import Names, stored_as
 from relift.compiler.text.tree import KernelText, Source
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.indices.expressions import simplifying
-from relift.semantics.indices.views import memories
+from relift.semantics.indices.stored import memories
 from relift.semantics.language.arguments import an_instance
 from relift.semantics.language.naming import named_in
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
@@ -51,6 +51,8 @@ def compile_program(
     `analyses` switches analyses off.  Raises `Unsupported` for terms that are not low-level, and where a
     size must be a number but is open.
 
+    >>> from relift import f32, map_glb, program
+    >>> from relift.compiler.program import compile_program
     >>> @program
     ... def double(x: f32[1024]):
     ...     return map_glb(0)(lambda v: v + v, x)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from relift.device import DeviceDescription
 from relift.egraph.cost.model import estimate
 from relift.semantics.errors import Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 
 def predictor(device: DeviceDescription) -> Callable[[Program], float | None]:

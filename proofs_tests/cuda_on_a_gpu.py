@@ -25,7 +25,7 @@ from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.session import Session
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 LOW_LEVEL = Path(__file__).parent.parent / "examples" / "low_level"
 ROUNDS, RUNS = 5, 5

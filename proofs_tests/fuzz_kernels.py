@@ -27,16 +27,10 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.validate import validate
-from relift.rewrites.checks.random.kernels import (
-    KINDS,
-    Kind,
-    Seeded,
-    random_arguments,
-    random_kernel,
-    random_sizes,
-)
+from relift.rewrites.checks.random.draws import KINDS, Kind, Seeded
+from relift.rewrites.checks.random.kernels import random_arguments, random_kernel, random_sizes
 from relift.semantics.errors import ReliftError
-from relift.semantics.language import vocabulary as rl
+from relift.semantics.language import programs
 
 CHUNK = 50
 """Seeds that a worker process gets at a time."""
@@ -81,7 +75,7 @@ def judge(kind: Kind, seed: int, device: str | None = None) -> Outcome:
         return Outcome(kind, seed, "error", f"{type(error).__name__}: {error}")
 
 
-def compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, str]:
+def compared(program: programs.Program, seed: int, device: str | None) -> tuple[str, str]:
     """The verdict on a program, and its reason; the seed draws sizes and arguments."""
     try:
         kernel = compile_program(program, contract=False)
@@ -99,7 +93,11 @@ def compared(program: rl.Program, seed: int, device: str | None) -> tuple[str, s
 
 
 def _at(
-    program: rl.Program, kernel: Compiled, sizes: Mapping[str, int], seed: int, device: str | None
+    program: programs.Program,
+    kernel: Compiled,
+    sizes: Mapping[str, int],
+    seed: int,
+    device: str | None,
 ) -> tuple[str, str] | None:
     """What is not right at these sizes, if anything is not."""
     report = validate(kernel.source, kernel.plan, program, sizes)

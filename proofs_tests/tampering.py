@@ -32,12 +32,13 @@ from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_filled
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Exact
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.indices.functions import read_index_function
-from relift.semantics.interpreter import Exact, World, evaluate, refines
+from relift.semantics.indices.reader import read_index_function
+from relift.semantics.interpreter import World, evaluate, refines
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import as_term
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.coercion import as_term
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size

@@ -13,7 +13,7 @@ from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.agreement.verification import check_derivation, check_run
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")
 larger = rl.operator(

@@ -6,7 +6,7 @@ import pytest
 
 from proofs_tests.mutants import EQUIVALENT, MUTATIONS, mutants
 from proofs_tests.rule_checkers import judge, kill_rates, survivors, wrong_rules
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.rule import Rule
 

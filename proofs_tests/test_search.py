@@ -20,7 +20,7 @@ from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AsVector, MapGlb, Split
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import subterms

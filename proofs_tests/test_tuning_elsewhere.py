@@ -22,7 +22,7 @@ from relift.compiler.devices.survey import find_device
 from relift.egraph.search.optimize import as_written
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 DOT = str(ROOT / "examples" / "dot.py")
 SIZES = {"n": 65536}

@@ -47,6 +47,8 @@ class Bound:
     def __str__(self) -> str:
         """As an inequality without a minus.
 
+        >>> from relift import naturals
+        >>> from relift.rewrites.conditions import Bound
         >>> n, m = naturals("n m")
         >>> print(Bound(n, 2), Bound(5 - n, 0), Bound(n - m, 1), sep="; ")
         n >= 2; n <= 5; m + 1 <= n

@@ -30,25 +30,34 @@ from relift.rewrites.checks.random.models import leaf_of
 from relift.rewrites.checks.smt.tables import draw_tables, looked_up
 from relift.rewrites.checks.verdicts import FloatVerdict, TierResult
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import DTYPES, Numeric, Value
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import DTYPES, Numeric, Value, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
+    Call,
     Combine,
+    Get,
+    Input,
     Literal,
+    MakeTuple,
     Metavariable,
     Pattern,
     Term,
+    Var,
     innermost,
+    operator_of,
     subterms,
 )
 from relift.semantics.syntax.types import (
+    AnyType,
     Array,
     Scalar,
     Tuple,
     Type,
+    TypeVariable,
     Vector,
     boolean,
     f32,
@@ -75,6 +84,7 @@ LARGEST = 60
 def float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | None:
     """What a rule keeps of floating point; None of a rule without floats, or when nothing is known.
 
+    >>> from relift.rewrites.floating import float_verdict
     >>> from relift.rewrites.library import RULES
     >>> float_verdict(RULES["reduce_join"], ())
     'needs reassociation'
@@ -108,24 +118,18 @@ def _leaves(t: Type) -> Iterator[Type]:
         case Tuple(parts):
             for part in parts:
                 yield from _leaves(part)
-        case _:
+        case Scalar() | TypeVariable():
             yield t
 
 
 def _has_arithmetic(rule: Rule) -> bool:
     """Whether a rule computes by itself, with functions that have a meaning."""
     for t in (t for side in (rule.left, rule.right) for t, _ in subterms(side)):
-        match t:
-            case Apply():
-                return True
-            case Combine(op) if isinstance(innermost(op), BinaryOperator):
-                return True
-            case Pattern():
-                operator = getattr(t, "op", None)
-                if operator is not None and isinstance(innermost(operator), BinaryOperator):
-                    return True
-            case _:
-                pass
+        operator = operator_of(t)
+        if isinstance(t, Apply) or (
+            operator is not None and isinstance(innermost(operator), BinaryOperator)
+        ):
+            return True
     return False
 
 
@@ -214,7 +218,7 @@ def _operations(t: Term) -> Counter[str]:
                 found[innermost(op).name] += 1
             case Literal(value):
                 found[repr(value)] += 1
-            case _:
+            case Var() | Input() | Call() | MakeTuple() | Get() | Pattern():
                 pass
     return found
 
@@ -351,7 +355,7 @@ def _world(
                 return tuple(value(part, leaf) for part in parts)
             case Scalar() as scalar:
                 return leaf(scalar)
-            case other:
+            case TypeVariable() as other:
                 raise AssertionError(f"cannot happen: a cell of type {leaf_of(other)}")
 
     def scattered(name: str, result: Type) -> Callable[..., Value]:
@@ -373,7 +377,7 @@ def _world(
                 found[name] = looked_up(name, tables[name])
             case NatKind():
                 pass
-            case _:
+            case AnyType():
                 found[name] = shown[name] = value(kind, cell)
     return World(sizes=sizes, metavariables=found, types=types), shown
 

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from relift.rewrites.rule import RejectedRule, Rule, collecting
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 _loaded = itertools.count(1)
 

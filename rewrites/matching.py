@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal as Choice
-from typing import TypeAlias, cast, get_args
+from typing import Any
 
 from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.conditions import Condition, IndexCondition
+from relift.rewrites.declared_laws import (
+    EXACT_LAWS,
+    FloatPolicy,
+    distributes,
+    float_policy,
+    has_law,
+    holds_floats,
+    is_neutral,
+)
 from relift.rewrites.metavariables import is_miller
 from relift.rewrites.rule import Rule
 from relift.rewrites.substitutions import require_fits
@@ -21,7 +29,6 @@ from relift.rewrites.totality import first_partial, first_partial_operator, has_
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import IndexFunction, Written
 from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import Splat
 from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
@@ -31,8 +38,16 @@ from relift.semantics.syntax.binding import (
     substitute,
     term_at,
 )
-from relift.semantics.syntax.signatures import IndexKind, Matching, OperatorKind
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.nodes import Field, fields
+from relift.semantics.syntax.signatures import (
+    IndexKind,
+    Matching,
+    OperatorKind,
+    schema_size,
+    schema_type,
+)
+from relift.semantics.syntax.sizes import Size, Unknown, by_letter
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
     Apply,
@@ -49,33 +64,16 @@ from relift.semantics.syntax.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
+    UserFunction,
     Var,
     Vectorized,
     free_variables,
     innermost,
+    operator_of,
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-    substitute_type,
-)
-
-FloatPolicy: TypeAlias = Choice["reassociate", "exact"]
-"""Whether a program grants that floating-point operators may be regrouped."""
-
-
-def float_policy(text: str) -> FloatPolicy:
-    """The policy of this name; raises `ReliftError` for any other: a typing error must grant nothing."""
-    for policy in get_args(FloatPolicy):
-        if text == policy:
-            return cast(FloatPolicy, policy)
-    raise ReliftError(f"float={text!r}: say 'reassociate' or 'exact'", place="")
+from relift.semantics.syntax.types import AnyType, Type, Vector, substitute_type
 
 
 class NoMatch(ReliftError):
@@ -98,8 +96,12 @@ def apply_rule(
     position on, of what metavariables stand for in `g(h(x))`, where any part could be `h(x)`.  Raises
     `NoMatch`.
 
+    >>> from relift import i32, show
+    >>> from relift.rewrites.matching import apply_rule
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> from relift.rewrites.library import RULES
-    >>> t = parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8]))
+    >>> t = parse_term("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8]))
     >>> show(apply_rule(RULES["split_join"], t, choices={"m": 4})[0])
     'join(map(lambda c: map(lambda x: x + 1, c), split(4, xs)))'
     """
@@ -181,7 +183,7 @@ def match(
         matcher.match(pattern, t, {})
         matcher.sizes.solve()
         for name, value in choices.items():
-            matcher.sizes.sizes.setdefault("?" + name, Size.of(value))
+            matcher.sizes.sizes.setdefault(Unknown(name), Size.of(value))
         matcher.sizes.solve(final=True)
     except IllTyped as error:
         raise NoMatch(f"{rule.name}: {error.message}") from None
@@ -215,15 +217,10 @@ def determines(rule: Rule, direction: Direction) -> bool:
     found: set[str] = set()
     before, _ = rule.side(direction)
     for t, bound in subterms(before):
-        match t:
-            case Metavariable(name) if is_miller(t, bound):
-                found.add(name)
-            case Combine(operator):
-                found.add(innermost(operator).name)
-            case Pattern() if (op := getattr(t, "op", None)) is not None:
-                found.add(innermost(op).name)
-            case _:
-                pass
+        if isinstance(t, Metavariable) and is_miller(t, bound):
+            found.add(t.name)
+        elif (operator := operator_of(t)) is not None:
+            found.add(innermost(operator).name)
     return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
@@ -237,16 +234,16 @@ class _Matcher:
         self.operators: dict[str, Operator] = {}
         self.indices: dict[str, IndexFunction] = {}
         self.applied_to_terms: list[str] = []  # not Miller patterns: checked once all is filled in
-        self._type_schema = {name: TypeVariable("?" + name) for name in rule.types}
-        self._size_schema = {name: Size.atom("?" + name) for name in rule.sizes}
+        self._type_schema = {name: schema_type(name) for name in rule.types}
+        self._size_schema = {name: schema_size(name) for name in rule.sizes}
 
     def schema(self, t: Type) -> Type:
         return substitute_type(t, self._type_schema, self._size_schema)
 
     def substitution(self) -> Substitution:
         return Substitution(
-            {name.removeprefix("?"): t for name, t in self.sizes.types.items()},
-            {name.removeprefix("?"): n for name, n in self.sizes.sizes.items()},
+            by_letter(self.sizes.types),
+            by_letter(self.sizes.sizes),
             self.functions,
             self.operators,
             self.indices,
@@ -257,61 +254,51 @@ class _Matcher:
 
     def match(self, p: Term, t: Term, names: Mapping[str, Var]) -> None:
         """Match `p` against `t`; `names` maps the binders of the rule above `p` to those of the term."""
-        match p, t:
-            case Metavariable(), _:
-                self._metavariable(p, t, names)
-            case Var(name), Var():
-                if names[name] != t:
-                    raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
-            case Literal(value, _), Literal(other, _):
-                if value != other or repr(value) != repr(other):
-                    raise NoMatch(f"{self.rule.name}: {value} is needed, not {other}")
-                self.sizes.match(self.schema(p.type), t.type, "a literal")
-            case Apply(function, arguments), Apply(other_function, others):
-                if function != other_function:
+        if isinstance(p, Metavariable):
+            self._metavariable(p, t, names)
+        elif isinstance(p, Var) and isinstance(t, Var):
+            if names[p.name] != t:
+                raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
+        elif isinstance(p, Literal) and isinstance(t, Literal):
+            if p.value != t.value or repr(p.value) != repr(t.value):
+                raise NoMatch(f"{self.rule.name}: {p.value} is needed, not {t.value}")
+            self.sizes.match(self.schema(p.type), t.type, "a literal")
+        elif type(p) is type(t):
+            if isinstance(p, Pattern):
+                self.sizes.match(self.schema(p.type), t.type, p.name)
+            for mine, theirs in zip(fields(p), fields(t), strict=True):
+                if not self._field(mine, theirs, t, names):
                     self.fail(p, t)
-                self._all(arguments, others, names)
-            case Call(user, arguments), Call(other_user, others):
-                if user != other_user:
-                    self.fail(p, t)
-                self._all(arguments, others, names)
-            case Combine(), Combine():
-                self._operator(p.operator, t.operator, t.left.type)
-                self._all((p.left, p.right), (t.left, t.right), names)
-            case MakeTuple(parts), MakeTuple(others) if len(parts) == len(others):
-                self._all(parts, others, names)
-            case Get(index, of), Get(other_index, other_of) if index == other_index:
-                self.match(of, other_of, names)
-            case Pattern(), Pattern() if type(p) is type(t):
-                self._pattern(p, t, names)
-            case _:
-                self.fail(p, t)
+        else:
+            self.fail(p, t)
 
-    def _all(self, ps: Sequence[Term], ts: Sequence[Term], names: Mapping[str, Var]) -> None:
-        for p, t in zip(ps, ts, strict=True):
-            self.match(p, t, names)
-
-    def _pattern(self, p: Pattern, t: Pattern, names: Mapping[str, Var]) -> None:
-        self.sizes.match(self.schema(p.type), t.type, p.name)
-        for name in p.signature.parameters:
-            mine, theirs = getattr(p, name), getattr(t, name)
-            match mine:
-                case Size():
-                    self.sizes.equate(mine.substitute(self._size_schema), theirs)
-                case Lambda(parameters, body):
-                    inner = dict(names)
-                    for x, y in zip(parameters, theirs.parameters, strict=True):
-                        self.sizes.match(self.schema(x.type), y.type, y.name)
-                        inner[x.name] = y
-                    self.match(body, theirs.body, inner)
-                case IndexFunction():
-                    self._index_function(mine, theirs)
-                case Written():
-                    pass  # compared when all sizes are known, by `apply_filled`
-                case BinaryOperator() | OperatorMetavariable() | Vectorized():
-                    self._operator(mine, theirs, operand_type(t))
-                case _:
-                    self.match(mine, theirs, names)
+    def _field(self, mine: Field, theirs: Any, t: Term, names: Mapping[str, Var]) -> bool:
+        """Match what a node holds against what `t` holds there; False where the nodes differ in it."""
+        match mine:
+            case Size():
+                self.sizes.equate(mine.substitute(self._size_schema), theirs)
+            case Lambda(parameters, body):
+                inner = dict(names)
+                for x, y in zip(parameters, theirs.parameters, strict=True):
+                    self.sizes.match(self.schema(x.type), y.type, y.name)
+                    inner[x.name] = y
+                self.match(body, theirs.body, inner)
+            case IndexFunction():
+                self._index_function(mine, theirs)
+            case Written() | AnyType():
+                pass  # compared when all sizes are known, by `apply_filled`
+            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+                self._operator(mine, theirs, operand_type(t))
+            case str() | int() | float() | UserFunction():
+                return bool(mine == theirs)
+            case tuple():
+                if len(mine) != len(theirs):
+                    return False
+                for u, v in zip(mine, theirs, strict=True):
+                    self.match(u, v, names)
+            case Expression():
+                self.match(mine, theirs, names)
+        return True
 
     def _index_function(self, p: IndexFunction, t: IndexFunction) -> None:
         """A metavariable alone is bound; all else is compared when all is known, by `apply_filled`."""
@@ -321,20 +308,17 @@ class _Matcher:
             raise NoMatch(f"{self.rule.name}: {alone.name} stands for two index functions")
 
     def _operator(self, p: Operator, t: Operator, element: Type) -> None:
-        match p, t:
-            case OperatorMetavariable(name, schema), _:
-                known = self.operators.setdefault(name, t)
-                if known != t:
-                    raise NoMatch(f"{self.rule.name}: {name} stands for two different operators")
-                self.sizes.match(self.schema(schema), element, name)
-            case Vectorized(width, inner), Vectorized(other_width, other):
-                self.sizes.equate(width.substitute(self._size_schema), other_width)
-                assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
-                self._operator(inner, other, element.element)
-            case BinaryOperator(), BinaryOperator() if p == t:
-                pass
-            case _:
-                raise NoMatch(f"{self.rule.name}: the operators differ")
+        if isinstance(p, OperatorMetavariable):
+            known = self.operators.setdefault(p.name, t)
+            if known != t:
+                raise NoMatch(f"{self.rule.name}: {p.name} stands for two different operators")
+            self.sizes.match(self.schema(p.element), element, p.name)
+        elif isinstance(p, Vectorized) and isinstance(t, Vectorized):
+            self.sizes.equate(p.width.substitute(self._size_schema), t.width)
+            assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
+            self._operator(p.operator, t.operator, element.element)
+        elif p != t:
+            raise NoMatch(f"{self.rule.name}: the operators differ")
 
     def _metavariable(self, p: Metavariable, t: Term, names: Mapping[str, Var]) -> None:
         self.sizes.match(self.schema(p.type), t.type, p.name)
@@ -400,7 +384,7 @@ def _kind(t: Term) -> str:
             return t.name
         case Var(name) | Input(name) | Metavariable(name):
             return name
-        case _:
+        case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get():
             return type(t).__name__.lower()
 
 
@@ -509,58 +493,3 @@ def require(
         t = substitution.type(kind.element)
         if holds_floats(t):
             raise NoMatch(f"{condition} does not hold exactly on {t}; float=exact forbids it")
-
-
-EXACT_LAWS = ("commutative", "idempotent")
-"""The laws that floating point keeps to the last bit where they are declared."""
-
-
-def has_law(operator: Operator, law: str) -> bool:
-    """Whether an operator is declared associative, commutative or idempotent; lanes inherit it."""
-    match operator:
-        case Vectorized(_, inner):
-            return has_law(inner, law)
-        case BinaryOperator(_, laws):
-            declared = {
-                "associative": laws.associative,
-                "commutative": laws.commutative,
-                "idempotent": laws.idempotent,
-            }
-            return declared[law]
-        case OperatorMetavariable():
-            return False
-
-
-def distributes(times: Operator, plus: Operator) -> bool:
-    """Whether an operator is declared to distribute over another; lanes inherit it."""
-    match times, plus:
-        case Vectorized(width, inner), Vectorized(other_width, other) if width == other_width:
-            return distributes(inner, other)
-        case BinaryOperator(_, laws), BinaryOperator():
-            return plus in laws.distributes_over
-        case _:
-            return False
-
-
-def is_neutral(operator: Operator, t: Term) -> bool:
-    """Whether `t` is the declared neutral element of an operator, or a vector of it."""
-    match operator, t:
-        case Vectorized(_, inner), Splat(_, x):
-            return is_neutral(inner, x)
-        case BinaryOperator(_, laws), Literal(value):
-            return laws.neutral is not None and value == laws.neutral
-        case _:
-            return False
-
-
-def holds_floats(t: Type) -> bool:
-    """Whether values of type `t` contain floating-point numbers."""
-    match t:
-        case Scalar():
-            return t.is_float
-        case Array(element, _) | Vector(element, _):
-            return holds_floats(element)
-        case Tuple(parts):
-            return any(holds_floats(part) for part in parts)
-        case TypeVariable():
-            return True

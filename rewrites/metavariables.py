@@ -7,61 +7,42 @@ from types import FunctionType
 from typing import Any
 
 from relift.semantics.indices.functions import IndexFunction, Written
-from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.nodes import fields
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, Kind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
-    BinaryOperator,
-    Combine,
     Metavariable,
     Operator,
-    OperatorMetavariable,
-    Pattern,
     Term,
     Var,
     Vectorized,
     innermost,
     subterms,
 )
+from relift.semantics.syntax.types import AnyType
 
 
 def metavariables(t: Term) -> set[str]:
     """The names of all metavariables of a term: data, functions, operators and index functions."""
     found: set[str] = set()
     for u, _ in subterms(t):
-        match u:
-            case Metavariable(name):
-                found.add(name)
-            case Combine(operator):
-                found.add(innermost(operator).name)
-            case Pattern():
-                for value in _fields(u):
-                    match value:
-                        case BinaryOperator() | OperatorMetavariable() | Vectorized():
-                            found.add(innermost(value).name)
-                        case IndexFunction():
-                            found |= value.metavariables.keys()
-                        case _:
-                            pass
-            case _:
-                pass
+        if isinstance(u, Metavariable):
+            found.add(u.name)
+        for value in fields(u):
+            if isinstance(value, Operator):
+                found.add(innermost(value).name)
+            elif isinstance(value, IndexFunction):
+                found |= value.metavariables.keys()
     return found
 
 
 def named_sizes(t: Term) -> list[Size]:
     """The sizes written in a node itself: the `m` of `split(m, xs)`, the width of a vector operator."""
-    match t:
-        case Pattern():
-            found = [v for v in _fields(t) if isinstance(v, Size)]
-            found += [n for v in _fields(t) if isinstance(v, Written) for n in v.sizes]
-            for value in _fields(t):
-                if isinstance(value, BinaryOperator | OperatorMetavariable | Vectorized):
-                    found += operator_widths(value)
-            return found
-        case Combine(operator):
-            return operator_widths(operator)
-        case _:
-            return []
+    values = fields(t)
+    found = [v for v in values if isinstance(v, Size)]
+    found += [n for v in values if isinstance(v, Written) for n in v.sizes]
+    return found + [n for v in values if isinstance(v, Operator) for n in operator_widths(v)]
 
 
 def operator_widths(operator: Operator) -> list[Size]:
@@ -69,10 +50,6 @@ def operator_widths(operator: Operator) -> list[Size]:
     if isinstance(operator, Vectorized):
         return [operator.width, *operator_widths(operator.operator)]
     return []
-
-
-def _fields(t: Pattern) -> list[Any]:
-    return [getattr(t, name) for name in t.signature.parameters]
 
 
 def is_miller(t: Metavariable, bound: Sequence[Var]) -> bool:
@@ -101,7 +78,7 @@ def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> C
     return other
 
 
-def kind_at(kind: Any, substitution: Substitution) -> Any:
+def kind_at(kind: Kind, substitution: Substitution) -> Kind:
     """The kind of a metavariable, at other sizes and types."""
     match kind:
         case FunctionKind(arguments, result):
@@ -112,5 +89,5 @@ def kind_at(kind: Any, substitution: Substitution) -> Any:
             return IndexKind(length.substitute(substitution.sizes))
         case NatKind():
             return kind
-        case _:
+        case AnyType():
             return substitution.type(kind)

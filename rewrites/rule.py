@@ -39,21 +39,21 @@ from relift.rewrites.conditions import (
     require_condition,
     require_possible,
 )
-from relift.rewrites.metavariables import at_other_sizes, metavariables, named_sizes
+from relift.rewrites.metavariables import at_other_sizes, named_sizes
+from relift.rewrites.well_formed import (
+    require_closed,
+    require_lists,
+    require_one_type,
+    require_used,
+)
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import index_metavariable
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.naming import distinctly_named
-from relift.semantics.language.tracing import as_term, scope
+from relift.semantics.language.tracing import scope
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.signatures import (
-    FunctionKind,
-    IndexKind,
-    Kind,
-    NatKind,
-    OperatorKind,
-    Unproved,
-)
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, Kind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Name, Size, is_bound
 from relift.semantics.syntax.terms import (
     Call,
@@ -61,13 +61,14 @@ from relift.semantics.syntax.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
-    Var,
     subterms,
 )
 from relift.semantics.syntax.types import (
+    AnyType,
     Array,
+    Scalar,
     Tuple,
-    Type,
+    TypeVariable,
     Vector,
     type_names,
     type_sizes,
@@ -162,9 +163,7 @@ class Rule:
         for side in (self.left, self.right):
             for t, _ in subterms(side):
                 if isinstance(t, Pattern):
-                    solved = {"?" + name: size for name, size in t.solved.items()}
-                    for size in (*t.signature.positive, *t.rocq_positive):
-                        found[size.substitute(solved)] = None
+                    found |= dict.fromkeys(map(t.sized, (*t.signature.positive, *t.rocq_positive)))
         return tuple(size for size in found if not is_bound(size))
 
     @property
@@ -205,7 +204,7 @@ class Rule:
                     found.append(element)
                 case NatKind() | IndexKind():
                     pass
-                case _:
+                case AnyType():
                     found.append(kind)
         return found
 
@@ -386,14 +385,14 @@ def make_rule(
     place: str | None = None,
 ) -> Rule:
     """The rule that `function` writes down; raises `IllTyped` when its sides do not fit."""
-    _require_lists(function.__name__, where, choose)
+    require_lists(function.__name__, where, choose)
     annotations = _annotations(function)
     parameters: dict[str, Kind] = {}
     arguments: list[Any] = []
     for name in inspect.signature(function).parameters:
         if name not in annotations:
             raise IllTyped(f"{function.__name__}: metavariable {name} needs a type")
-        kind = parameters[name] = annotations[name]
+        kind = parameters[name] = _kind(function.__name__, name, annotations[name])
         match kind:
             case FunctionKind():
                 arguments.append(FunctionMetavariable(name, kind))
@@ -401,7 +400,9 @@ def make_rule(
                 arguments.append(OperatorMetavariable(name, element))
             case IndexKind(length):
                 arguments.append(index_metavariable(name, length))
-            case _:
+            case NatKind():
+                raise AssertionError("cannot happen: a size is no metavariable")
+            case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
                 arguments.append(Metavariable(name, (), kind))
     with scope(list(parameters)):
         sides = function(*arguments)
@@ -410,9 +411,9 @@ def make_rule(
         left, right = as_term(sides[0]), as_term(sides[1])
     left, right = distinctly_named([left, right], parameters, VOCABULARY)
     for side, term in (("left", left), ("right", right)):
-        _require_closed(function.__name__, side, term)
+        require_closed(function.__name__, side, term)
     require_one_type(function.__name__, left, right)
-    _require_used(function.__name__, parameters, left, right, where)
+    require_used(function.__name__, parameters, left, right, where)
     for condition in where:
         require_condition(function.__name__, condition, parameters)
     doc = inspect.getdoc(function) or ""
@@ -422,6 +423,16 @@ def make_rule(
     )  # fmt: skip
     require_possible(found.name, found.lower_bounds)
     return found
+
+
+def _kind(rule: str, name: str, annotation: object) -> Kind:
+    """The kind of a metavariable; users without a type checker give anything."""
+    if not isinstance(annotation, Kind) or isinstance(annotation, NatKind):
+        raise IllTyped(
+            f"{rule}: metavariable {name} needs a type, such as rl.f32[n], Fun[A, B] or Op[A], "
+            f"not {annotation!r}"
+        )
+    return annotation
 
 
 def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
@@ -438,63 +449,3 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
                 why = f"{error}; names of types and sizes belong at the top of the file"
                 raise IllTyped(f"{function.__name__}: the type of {name}, {of!r}: {why}") from None
     return found
-
-
-def _require_lists(name: str, where: object, choose: object) -> None:
-    """Users without a type checker give anything."""
-    laws = where if isinstance(where, list | tuple) else [where]
-    for law in laws:
-        if not isinstance(law, Condition | IndexCondition):
-            raise IllTyped(
-                f'{name}: where is a list of laws, such as [associative("op")], and {law!r} is none'
-            )
-    sizes = choose if isinstance(choose, list | tuple) else [choose]
-    for size in sizes:
-        if not isinstance(size, Size):
-            raise IllTyped(f"{name}: choose is a list of sizes of the rule, and {size!r} is none")
-
-
-def require_one_type(name: str, left: Term, right: Term) -> None:
-    if left.type == right.type:
-        return
-    message = f"{name}: the left side has type {left.type}, the right side {right.type}"
-    for n, m in _size_pairs(left.type, right.type) or ():
-        if n != m:
-            raise Unproved(message, "equals", n, m)
-    raise IllTyped(message)
-
-
-def _size_pairs(left: Type, right: Type) -> list[tuple[Size, Size]] | None:
-    """The sizes of two types place by place; None when the types differ in more than sizes."""
-    match left, right:
-        case (Array(of, n), Array(other, m)) | (Vector(of, n), Vector(other, m)):
-            inner = _size_pairs(of, other)
-            return None if inner is None else [(n, m), *inner]
-        case Tuple(parts), Tuple(others) if len(parts) == len(others):
-            pairs = [_size_pairs(p, q) for p, q in zip(parts, others, strict=True)]
-            return None if None in pairs else [pair for found in pairs for pair in found or ()]
-        case _:
-            return [] if left == right else None
-
-
-def _require_used(
-    name: str,
-    parameters: Mapping[str, Kind],
-    left: Term,
-    right: Term,
-    where: Sequence[Condition | IndexCondition],
-) -> None:
-    """Every metavariable stands on a side; a neutral element may stand in its condition alone."""
-    used = metavariables(left) | metavariables(right)
-    used.update(*(condition.metavariables for condition in where))
-    for parameter in parameters:
-        if parameter not in used:
-            raise IllTyped(
-                f"{name}: metavariable {parameter} is used on neither side; leave it out"
-            )
-
-
-def _require_closed(name: str, side: str, term: Term) -> None:
-    for t, bound in subterms(term):
-        if isinstance(t, Var) and t not in bound:
-            raise IllTyped(f"{name}: on the {side}, variable {t.name} is used outside its binder")

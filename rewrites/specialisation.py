@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from relift.rewrites.conditions import Bound
 from relift.rewrites.metavariables import kind_at
-from relift.rewrites.rule import Rule, require_one_type
+from relift.rewrites.rule import Rule
+from relift.rewrites.well_formed import require_one_type
 from relift.semantics.syntax.signatures import (
     FunctionKind,
 )
@@ -28,6 +29,8 @@ def specialised(
 ) -> Rule:
     """The rule with other sizes and types in place of its own; raises `IllTyped`.
 
+    >>> from relift.rewrites.specialisation import specialised
+    >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.rewrites.library import RULES
     >>> print(specialised(RULES["join_split"], {"m": Size.of(4)}))
     join_split: join(split(4, xs)) == xs
@@ -52,6 +55,8 @@ def specialised(
 def without_argument(rule: Rule, name: str, index: int) -> Rule:
     """The rule where a function metavariable does not use one of its arguments.
 
+    >>> from relift import show
+    >>> from relift.rewrites.specialisation import without_argument
     >>> from relift.rewrites.library import RULES
     >>> print(show(without_argument(RULES["map_interchange"], "h", 0).right))
     transpose(map(lambda y: map(lambda x: h(y), xs), ys))

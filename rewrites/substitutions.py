@@ -22,7 +22,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     innermost,
 )
-from relift.semantics.syntax.types import Type, Vector, type_sizes
+from relift.semantics.syntax.types import AnyType, Type, Vector, type_sizes
 
 
 def require_fits(rule: Rule, substitution: Substitution) -> None:
@@ -40,7 +40,7 @@ def require_fits(rule: Rule, substitution: Substitution) -> None:
                 indices.add(name)
             case NatKind():
                 pass
-            case _:
+            case FunctionKind() | AnyType():
                 functions.add(name)
     _require_names("type", substitution.types, rule.types)
     _require_names("size", substitution.sizes, rule.sizes)
@@ -66,7 +66,7 @@ def require_fits(rule: Rule, substitution: Substitution) -> None:
                 require_operator(substitution.operators[name], substitution.type(element))
             case IndexKind() | NatKind():
                 pass  # an index function is tried on all indices, see `matching`
-            case _:
+            case AnyType():
                 _require_function(name, substitution.functions[name], (), kind, substitution)
 
 
@@ -94,14 +94,16 @@ def _require_function(
 @lru_cache(maxsize=1024)
 def require_operator(operator: Operator, element: Type) -> None:
     """Raise `IllTyped` unless an operator combines two values of a type to one."""
-    match operator, element:
-        case Vectorized(width, inner), Vector(of, n) if width == n:
-            require_operator(inner, of)
-        case OperatorMetavariable(_, of), _ if of == element:
-            pass
-        case BinaryOperator(), _ if operator_lambda(operator, element).body.type == element:
-            pass
-        case _:
-            raise IllTyped(
-                f"the operator {innermost(operator).name} does not combine values of type {element}"
-            )
+    match operator:
+        case Vectorized(width, inner):
+            fits = isinstance(element, Vector) and width == element.width
+            if isinstance(element, Vector) and fits:
+                require_operator(inner, element.element)
+        case OperatorMetavariable(_, of):
+            fits = of == element
+        case BinaryOperator():
+            fits = operator_lambda(operator, element).body.type == element
+    if not fits:
+        raise IllTyped(
+            f"the operator {innermost(operator).name} does not combine values of type {element}"
+        )

@@ -12,6 +12,7 @@ from functools import cache
 
 from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.patterns import Gather, Scatter
 from relift.semantics.syntax.signatures import OperatorKind
@@ -43,10 +44,14 @@ LARGEST_TABLE = 1 << 20
 def first_partial(t: Term, *, open_cells: bool = False) -> str | None:
     """What may be undefined in a term, by name; None where it is total.
 
+    >>> from relift import i32
+    >>> from relift.rewrites.totality import first_partial
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", i32[8])
-    >>> first_partial(parse("map(lambda i: at_runtime_unsafe(i, xs), xs)", xs=xs))
+    >>> first_partial(parse_term("map(lambda i: at_runtime_unsafe(i, xs), xs)", xs=xs))
     'at_runtime_unsafe'
-    >>> first_partial(parse("gather(lambda i: 7 - i, xs)", xs=xs))
+    >>> first_partial(parse_term("gather(lambda i: 7 - i, xs)", xs=xs))
     """
     return next(_partial(t, open_cells), None)
 
@@ -125,7 +130,7 @@ def stays(f: IndexFunction, n: Size) -> bool:
         return True
     if f.metavariables:
         return False
-    if indices.surely_within(f.of(indices.variable("an index", n)), n):
+    if surely_within(f.of(indices.variable("an index", n)), n):
         return True
     return _tried(n) and f.escapes(n) is None
 

@@ -2,9 +2,10 @@
 
 Read in this order, like a paper:
 
-syntax         sizes and types (what an array is), terms, signatures, scalar functions, binders and substitution
+syntax         sizes and types (what an array is), terms, signatures, scalar functions; nodes, the one view of all
+               terms, through which binders, substitution and matching go
 patterns       what can be written, one class a pattern: its signature, its meaning, its Rocq text
-interpreter    what a term means
+interpreter    what a term means, over `domains`: NumPy scalars, exact numbers; `numpy_values`: arrays in and out
 language       how a Python function becomes a program
 notation       how a term is shown and read back
 indices        index expressions and their rules; index functions; views, which are layouts as index functions

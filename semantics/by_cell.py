@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from relift.semantics.domains import DTYPES, UNSPECIFIED, Numeric, Value
 from relift.semantics.errors import ReliftError, Undefined, bounded_depth
 from relift.semantics.indices.algebra import asked_for
-from relift.semantics.interpreter import DTYPES, UNSPECIFIED, Numeric, Value, World, evaluate
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ScanSeq
-from relift.semantics.patterns.algorithmic import within
+from relift.semantics.patterns.lookups import within
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
 
 
 class TooMuch(ReliftError):
@@ -32,6 +33,7 @@ class TooMuch(ReliftError):
 class Lazy(Sequence[Value]):
     """An array whose elements are computed when they are asked for, and then kept.
 
+    >>> from relift.semantics.by_cell import Lazy
     >>> squares = Lazy(10**9, lambda i: i * i)
     >>> squares[5], squares[2:4][1], list((squares + [7])[-2:])
     (25, 9, [999999998000000001, 7])
@@ -184,6 +186,9 @@ class Cells:
 
     A cell is named by a component of the result, in the order of its type, and the indices in it.
 
+    >>> from relift import i32, map, program
+    >>> from relift.semantics.by_cell import Cells
+    >>> import numpy as np
     >>> @program
     ... def squares(x: i32[10**6]):
     ...     return map(lambda v: v * v, x)
@@ -217,7 +222,7 @@ def _looked_at(array: Any, t: Type) -> Value:
             return Lazy(n.evaluate({}), lambda i: _looked_at(_row(array, i), element))
         case Scalar(name):
             return DTYPES[name].type(array)
-        case _:
+        case Vector() | TypeVariable():
             raise AssertionError(f"cannot happen: an argument of type {t}")
 
 
@@ -235,7 +240,7 @@ def _cell(value: Value, t: Type, component: int, indices: tuple[int, ...]) -> Va
                     return _cell(part, inside, component, indices)
                 component -= many
             raise IndexError("the result has no such component")
-        case _:
+        case Scalar() | TypeVariable():
             return value
 
 
@@ -245,5 +250,5 @@ def _components(t: Type) -> int:
             return _components(element)
         case Tuple(parts):
             return sum(map(_components, parts))
-        case _:
+        case Scalar() | TypeVariable():
             return 1

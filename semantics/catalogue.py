@@ -9,7 +9,8 @@ import doctest
 import inspect
 from collections.abc import Iterator
 
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.domains import Exact
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.sizes import Size
@@ -23,6 +24,7 @@ FACTS = ("Law", "Rejects", "Source")
 def interpret(text: str, **inputs: object) -> object:
     """The meaning of a printed term on nested lists of whole numbers.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map(lambda x: x + 1, xs)", xs=[1, 2])
     [2, 3]
     """
@@ -39,6 +41,8 @@ def _type_of(value: object) -> Type:
 def facts(pattern: type[Pattern]) -> dict[str, str]:
     """What the docstring states, by its heading; the sentences before it are under the empty one.
 
+    >>> from relift.semantics.catalogue import facts
+    >>> from relift.semantics.patterns import PATTERNS
     >>> facts(PATTERNS["transpose"])["Law"]
     'transpose(transpose(xss)) == xss.'
     """
@@ -54,14 +58,16 @@ def facts(pattern: type[Pattern]) -> dict[str, str]:
 
 
 def example(pattern: type[Pattern]) -> tuple[str, object]:
-    """The example of a pattern as it is written, and its value, computed now."""
-    (found,) = doctest.DocTestParser().get_examples(pattern.__doc__ or "")
+    """The example of a pattern as it is written, after what it imports, and its value, computed now."""
+    *_, found = doctest.DocTestParser().get_examples(pattern.__doc__ or "")
     return found.source.strip(), eval(found.source, {"interpret": interpret})
 
 
 def lowering(pattern: type[Pattern]) -> str:
     """Whether kernels contain a pattern, with what to write instead, and whether a search takes it.
 
+    >>> from relift.semantics.catalogue import lowering
+    >>> from relift.semantics.patterns import PATTERNS
     >>> lowering(PATTERNS["map_warp"])
     'no kernel contains it (OpenCL has no warps; use map_lcl), and a search refuses it.'
     """

@@ -20,21 +20,17 @@ a size below the least value that it states (1, unless `least=0`)    refused whe
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cache, partial
-from typing import Any, ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from relift.semantics.domains import UNSPECIFIED, Numeric, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.functions import Written
 from relift.semantics.language.tracing import trace
-from relift.semantics.syntax.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -51,97 +47,22 @@ from relift.semantics.syntax.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
-    UserFunction,
     Var,
     Vectorized,
     children,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, i32
-
-Value: TypeAlias = Any
-"""An element of the domain, a list of values (array or vector), or a tuple of values."""
-
-
-class Unspecified:
-    """The one value of cells whose content is left open.  It has no arithmetic, so none accepts it silently."""
-
-    def __bool__(self) -> bool:
-        raise Undefined("a branch depends on a cell that pad_empty leaves open")
-
-    def __index__(self) -> int:
-        raise Undefined("an index depends on a cell that pad_empty leaves open")
-
-    def __eq__(self, other: object) -> bool:
-        raise TypeError("a cell that is left open equals nothing")
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return "unspecified"
-
-
-UNSPECIFIED = Unspecified()
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    holds_array,
+    i32,
+)
 
 _Application: TypeAlias = Apply | Call | Combine | Metavariable
-
-
-class Numeric:
-    """NumPy scalars, in the precision of their type."""
-
-    lazy: ClassVar[bool] = False
-    """Whether elements of arrays are computed after the function that returned the array has ended."""
-
-    def unspecified(self) -> Value:
-        """The value of a cell whose content is left open."""
-        return UNSPECIFIED
-
-    def literal(self, value: float, t: Type) -> Value:
-        assert isinstance(t, Scalar), "cannot happen: a literal is a scalar"
-        return DTYPES[t.name].type(value)
-
-    def function(self, name: str) -> Callable[..., Value]:
-        """The meaning of a scalar function."""
-        return SCALAR_FUNCTIONS[name].meaning
-
-    def reference(self, function: UserFunction) -> Callable[..., Value]:
-        """The meaning of a user function that is opaque C: its reference in Python."""
-        return function.reference
-
-    def meaning(self, pattern: Pattern) -> tuple[tuple[str, ...], Callable[..., Value]]:
-        """The meaning of a pattern, after the parameters that it asks for: its own, whatever the elements are."""
-        return _parameters(pattern.meaning), pattern.meaning
-
-
-class Exact(Numeric):
-    """Exact integers and rationals, whatever the type says.
-
-    Functions that leave the rationals (`sqrt`, `exp`, ...) are uninterpreted: each argument gets a rational
-    of its own.  No rule knows more of them than that equal arguments give equal results.
-    """
-
-    def function(self, name: str) -> Callable[..., Value]:
-        if name not in IRRATIONAL:
-            return super().function(name)
-
-        def uninterpreted(*arguments: Value) -> Value:
-            digest = hashlib.sha256(repr((name, *map(Fraction, arguments))).encode()).digest()
-            return Fraction(int.from_bytes(digest[:4], "big"), 1 << 16)
-
-        return uninterpreted
-
-    def literal(self, value: float, t: Type) -> Value:
-        if isinstance(value, int) or not math.isfinite(value):
-            return value  # an infinity compares with rationals as it should
-        return Fraction(value)
-
-
-DTYPES: dict[str, np.dtype[Any]] = {
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-    "i32": np.dtype(np.int32),
-    "i64": np.dtype(np.int64),
-    "boolean": np.dtype(np.bool_),
-}
 
 
 @dataclass(frozen=True)
@@ -230,8 +151,13 @@ class Scope:
 def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None) -> Value:
     """The meaning of a term, whose free variables, if any, have the given values.
 
+    >>> from relift import i32
+    >>> from relift.semantics.domains import Exact
+    >>> from relift.semantics.interpreter import World, evaluate
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", i32[3])
-    >>> t = parse("reduce(add, 0, map(lambda x: x * x, xs))", xs=xs)
+    >>> t = parse_term("reduce(add, 0, map(lambda x: x * x, xs))", xs=xs)
     >>> evaluate(t, World(inputs={"xs": [1, 2, 3]}, domain=Exact()))
     14
     """
@@ -380,16 +306,11 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
         else:
             terms[name] = denote(field_value, world, scope)
     for size in t.signature.positive:
-        value = size.substitute({"?" + n: s for n, s in t.solved.items()})
+        value = t.sized(size)
         if world.size(value) < 1:
             raise Undefined(f"{t.name}: {value} must be at least 1, but is {world.size(value)}")
     meaning = partial(rule, **known)
     return lambda: meaning(**{name: term() for name, term in terms.items()})
-
-
-@cache
-def _parameters(meaning: Callable[..., Value]) -> tuple[str, ...]:
-    return tuple(inspect.signature(meaning).parameters)
 
 
 def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
@@ -401,7 +322,7 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     """
     if isinstance(f.body, _Application) and _arguments(f.body) == f.parameters:
         return _head(f.body, world)
-    if world.domain.lazy and _holds_array(f.body.type):
+    if world.domain.lazy and holds_array(f.body.type):
         return partial(_call_anew, f, world, scope)
     cells = [Cell() for _ in f.parameters]
     body = denote(f.body, world, scope.inside(f, cells))
@@ -425,16 +346,6 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
 def _call_anew(f: Lambda, world: World, scope: Scope, *xs: Value) -> Value:
     """A call whose parameters have cells of their own."""
     return denote(f.body, world, scope.inside(f, [Cell(x) for x in xs]))()
-
-
-def _holds_array(t: Type) -> bool:
-    match t:
-        case Array():
-            return True
-        case Tuple(parts):
-            return any(map(_holds_array, parts))
-        case _:
-            return False
 
 
 def _closed(f: Lambda, world: World) -> Callable[..., Value]:
@@ -469,10 +380,10 @@ def denote_operator(
             return _closed(operator_lambda(operator, element), world)
 
 
-def operand_type(t: Pattern) -> Type:
-    """What the operator of a reduction works on: its `init` is one of them."""
-    init: Term = getattr(t, "init")  # noqa: B009
-    return init.type
+def operand_type(t: Term) -> Type:
+    """What the operator of a node works on: where it is a reduction, its `init` is one of them."""
+    operand: Term = getattr(t, "left" if isinstance(t, Combine) else "init")
+    return operand.type
 
 
 def operator_lambda(operator: BinaryOperator, element: Type) -> Lambda:
@@ -493,64 +404,15 @@ def fits(value: Value, t: Type, size: Callable[[Size], int]) -> bool:
             return isinstance(value, tuple) and all(
                 fits(x, part, size) for x, part in zip(value, parts, strict=True)
             )
-        case _:
+        case Scalar() | TypeVariable():
             return not isinstance(value, list)
-
-
-def from_numpy(array: Any, t: Type) -> Value:
-    """A NumPy array (for an array of tuples: a tuple of arrays) as nested lists of NumPy scalars."""
-    match t:
-        case Tuple(parts):
-            return tuple(from_numpy(x, part) for x, part in zip(array, parts, strict=True))
-        case Array(element, _) | Vector(element, _):
-            if isinstance(array, tuple):
-                return [from_numpy(_row(array, i), element) for i in range(_rows(array))]
-            if isinstance(element, Scalar):
-                return list(np.asarray(array, DTYPES[element.name]))
-            return [from_numpy(x, element) for x in array]
-        case Scalar(name):
-            return DTYPES[name].type(array)
-        case _:
-            raise AssertionError(f"cannot happen: a value of type {t}")
-
-
-def to_numpy(value: Value, t: Type) -> Any:
-    """The inverse of `from_numpy`: arrays of scalars become NumPy arrays, arrays of tuples tuples of arrays.
-
-    An empty array of rows keeps the length of its rows when the type says it as a number.
-    """
-    match t:
-        case Tuple(parts):
-            return tuple(to_numpy(x, part) for x, part in zip(value, parts, strict=True))
-        case Scalar(name):
-            return DTYPES[name].type(_specified(value, DTYPES[name]))
-        case Array(element, _) | Vector(element, _):
-            if (width := _tuple_width(element)) is not None:
-                return tuple(
-                    to_numpy(_component(value, t, i), _component_type(t, i)) for i in range(width)
-                )
-            dtype = DTYPES[str(_scalar_below(element))]
-            try:
-                cells = np.array(value, dtype=dtype)
-            except (TypeError, Undefined):  # a cell is left open, which NumPy cannot say
-                cells = np.array(_specified(value, dtype), dtype=dtype)
-            shape = _shape(t)
-            known = [length for length in shape if length is not None]
-            return cells.reshape(known) if len(known) == len(shape) else cells
-        case _:
-            raise AssertionError(f"cannot happen: a value of type {t}")
-
-
-def _specified(value: Value, dtype: np.dtype[Any]) -> Value:
-    """The value with NaN, or 0, in the cells that are left open."""
-    if isinstance(value, list):
-        return [_specified(x, dtype) for x in value]
-    return (np.nan if dtype.kind == "f" else 0) if value is UNSPECIFIED else value
 
 
 def refines(open_value: Value, value: Value, equal: Callable[[Value, Value], bool]) -> bool:
     """Whether a value is one of those that another may be: equal, but for the cells that are left open.
 
+    >>> from relift.semantics.domains import UNSPECIFIED
+    >>> from relift.semantics.interpreter import refines
     >>> from operator import eq
     >>> refines([1, UNSPECIFIED], [1, 2], eq), refines([1, 2], [1, UNSPECIFIED], eq)
     (True, False)
@@ -562,52 +424,3 @@ def refines(open_value: Value, value: Value, equal: Callable[[Value, Value], boo
     if open_value is UNSPECIFIED:
         return True
     return value is not UNSPECIFIED and equal(open_value, value)
-
-
-def _rows(array: Any) -> int:
-    return _rows(array[0]) if isinstance(array, tuple) else len(array)
-
-
-def _row(array: Any, i: int) -> Any:
-    """Row i of an array, or of each array of a tuple."""
-    return tuple(_row(x, i) for x in array) if isinstance(array, tuple) else array[i]
-
-
-def _tuple_width(t: Type) -> int | None:
-    """How many components the tuples below nested arrays have; None when there are no tuples."""
-    while isinstance(t, Array | Vector):
-        t = t.element
-    return len(t.parts) if isinstance(t, Tuple) else None
-
-
-def _component(value: Value, t: Type, i: int) -> Value:
-    """Component i of all tuples below nested arrays."""
-    if isinstance(t, Array | Vector):
-        return [_component(x, t.element, i) for x in value]
-    return value[i]
-
-
-def _component_type(t: Type, i: int) -> Type:
-    match t:
-        case Array(element, n):
-            return Array(_component_type(element, i), n)
-        case Vector(element, n):
-            return Vector(_component_type(element, i), n)
-        case Tuple(parts):
-            return parts[i]
-        case _:
-            raise AssertionError(f"cannot happen: {t} holds no tuple")
-
-
-def _shape(t: Type) -> list[int | None]:
-    if isinstance(t, Array | Vector):
-        length = t.length if isinstance(t, Array) else t.width
-        return [length.constant, *_shape(t.element)]
-    return []
-
-
-def _scalar_below(t: Type) -> Scalar:
-    while isinstance(t, Array | Vector):
-        t = t.element
-    assert isinstance(t, Scalar), f"cannot happen: {t} is stored as one array"
-    return t

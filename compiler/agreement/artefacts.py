@@ -28,7 +28,7 @@ from relift.rewrites.derivation.files import parse_json, program_hash
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import tidy
 
 TERM, DERIVATION = "term.txt", "derivation.json"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relift.rewrites.derivation.confirmation import work
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Reduce, ReduceSeq
 from relift.semantics.syntax.scalars import IRRATIONAL
 from relift.semantics.syntax.terms import (
@@ -79,6 +79,8 @@ def agreed(against: str, source: Program, result: Any, expected: Any) -> Agreeme
 def how_equal(result: Any, expected: Any) -> str:
     """Of equal values, whether zeros have the same sign, too.
 
+    >>> from relift.compiler.agreement.comparison import how_equal
+    >>> import numpy as np
     >>> how_equal(np.float32([0.0, 1.0]), np.float32([-0.0, 1.0]))
     'equal but for the sign of zeros'
     """

@@ -12,9 +12,9 @@ import numpy as np
 
 from relift.compiler.running.buffers import components
 from relift.rewrites.checks.random.exact_inputs import index_bounds
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
-from relift.semantics.interpreter import DTYPES
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import (
     Array,
     Scalar,

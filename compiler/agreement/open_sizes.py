@@ -23,7 +23,7 @@ from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report, validate
 from relift.rewrites.derivation.confirmation import work
 from relift.semantics.errors import Refuted, Undefined
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 ODD = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 """What sizes are where nothing else is asked of them: no two alike, and no tile and no group fits them."""
@@ -60,6 +60,7 @@ def choices(
 ) -> Iterator[dict[str, int]]:
     """Choices of sizes, no two alike: odd ones, the edges together and one by one, beside a group, drawn.
 
+    >>> from relift.compiler.agreement.open_sizes import choices
     >>> [c["n"] for c in choices({"n": 0}, [64])][:6]
     [3, 0, 1, 2, 63, 65]
     """

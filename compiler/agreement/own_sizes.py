@@ -12,7 +12,7 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.isolated import Failed, run_apart
 from relift.rewrites.derivation.confirmation import work
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 REACH = 6_000_000
 """Cells and calls (see `confirmation.work`) of a source that the interpreter runs at its own sizes."""

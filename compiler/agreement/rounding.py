@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from relift.compiler.running.buffers import components
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Iterate, Reduce, ReduceSeq, ReduceSeqUnroll, ScanSeq
 from relift.semantics.syntax.terms import (
     Apply,
@@ -55,6 +55,7 @@ _NOWHERE = -math.inf
 def allowed(program: Program) -> float:
     """The error, relative to the largest value of a result, up to which a kernel of the program is right.
 
+    >>> from relift.compiler.agreement.rounding import allowed
     >>> import relift as rl
     >>> n = rl.nat("n")
     >>> def fold(x: rl.f32[n]):

@@ -13,7 +13,7 @@ from relift.compiler.agreement.comparison import Agreement, compared, how_equal,
 from relift.compiler.running.buffers import Row, components, flatten
 from relift.semantics.by_cell import Cells, TooMuch
 from relift.semantics.errors import Undefined, Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 CELLS = 64
 """So many cells are compared, where their work is allowed."""

@@ -107,6 +107,7 @@ def _environment(log: Path) -> dict[str, str]:
 def parse_log(text: str) -> list[str]:
     """The distinct complaints of an Oclgrind log, each on one line: what, where, and the source lines.
 
+    >>> from relift.compiler.agreement.simulator import parse_log
     >>> parse_log("Invalid read of size 4 at global memory address 0x1\\n\\tKernel: k\\n")
     ['Invalid read of size 4 at global memory in k']
     """

@@ -20,7 +20,7 @@ from relift.rewrites.derivation.confirmation import Confirmation, confirm, small
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import Refuted, ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import tidy
 
 STEPS = "the interpreter, step by step"

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.program import compile_program
 from relift.rewrites.checks.random.drawing import simplest
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.interpreter import DTYPES
-from relift.semantics.language.vocabulary import Program, map_glb, zip
+from relift.semantics.language.programs import Program
+from relift.semantics.language.vocabulary import map_glb, zip
 from relift.semantics.syntax.terms import Input, Term, UserFunction
 from relift.semantics.syntax.types import Scalar
 
@@ -91,6 +92,8 @@ def close_enough(result: Row, expected: Row, ulps: int) -> npt.NDArray[np.bool_]
 
     The sign of a zero counts where no error is allowed.
 
+    >>> from relift.compiler.agreement.user_functions import close_enough
+    >>> import numpy as np
     >>> one = np.float32(1)
     >>> close_enough(np.array([one, one]), np.array([one, np.nextafter(one, 2 * one)]), 1)
     array([ True,  True])
@@ -137,6 +140,9 @@ def check_reference(
     numbers up to a million are tried: for a function that is not meant to work beyond them.  Of a traced
     function, the C is Relift's own.
 
+    >>> from relift import i32
+    >>> from relift.compiler.agreement.user_functions import check_reference
+    >>> from relift.semantics.syntax.terms import UserFunction
     >>> twice = UserFunction("twice", ("x",), (i32,), i32, "return 2 * x;", None, lambda x: x + 2)
     >>> print(check_reference(twice))
     twice(0) is 0 in C and 2 in Python

@@ -21,7 +21,7 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 
 def check_run(

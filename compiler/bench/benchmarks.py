@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from relift.compiler.bench.by_hand import ByHand
 from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 Sizes: TypeAlias = Mapping[str, int]
 

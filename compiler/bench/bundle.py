@@ -23,9 +23,9 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.buffers import components
 from relift.compiler.running.launch import Launch
 from relift.files import write_text
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
-from relift.semantics.interpreter import DTYPES
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import Tuple, Type, dimensions
 

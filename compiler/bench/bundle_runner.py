@@ -122,6 +122,7 @@ def unwritten(outputs: Sequence[Row]) -> int:
 def pieces(total: Sequence[int], local: Sequence[int]) -> list[tuple[tuple[int, ...], ...]]:
     """A launch as whole groups, and the work-items that are left: offset, global and local size of each.
 
+    >>> from relift.compiler.bench.bundle_runner import pieces
     >>> pieces([150], [64])
     [((0,), (128,), (64,)), ((128,), (22,), (22,))]
     """
@@ -179,6 +180,7 @@ def with_short_ids(source: str) -> str:
 
     A launch whose ids `int` cannot count is refused.
 
+    >>> from relift.compiler.bench.bundle_runner import with_short_ids
     >>> with_short_ids("const int i = get_global_id(0);").startswith("static inline")
     True
     >>> with_short_ids("const long i = get_global_id(0);")
@@ -191,6 +193,7 @@ def with_short_ids(source: str) -> str:
 def in_halves(source: str) -> str:
     r"""The same functions, where those that call the library on vectors of 64 bytes call it on each half.
 
+    >>> from relift.compiler.bench.bundle_runner import in_halves
     >>> print(in_halves("float16 cos_f32x16(float16 x) {\n  return cos(x);\n}"))
     float16 cos_f32x16(float16 x) {
       return (float16)(cos(x.lo), cos(x.hi));

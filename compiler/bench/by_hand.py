@@ -70,6 +70,7 @@ class ByHand:
 def rows_of_groups(items: int, most: int = 64) -> tuple[int, ...]:
     """The size of a group that divides a number of work-items, at most `most`.
 
+    >>> from relift.compiler.bench.by_hand import rows_of_groups
     >>> rows_of_groups(96), rows_of_groups(7)
     ((48,), (7,))
     """

@@ -25,7 +25,7 @@ from relift.compiler.running.buffers import components
 from relift.files import write_bytes
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError, Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32, i32
 
 EXPECTED = "expected.npz"

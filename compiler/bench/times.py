@@ -30,7 +30,7 @@ from relift.compiler.validation.validate import validate
 from relift.device import DeviceDescription
 from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 ROUNDS, FEWEST = 15, 5
 """Rounds in which kernels and NumPy take turns, where nothing else is asked, and how many at least."""
@@ -263,6 +263,7 @@ def over_hand(row: Times) -> float | None:
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Spearman's: 1 where one orders like the other, -1 where the other way round; None below three pairs.
 
+    >>> from relift.compiler.bench.times import rank_correlation
     >>> rank_correlation([(1.0, 10.0), (2.0, 40.0), (3.0, 90.0)])
     1.0
     """
@@ -311,6 +312,7 @@ def predicted_anew(
 def slowdowns(rows: Iterable[Times]) -> dict[str, dict[str, float]]:
     """By benchmark and by analyses: how many times as long as with all of them the fastest run takes.
 
+    >>> from relift.compiler.bench.times import slowdowns
     >>> rows = [("none", 3.0), ("all", 2.0)]
     >>> slowdowns({"name": "dot", "analyses": a, "fastest": s} for a, s in rows)
     {'dot': {'none': 1.5, 'all': 1.0}}

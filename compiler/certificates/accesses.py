@@ -76,6 +76,8 @@ def accesses_of(
 
     Meetings are given for local memory only: barriers of this compiler order nothing else.
 
+    >>> from relift.compiler.certificates.accesses import accesses_of
+    >>> from relift.compiler.text.tree import Whole
     >>> from relift.compiler.text.reader import read_kernels
     >>> [kernel] = read_kernels("kernel void f(global const float* x) { const float v = x[get_global_id(0)]; }")
     >>> [str(access) for access in accesses_of(kernel, {"x": Whole(8)}).all]

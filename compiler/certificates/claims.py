@@ -58,6 +58,8 @@ def certificates(
     A kernel whose text is not understood gets one statement of each kind, unknown.  What was `written`
     is claimed unless that is declined, and nothing of it is ever refuted.
 
+    >>> from relift import f32, map_glb, program
+    >>> from relift.compiler.certificates.claims import certificates
     >>> from relift.compiler.program import compile_program
     >>> @program
     ... def double(x: f32[1024]):
@@ -150,6 +152,10 @@ def certify(
     Sizes may occur in the kernel as constants, in the numbers of cells, and in the grid.  Where it is told which
     buffers are `full` when the kernel starts, it also says whether what is read was written, and all is written.
 
+    >>> from relift.compiler.certificates.claims import certify
+    >>> from relift.compiler.certificates.work_items import Grid
+    >>> from relift.compiler.text.reader import read_kernels
+    >>> from relift.compiler.text.tree import Whole
     >>> [kernel] = read_kernels("kernel void f(global float* out) { out[get_global_id(0)] = 0.0f; }")
     >>> from relift.compiler.text.reader import read_expression
     >>> n = read_expression("n")

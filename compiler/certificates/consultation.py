@@ -64,6 +64,8 @@ def consulted(compiled: Launched) -> tuple[Certificate, ...]:
 def require_not_refuted(compiled: Launched) -> None:
     """Raise `Refuted` for a program of which a kernel is known to leave its arrays or to race.
 
+    >>> from relift import f32, map_glb, program
+    >>> from relift.compiler.certificates.consultation import require_not_refuted
     >>> from dataclasses import replace
     >>> from relift.compiler.program import compile_program
     >>> @program

@@ -65,6 +65,7 @@ class NotCounted(Exception):
 def number_of(e: Expression, sizes: Mapping[str, int]) -> Size | None:
     """An expression in whole numbers and sizes as a size.
 
+    >>> from relift.compiler.certificates.coverage import number_of
     >>> from relift.compiler.text.reader import read_expression
     >>> number_of(read_expression("4*n - n/1"), {"n": 1})
     3*n
@@ -353,6 +354,7 @@ def _below(prover: Prover, access: Access, end: int) -> None:
 def unassigned(kernel: KernelText) -> list[str]:
     """The variables of which a part may be read before it is assigned.
 
+    >>> from relift.compiler.certificates.coverage import unassigned
     >>> from relift.compiler.text.reader import read_kernels
     >>> [k] = read_kernels("kernel void f(global float* out) { float a; float2 b; b.s0 = 0.0f; out[0] = a + b.s1; }")
     >>> unassigned(k)

@@ -71,6 +71,7 @@ COUNTS = ("get_global_size", "get_local_size", "get_num_groups")
 def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
     """Whether a step is surely above 0: a counter that goes down has turns below its start, and no last one.
 
+    >>> from relift.compiler.certificates.flows import advances
     >>> from relift.compiler.text.reader import read_expression
     >>> [advances(read_expression(e), {"n": 1}) for e in ("2", "2 * n", "-1", "0", "n - 1", "m")]
     [True, True, False, False, False, False]

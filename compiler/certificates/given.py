@@ -30,6 +30,9 @@ def given(
 ) -> dict[str, Buffer]:
     """The buffer of each parameter; raises `Misfit` for another number, another type, or a buffer given twice.
 
+    >>> from relift import f32
+    >>> from relift.compiler.certificates.given import given
+    >>> from relift.compiler.running.launch import Buffer
     >>> from relift.compiler.text.reader import read_kernels
     >>> from relift.semantics.syntax.sizes import Size
     >>> [kernel] = read_kernels("kernel void f(global float* x) { x[0] = 0.0f; }")

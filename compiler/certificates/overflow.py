@@ -3,6 +3,8 @@
 They are computed from the text, each part of an index by itself, as C computes it.  What depends on data is left
 out: it says of itself whether it fits.
 
+>>> from relift import nat
+>>> from relift.compiler.certificates.overflow import spans_of
 >>> from relift.compiler.text.reader import read_kernels
 >>> n = nat("n")
 >>> [k] = read_kernels("kernel void f(global float* out, const int n) { const int i = get_global_id(0); out[n*i] = 0.0f; }")

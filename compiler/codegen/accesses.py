@@ -15,15 +15,10 @@ from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.codegen.unrolling import Unrolling
 from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.lowering.distribution import InPlace, PrivateArray
-from relift.semantics.indices.expressions import (
-    Index,
-    linear_in,
-    substitute,
-    variable,
-    variables_of,
-)
+from relift.semantics.indices.atoms import Index, linear_in, variables_of
+from relift.semantics.indices.expressions import substitute, variable
 from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
 
 
@@ -134,5 +129,5 @@ class Accesses:
         if fold is not None:
             offset = cell.offset
             if lane is not None:  # all lanes at once: a vector is read whole before it is written
-                offset = substitute(offset, lane.index, variable("?lane", lane.width))
+                offset = substitute(offset, lane.index, variable(Unknown("lane"), lane.width))
             fold.note(cell.memory.name, offset, self._loops, writes=writes)

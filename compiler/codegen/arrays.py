@@ -11,17 +11,12 @@ from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.lowering.distribution import check_size, owners
 from relift.compiler.lowering.threads import fixed, number
 from relift.compiler.text.tree import Assignment, CType, Declaration, Name, Whole
-from relift.semantics.indices.views import (
-    Environment,
-    Memory,
-    View,
-    invertible_data,
-    memories_of,
-    stored,
-    view,
-)
+from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.stored import stored
+from relift.semantics.indices.views import Environment, Memory, View, memories_of, view
 from relift.semantics.patterns import Scatter
 from relift.semantics.syntax.binding import map_children
+from relift.semantics.syntax.sizes import Unknown
 from relift.semantics.syntax.terms import Term, Var
 from relift.semantics.syntax.types import Type
 
@@ -47,7 +42,7 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
     e = g.emission
     data = invertible_data(t)
     if data is not None and not isinstance(t, Scatter):  # which is written through, not read
-        hole = Var("?own", data.type)
+        hole = Var(Unknown("own"), data.type)
         layout = map_children(t, lambda u: hole if u is data else u, lambda f: f)
         below = Environment(variables={hole.name: into_private(g, data, scope)})
         return view(layout, below)

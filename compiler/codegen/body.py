@@ -22,6 +22,8 @@ class Mark:
 class Body:
     """The statements of a function body.
 
+    >>> from relift.compiler.codegen.body import Body
+    >>> from relift.compiler.text.names import Names
     >>> from relift.compiler.text.tree import Evaluation, Guard, Name, call
     >>> body = Body(Names())
     >>> with body.block(lambda inside: Guard(Name("x"), inside)):

@@ -11,7 +11,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.trees import widened
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,

@@ -22,7 +22,8 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
-from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.atoms import Index
+from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
     ArrayView,
     View,
@@ -31,7 +32,6 @@ from relift.semantics.indices.views import (
     component_view,
     is_layout,
     name_of,
-    peel,
     tuple_view,
     view,
 )

@@ -13,7 +13,8 @@ from relift.compiler.codegen.values.trees import as_value
 from relift.compiler.lowering.stages import Stage
 from relift.compiler.running.launch import Buffer, Parameter, Role
 from relift.compiler.text.tree import Argument, CType, Name
-from relift.semantics.indices.views import Memory, TupleView, View, memories, stored
+from relift.semantics.indices.stored import memories, stored
+from relift.semantics.indices.views import Memory, TupleView, View
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, subterms
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector

@@ -39,7 +39,8 @@ from relift.compiler.text.tree import (
     statements_within,
     within,
 )
-from relift.semantics.indices.views import Environment, Memory, memories, stored
+from relift.semantics.indices.stored import memories, stored
+from relift.semantics.indices.views import Environment, Memory
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import Input, subterms
@@ -214,6 +215,8 @@ def _widest_vector(body: Sequence[Statement]) -> CType | None:
     It is said to the driver: one that packs work-items in vectors must not pack those that are vectors already.  Of
     vectors of one length, floats are what is computed with.
 
+    >>> from relift.compiler.codegen.kernel import _widest_vector
+    >>> from relift.compiler.text.reader import read_kernels
     >>> _widest_vector(read_kernels("kernel void f() { float4 v = (float4)(0); *(global int8*)(out) = (int8)(1); }")[0].body)
     CType(scalar='int', width=8, pointer=False, space='private', constant=False, fixed=False)
     """

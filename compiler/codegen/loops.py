@@ -24,7 +24,8 @@ from relift.compiler.text.tree import (
     Whole,
     statements_within,
 )
-from relift.semantics.indices.expressions import Index, depends_on, modulo, variable
+from relift.semantics.indices.atoms import Index, depends_on
+from relift.semantics.indices.expressions import modulo, variable
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -41,7 +42,7 @@ from relift.semantics.indices.views import (
     vector,
 )
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg, ToLocal
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Term, subterms
 
 
@@ -163,7 +164,7 @@ def _advice(unroll: Unrolling, inside: tuple[Statement, ...]) -> Advice | None:
 
 def _over_lanes(data: ArrayView) -> bool:
     """Whether an element of the array is a lane of a register, chosen by its index."""
-    i = variable("?each", data.length)
+    i = variable(Unknown("each"), data.length)
     return any(_is_lane(leaf, i) for leaf in leaves(data.at(i)))
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from relift.compiler.lowering.threads import number
 from relift.semantics.patterns import MapSeqUnroll, ReduceSeqUnroll
-from relift.semantics.syntax.terms import Lambda, Term, children
+from relift.semantics.syntax.terms import Lambda, Term, children, inside
 
 WRITTEN_OUT = 128
 """Copies of the innermost body that are written out: what the registers of a work-item can hold."""
@@ -24,9 +24,13 @@ Unrolling: TypeAlias = Literal["no", "here", "by the driver"]
 def unrolling(t: Term) -> Unrolling:
     """Who writes out the loop that computes t.
 
+    >>> from relift import f32
+    >>> from relift.compiler.codegen.unrolling import unrolling
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", f32[16, 16])
     >>> inner = "map_seq_unroll(lambda x: x, row)"
-    >>> [unrolling(parse(f"{f}(lambda row: {inner}, xs)", xs=xs)) for f in ("map_seq", "map_seq_unroll")]
+    >>> [unrolling(parse_term(f"{f}(lambda row: {inner}, xs)", xs=xs)) for f in ("map_seq", "map_seq_unroll")]
     ['no', 'by the driver']
     """
     if not isinstance(t, MapSeqUnroll | ReduceSeqUnroll):
@@ -45,7 +49,7 @@ def _copies(t: MapSeqUnroll | ReduceSeqUnroll) -> int:
 
 def _most(t: Term) -> int:
     """The copies of the largest nest of unrolled loops in a term."""
-    found = [_most(u.body if isinstance(u, Lambda) else u) for _, u in children(t)]
+    found = [_most(u) for _, u, _ in inside(t)]
     if isinstance(t, MapSeqUnroll | ReduceSeqUnroll):
         found.append(_copies(t))
     return max(found, default=1)

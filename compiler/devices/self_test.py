@@ -381,6 +381,7 @@ def examine(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
 def reason(message: str) -> str:
     """The line of an error of OpenCL that says most.
 
+    >>> from relift.compiler.devices.self_test import reason
     >>> reason("clBuildProgram failed: FAILURE\\n\\nBuild on <device>:\\n\\nerror: unknown target CPU 'x'\\nmore")
     "error: unknown target CPU 'x'"
     """

@@ -223,6 +223,7 @@ def child_environment() -> dict[str, str]:
 def death(status: int) -> str:
     """How a child was ended.
 
+    >>> from relift.compiler.devices.verdicts import death
     >>> death(-11)
     'SIGSEGV'
     """

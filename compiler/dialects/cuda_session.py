@@ -20,8 +20,8 @@ from relift.compiler.lowering.threads import number
 from relift.compiler.running.buffers import Row
 from relift.compiler.running.launch import Launch, Piece
 from relift.compiler.text.tree import Source
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
-from relift.semantics.interpreter import DTYPES
 
 STATIC_SHARED = 48 * 1024
 """Bytes of `__shared__` arrays that a kernel may declare; more must be asked for at the launch."""

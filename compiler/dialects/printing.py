@@ -3,6 +3,7 @@
 A dialect is a class that says in its own words what differs: address spaces, barriers, numbers of work-items, vectors,
 and what stands at the head of a kernel and of a file.
 
+>>> from relift.compiler.dialects.printing import Printer
 >>> from relift.compiler.text.reader import read_expression
 >>> Printer().expression(read_expression("(a + 4*i) * -b[n - (i - 1)]"))
 '(a + 4*i)*-b[n - (i - 1)]'

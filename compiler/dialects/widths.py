@@ -39,6 +39,7 @@ class Widths:
     def inside(self, f: KernelText | Function) -> Widths:
         """The same, with the variables of a kernel or a function, which all have different names.
 
+        >>> from relift.compiler.dialects.widths import Widths
         >>> from relift.compiler.text.reader import read_expression, read_kernels
         >>> [k] = read_kernels("kernel void f(float4 v) { float8 own[2]; }")
         >>> w = Widths().inside(k)

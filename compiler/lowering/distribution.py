@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from relift.compiler.lowering.threads import Threads, fixed, number
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.expressions import Index, variable
+from relift.semantics.indices.atoms import Index
+from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import Cell, Memory, Share, name_of
 from relift.semantics.patterns import MapLcl, MapSeq, MapSeqUnroll, ToLocal, ToPrivate
 from relift.semantics.syntax.terms import (
@@ -43,8 +44,13 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
 
     Raises `Unsupported` where a `map_lcl` is not part of the nest, or shares its elements out unevenly.
 
+    >>> from relift import f32
+    >>> from relift.compiler.lowering.distribution import owners
+    >>> from relift.compiler.lowering.threads import Threads
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", f32[8, 4])
-    >>> t = parse("map_lcl(0)(lambda row: map_seq(lambda x: x, row), xs)", xs=xs)
+    >>> t = parse_term("map_lcl(0)(lambda row: map_seq(lambda x: x, row), xs)", xs=xs)
     >>> owners(t, Threads((8,), (1,), frozenset()))
     (lcl_0, None)
     """

@@ -1,5 +1,6 @@
 """Iterations that change the length, written out: each step is a term of its own, at its own size.
 
+>>> from relift.compiler.lowering.iterations import written_out
 >>> from relift.semantics.language.vocabulary import iterate_sizes, partial_reduce, add
 >>> from relift.semantics.notation.printer import show
 >>> from relift.semantics.syntax.terms import Input

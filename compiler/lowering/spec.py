@@ -17,19 +17,13 @@ import numpy as np
 from relift.compiler.codegen.values.expressions import WIDTHS
 from relift.compiler.lowering.threads import describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.indices.expressions import (
-    Index,
-    Quotient,
-    Remainder,
-    divide,
-    linear_in,
-    modulo,
-    surely_within,
-    variable,
-)
+from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
+from relift.semantics.indices.expressions import divide, modulo, variable
 from relift.semantics.indices.functions import IndexFunction
-from relift.semantics.indices.views import invertible_data, is_layout, name_of
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.ranges import surely_within
+from relift.semantics.indices.views import is_layout, name_of
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import (
     Concat,
     Gather,
@@ -56,7 +50,7 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.syntax.memory import Space
-from relift.semantics.syntax.sizes import Power, Size
+from relift.semantics.syntax.sizes import Power, Size, Unknown
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -372,12 +366,12 @@ def _check_pattern(t: Pattern) -> None:
 
 def _stays_within(idx: IndexFunction, n: Size) -> bool:
     """Whether ranges show for all sizes that an index function stays in an array of n elements."""
-    return surely_within(idx.of(variable("?each", n)), n)
+    return surely_within(idx.of(variable(Unknown("each"), n)), n)
 
 
 def _permutes(idx: IndexFunction, n: Size) -> bool:
     """Whether it is seen for all sizes that an index function is a permutation: within, and one to one."""
-    i = variable("?each", n)
+    i = variable(Unknown("each"), n)
     e = idx.of(i)
     if not _stays_within(idx, n):
         return False

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from relift.semantics.indices.views import invertible_data
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import canonical, map_children
 from relift.semantics.syntax.terms import Input, Lambda, Term, free_variables
@@ -27,6 +27,8 @@ class Stage:
 def stages_of(program: Program) -> tuple[Stage, ...]:
     """The kernels of a program in the order in which they run; the last computes `out`.
 
+    >>> from relift import add, f32, map_glb, program, reduce_seq, show, split, to_global
+    >>> from relift.compiler.lowering.stages import stages_of
     >>> @program
     ... def total(x: f32[8]):
     ...     partial = map_glb(0)(lambda c: reduce_seq(add, 0.0, c), split(2, x))

@@ -87,6 +87,8 @@ def number(n: Size) -> int:
 def fixed(n: Size, what: str) -> int:
     """A size that a kernel needs as a number; raises `Unsupported` when it is a symbol.
 
+    >>> from relift import nat
+    >>> from relift.compiler.lowering.threads import fixed
     >>> fixed(nat("m"), "to_local of f32[m]")
     Traceback (most recent call last):
         ...
@@ -108,8 +110,11 @@ def threads_of(
     With `in_turns`, they run grid-stride loops wherever their number is a symbol.  Raises `IllTyped` for numbers that are no
     counts, or no whole groups.
 
-    >>> xs = Input("xs", f32[1000, 12])
-    >>> threads_of(parse("map_glb(0)(lambda row: row, xs)", xs=xs))
+    >>> from relift import f32
+    >>> from relift.compiler.lowering.threads import threads_of
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> threads_of(parse_term("map_glb(0)(lambda row: row, xs)", xs=Input("xs", f32[1000, 12])))
     Threads(local=(50,), groups=(20,), used=frozenset({('map_glb', 0)}))
     """
     lengths: dict[tuple[str, int], Size] = {}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.interpreter import DTYPES
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
@@ -23,6 +23,8 @@ Row = npt.NDArray[Any]
 def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, tuple[int, ...]]]:
     """The scalar type and the shape of each component of t, in order.
 
+    >>> from relift import f32, i32, tup
+    >>> from relift.compiler.running.buffers import components
     >>> list(components(tup(f32, i32[2])[3]))
     [(f32, (3,)), (i32, (3, 2))]
     """
@@ -46,6 +48,9 @@ def _number(n: Size) -> int:
 def flatten(value: Any, t: Type, name: str) -> list[Row]:
     """The components of a NumPy value as rows; raises `IllTyped` when it is not of type t.
 
+    >>> from relift import f32, i32, tup
+    >>> from relift.compiler.running.buffers import flatten
+    >>> import numpy as np
     >>> flatten((np.float32([1, 2]), np.int32([3, 4])), tup(f32, i32)[2], "ps")
     [array([1., 2.], dtype=float32), array([3, 4], dtype=int32)]
     """
@@ -97,6 +102,9 @@ def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Row:
 def unflatten(rows: Sequence[Row], t: Type) -> Any:
     """The inverse of `flatten`.
 
+    >>> from relift import f32, i32, tup
+    >>> from relift.compiler.running.buffers import unflatten
+    >>> import numpy as np
     >>> unflatten([np.float32([1, 2]), np.int32([3, 4])], tup(f32, i32)[2])
     (array([1., 2.], dtype=float32), array([3, 4], dtype=int32))
     """

@@ -14,8 +14,8 @@ from relift.compiler.codegen.passes.exact_loops import EXACT
 from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
 from relift.compiler.running.buffers import Row, flatten, unflatten
 from relift.compiler.running.launch import Launch, launch_from_json
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.interpreter import DTYPES
 
 if TYPE_CHECKING:
     from relift.compiler.certificates.certificate import Certificate

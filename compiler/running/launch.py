@@ -15,7 +15,7 @@ import numpy as np
 from relift.compiler.bench.bundle_runner import pieces
 from relift.compiler.lowering.threads import number
 from relift.semantics.errors import IllTyped
-from relift.semantics.language.vocabulary import Program, substituted
+from relift.semantics.language.programs import Program, substituted
 from relift.semantics.notation.parser import parse_size, parse_type
 from relift.semantics.syntax.signatures import Undetermined
 from relift.semantics.syntax.sizes import Name, Size
@@ -91,6 +91,8 @@ class Kernel:
         A kernel without groups asks nobody whether a work-item has an element, so none has not.  On a CPU,
         the driver makes vectors of work-items only where there is no such question.
 
+        >>> from relift.compiler.running.launch import Kernel
+        >>> from relift.semantics.syntax.sizes import Size
         >>> [(p.offset, p.range, p.local) for p in Kernel("f", (), (Size.of(150),), (64,), 0).pieces]
         [((0,), (128,), (64,)), ((128,), (22,), (22,))]
         """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 REPEATS = 5
 

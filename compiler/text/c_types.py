@@ -49,6 +49,8 @@ def promoted(t: CType) -> CType:
 def common(left: CType, right: CType) -> CType:
     """The type in which an operator computes; raises `NotUnderstood` for vectors that do not fit.
 
+    >>> from relift.compiler.text.c_types import common
+    >>> from relift.compiler.text.tree import CType
     >>> common(CType("int"), CType("uint")).scalar, common(CType("uint"), CType("long")).scalar
     ('uint', 'long')
     """

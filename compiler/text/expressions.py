@@ -30,6 +30,7 @@ def shown(e: Expression) -> str:
 def in_c(e: Expression) -> str:
     """An expression in C, with the parentheses that it needs.
 
+    >>> from relift.compiler.text.expressions import in_c
     >>> from relift.compiler.text.reader import read_expression
     >>> in_c(read_expression("(((a + b)) * (c%4))"))
     '(a + b)*(c % 4)'

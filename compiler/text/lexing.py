@@ -3,6 +3,7 @@
 C joins lines at a backslash, replaces trigraphs and digraphs, and takes comments out before it looks at anything
 else.  A text in which any of these could hide or reveal code is not understood.
 
+>>> from relift.compiler.text.lexing import tokens_of
 >>> tokens_of("x[i] = 2.0f; // the rest")
 ['x', '[', 'i', ']', '=', '2.0f', ';']
 """
@@ -65,6 +66,7 @@ def tokens_of(text: str) -> list[str]:
 def numeric(token: str) -> Number:
     """A numeric token; raises `NotUnderstood` for octal ones, and those whose type C finds by other means.
 
+    >>> from relift.compiler.text.lexing import numeric
     >>> numeric("7").value, numeric("3000000000").long, numeric("2u").value
     (7, True, None)
     """

@@ -23,6 +23,7 @@ DEPTH = 16
 def expanded(source: str, options: Sequence[str] = ()) -> str:
     """The text as it is with the macros replaced; raises `NotUnderstood` for options that may change it otherwise.
 
+    >>> from relift.compiler.text.macros import expanded
     >>> expanded("#define END (N + 1)\\nfor (int i = 0; i < END; ++i)", ["-DN=8"])
     '\\nfor (int i = 0; i < (8 + 1); ++i)'
     """

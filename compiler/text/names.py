@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable
 
 from relift.compiler.codegen.values.expressions import WIDTHS
 from relift.compiler.text.opencl_words import is_taken
-from relift.semantics.indices.views import memories
+from relift.semantics.indices.stored import memories
 from relift.semantics.syntax.types import Type
 
 
 def c_name(name: str) -> str:
     """`name`, or a name like it that C can write and OpenCL C has not taken.
 
+    >>> from relift.compiler.text.names import c_name
     >>> c_name("half"), c_name("gamma"), c_name("größe"), c_name("λ")
     ('half_', 'gamma', 'grosse', 'u3bb')
     """
@@ -38,6 +39,8 @@ def alone(name: str) -> Iterable[str]:
 def stored_as(t: Type) -> Callable[[str], Iterable[str]]:
     """What a value of type t is called, under some name: one memory for each component.
 
+    >>> from relift import f32, i32, tup
+    >>> from relift.compiler.text.names import stored_as
     >>> list(stored_as(tup(f32, tup(f32, i32))[4])("own"))
     ['own', 'own_0', 'own_1_0', 'own_1_1']
     """
@@ -52,6 +55,8 @@ def on_any_width(name: str) -> Iterable[str]:
 class Names:
     """The names of a file, or of a part of it that sees those of `around`.
 
+    >>> from relift import f32, tup
+    >>> from relift.compiler.text.names import Names, on_any_width, stored_as
     >>> file = Names()
     >>> file.fresh("f", on_any_width), file.fresh("f_x4"), file.fresh("float")
     ('f', 'f_x4_2', 'float_')

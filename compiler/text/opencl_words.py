@@ -3,6 +3,7 @@
 Keywords, types, built-in functions, constants and macros, those of extensions by how they begin; the functions of C's
 own library, which compilers know by name whoever defines them; and the names that this compiler gives.
 
+>>> from relift.compiler.text.opencl_words import is_taken
 >>> [name for name in ("half", "float4", "M_PI_F", "fabsf", "cl_khr_fp64", "out_0", "gamma") if is_taken(name)]
 ['half', 'float4', 'M_PI_F', 'fabsf', 'cl_khr_fp64', 'out_0']
 """

@@ -4,6 +4,8 @@ Only the OpenCL C that this compiler writes is understood: declarations, assignm
 and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by being overlooked.  All of a source
 is read, also what stands between the kernels; only the body of a function may be left as it is (`Function`).
 
+>>> from relift.compiler.text.expressions import in_c
+>>> from relift.compiler.text.reader import read_kernels
 >>> [kernel] = read_kernels("kernel void f_1(global float* restrict out) { out[get_global_id(0)] = 1.0f; }")
 >>> kernel.name, [p.name for p in kernel.parameters]
 ('f_1', ['out'])
@@ -29,6 +31,7 @@ from relift.compiler.text.tree import (
 def read_source(source: str) -> Source:
     """All of a source; raises `NotUnderstood`.
 
+    >>> from relift.compiler.text.reader import read_source
     >>> read_source("float twice(float x) { return x + x; }").functions[0].body
     (Return(condition=None, value=Binary(operator='+', left=Name(name='x'), right=Name(name='x'))),)
     """
@@ -43,6 +46,7 @@ def read_kernels(source: str) -> tuple[KernelText, ...]:
 def read_body(text: str) -> tuple[Declaration | Return, ...]:
     """What stands between the braces of a function; raises `NotUnderstood`.
 
+    >>> from relift.compiler.text.reader import read_body
     >>> read_body("return x;")
     (Return(condition=None, value=Name(name='x')),)
     """

@@ -304,6 +304,7 @@ def within(e: Expression) -> Iterator[Expression]:
 def words(e: Expression) -> set[str]:
     """The names that an expression mentions: of variables, of functions and of types.
 
+    >>> from relift.compiler.text.tree import words
     >>> from relift.compiler.text.reader import read_expression
     >>> sorted(words(read_expression("a.s0 + 1e-07f * f((int)(b_2))")))
     ['a', 'b_2', 'f', 'int']

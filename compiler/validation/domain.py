@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
-from relift.semantics.interpreter import DTYPES, Numeric
+from relift.semantics.domains import DTYPES, Numeric
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import Scalar, Type

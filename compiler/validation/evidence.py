@@ -14,7 +14,7 @@ from relift.compiler.text.reader import read_source
 from relift.compiler.validation.symbols import LIMIT
 from relift.compiler.validation.validate import Report, validate
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 if TYPE_CHECKING:
     from relift.compiler.running.compiled import Compiled
@@ -35,6 +35,8 @@ def reports_of(
 ) -> tuple[Report, ...]:
     """The text against the interpreter: at its sizes, or where they are open at two choices of small ones.
 
+    >>> from relift import f32, map_glb, nat, program
+    >>> from relift.compiler.validation.evidence import reports_of
     >>> from relift.compiler.program import compile_program
     >>> n = nat("n")
     >>> @program

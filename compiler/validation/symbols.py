@@ -5,6 +5,7 @@ if they are one object.  Symbols have the types `f32 f64 i32 i64 bool`; whole nu
 wraps around, and what depends on the sign says so (`lt` and `below`).  A truth value that C holds in an `int` is
 `i32(b)`; a lane of a mask, 0 or -1, is `mask(b)`.
 
+>>> from relift.compiler.validation.symbols import Algebra, OPEN
 >>> a = Algebra()
 >>> x, y = a.cell("x", 0, "f32"), a.cell("x", 1, "f32")
 >>> a.add(x, y) is a.add(x, y), a.add(x, y) is a.add(y, x), a.add(x, y) is a.real(0.0, "f32")
@@ -262,6 +263,7 @@ class Algebra:
     def truth(self, x: Symbol) -> Symbol:
         """Whether a value is not 0.
 
+        >>> from relift.compiler.validation.symbols import Algebra
         >>> a = Algebra()
         >>> b = a.cell("b", 0, "bool")
         >>> a.truth(a.convert(b, "i32")) is b
@@ -316,6 +318,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=",
 def shown(x: Any, depth: int = 3) -> str:
     """A value for a person; what lies deep is left out.
 
+    >>> from relift.compiler.validation.symbols import Algebra, OPEN
     >>> a = Algebra()
     >>> a.mul(a.add(a.cell("x", 3, "f32"), a.real(1.5, "f32")), OPEN), a.add(a.real(2, "f32"), a.cell("x", 3, "f32"))
     (nothing, 2.0 + x[3])
@@ -360,6 +363,7 @@ class Reassociation:
 
     It is taken of results only: flattening while they are computed would be quadratic in the length of a sum.
 
+    >>> from relift.compiler.validation.symbols import Algebra, Reassociation
     >>> a = Algebra()
     >>> x, y, z = (a.cell("x", i, "f32") for i in range(3))
     >>> normal = Reassociation(a)

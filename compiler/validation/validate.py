@@ -34,9 +34,10 @@ from relift.compiler.validation.symbols import (
     inputs_within,
 )
 from relift.compiler.validation.translation.python import Opaque
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.interpreter import DTYPES, World, evaluate
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import Call, UserFunction, subterms
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
@@ -92,6 +93,8 @@ def validate(
     `program` may be the source or the low-level program; `reassociate` takes sums and products as equal whose
     order differs.  `sizes` are those that the program leaves open.  Raises nothing for bad text: it is unknown.
 
+    >>> from relift import f32, map_glb, program
+    >>> from relift.compiler.validation.validate import validate
     >>> from relift.compiler.program import compile_program
     >>> @program
     ... def double(x: f32[4]):

@@ -32,8 +32,9 @@ from relift.egraph.process.saturation import Child, SearchFailed, names_of, tabl
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Exact
 from relift.semantics.errors import IllTyped, Undefined
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.vocabulary import add, operator, select
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind

@@ -35,6 +35,7 @@ def check(
 ) -> CheckReport:
     """What the tiers say of a rule; tier 3 tries every size up to `bound`.
 
+    >>> from relift import check
     >>> from relift.rewrites.library import RULES
     >>> check(RULES["join_split"], tiers=("1", "3")).ok
     True

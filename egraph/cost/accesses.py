@@ -6,15 +6,16 @@ from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
 from relift.egraph.cost.meter import ISSUE, Meter
-from relift.semantics.indices.expressions import (
+from relift.semantics.indices.atoms import (
     Index,
     Loaded,
     Variable,
     depends_on,
-    evaluate,
     linear_in,
     variables_of,
 )
+from relift.semantics.indices.expressions import evaluate
+from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -26,7 +27,6 @@ from relift.semantics.indices.views import (
     VectorView,
     View,
     memories_of,
-    stored,
 )
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.types import Type

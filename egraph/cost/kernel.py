@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from relift.device import DeviceDescription
-from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import Memory
 from relift.semantics.syntax.sizes import Size
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
 from relift.egraph.cost.kernel import Kernel
-from relift.semantics.indices.expressions import Index, variable
+from relift.semantics.indices.atoms import Index
+from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import View, name_of
 from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
 from relift.semantics.syntax.terms import Term

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from relift.device import DeviceDescription
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.walk import Walk
-from relift.semantics.indices.views import inputs
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.indices.stored import inputs
+from relift.semantics.language.programs import Program
 
 _SEEN = 0.1  # of the shorter of two times that overlap, on a CPU
 

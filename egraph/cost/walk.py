@@ -8,6 +8,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
+from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
     ArrayView,
     Environment,
@@ -20,7 +21,6 @@ from relift.semantics.indices.views import (
     component_view,
     is_layout,
     name_of,
-    peel,
     tuple_view,
     vector,
     view,

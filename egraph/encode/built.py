@@ -9,13 +9,13 @@ from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.matched import Matched, RuleBinder, constant_text
 from relift.egraph.encode.terms import Field, node_text, operator_text, quoted
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
     Combine,
-    Expression,
     Get,
     Input,
     Lambda,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Self
 
 from relift.egraph.encode.terms import list_text, type_text
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.sizes import Atom, Size, letter_of
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
@@ -13,10 +14,21 @@ class NotSearchable(Exception):
     """A rule, or one direction of it, cannot be used in search; the message says why."""
 
 
+class Variable(str):
+    """A variable of egglog in a size, apart from the names of sizes; `text` is how egglog writes it."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        name = super().__new__(cls, f"${text}")
+        name.text = text
+        return name
+
+
 class Equations:
     """Equations between sizes, solved into premises of egglog, each linear in one unknown at a time.
 
-    Sizes are over two kinds of names: unknowns, and variables of egglog, which begin with `$`.  Premises
+    Sizes are over two kinds of names: unknowns, and variables of egglog, which are a `Variable`.  Premises
     are listed so that a variable is defined before it is used: egglog evaluates them in this order.
     """
 
@@ -28,7 +40,7 @@ class Equations:
 
     def variable(self) -> Size:
         """A new variable of egglog."""
-        return Size.atom(f"$n{next(self._numbers)}")
+        return Size.atom(Variable(f"n{next(self._numbers)}"))
 
     def define(self, unknown: str, value: Size) -> None:
         """Give an unknown its value."""
@@ -44,7 +56,7 @@ class Equations:
 
     def unknowns(self, n: Size) -> set[str]:
         """The unknowns of `n` that have no value yet."""
-        return {name for name in n.names() if not name.startswith("$")} - self.known.keys()
+        return {name for name in n.names() if not isinstance(name, Variable)} - self.known.keys()
 
     def solve(self, least: int = 0) -> None:
         """Solve what has at most one unknown; solutions by division or subtraction are at least `least`."""
@@ -67,7 +79,7 @@ class Equations:
         if factor == 1 and offset == 0:
             self.known[name] = value
             return
-        solution = Size.atom("$s_" + name.lstrip("?"))
+        solution = Size.atom(Variable("s_" + letter_of(name)))
         rest = expression(value - offset)
         if factor == 1:
             self.premises.append(f"(= {expression(solution)} {rest})")
@@ -122,14 +134,14 @@ class Equations:
 
 def type_variable(name: str) -> str:
     """The variable of egglog for a type variable."""
-    return "T_" + name.lstrip("?")
+    return "T_" + letter_of(name)
 
 
 def expression(n: Size) -> str:
     """Arithmetic of egglog over its variables."""
     total = ""
     for monomial, c in n.ordered():
-        factors = [str(atom).lstrip("$") for atom, power in monomial for _ in range(power)]
+        factors = [_written(atom) for atom, power in monomial for _ in range(power)]
         if c != 1 or not factors:
             factors.insert(0, str(c))
         product = factors[0]
@@ -137,3 +149,7 @@ def expression(n: Size) -> str:
             product = f"(* {product} {factor})"
         total = product if not total else f"(+ {total} {product})"
     return total or "0"
+
+
+def _written(atom: Atom) -> str:
+    return atom.text if isinstance(atom, Variable) else str(atom)

@@ -8,8 +8,10 @@ from typing import Any
 
 from relift.egraph.encode.constructors import Constructor, Kind
 from relift.egraph.encode.terms import literal_text
-from relift.semantics.indices.functions import Written, read_written
-from relift.semantics.language.tracing import FixedLambda, build, combine, component, make_tuple
+from relift.semantics.indices.functions import Written
+from relift.semantics.indices.reader import read_written
+from relift.semantics.language.coercion import combine, make_tuple
+from relift.semantics.language.tracing import FixedLambda, build, component
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -170,7 +172,11 @@ def _number(text: str, t: Scalar) -> Number:
 def head_of(t: Term) -> Head:
     """The node of a term without its children.
 
-    >>> t = parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[4]))
+    >>> from relift import i32
+    >>> from relift.egraph.encode.heads import head_of
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input, Lambda, children
+    >>> t = parse_term("map(lambda x: x + 1, xs)", xs=Input("xs", i32[4]))
     >>> head_of(t).term([u.body if isinstance(u, Lambda) else u for _, u in children(t)]) == t
     True
     """

@@ -9,13 +9,13 @@ from relift.egraph.encode.equations import Equations, NotSearchable, expression
 from relift.egraph.encode.terms import Field, node_text, operator_text, quoted, written_text
 from relift.rewrites.metavariables import is_miller
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
     Combine,
-    Expression,
     Get,
     Input,
     Lambda,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from relift.egraph.encode.constructors import Constructor, constructors
-from relift.egraph.encode.equations import Equations
+from relift.egraph.encode.equations import Equations, Variable
 from relift.egraph.encode.terms import list_text, operator_text, quoted
-from relift.rewrites.matching import EXACT_LAWS, FloatPolicy
+from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -15,7 +15,7 @@ from relift.semantics.syntax.signatures import (
     NumbersKind,
     OperatorKind,
 )
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Laws
 from relift.semantics.syntax.types import Type
 
@@ -32,7 +32,7 @@ SORTS = """\
 (datatype* (T (Sc String) (Arr i64 T) (Vec i64 T) (Tup L) (Clash T T)) (L (Nil) (Cons T L)))
 (datatype N (V String T) (Fr String N T))
 (sort SN (Set N))
-(datatype O (OFn String) (OVec i64 O))
+(datatype O (OFn String) (OAny String) (OVec i64 O))
 """
 FACTS = """\
 (function fv (E) SN :merge (set-intersect old new))
@@ -199,7 +199,7 @@ def _pattern_typing(c: Constructor) -> str:
         i, _ = next(slots)
         match kind:
             case NatKind():
-                sizes.define("?" + name, Size.atom(f"$v{i}"))
+                sizes.define(Unknown(name), Size.atom(Variable(f"v{i}")))
             case OperatorKind() | IndexKind():
                 pass
             case NumbersKind(element, length):

@@ -23,8 +23,8 @@ from relift.egraph.encode.equations import NotSearchable, expression, type_varia
 from relift.egraph.encode.matched import Matched
 from relift.egraph.encode.prelude import law_premises, rule_text
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.ledger.book import total_in
-from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.metavariables import named_sizes
 from relift.rewrites.rule import Rule
 from relift.semantics.patterns import PATTERNS
@@ -191,7 +191,7 @@ class _Encoder:
             known = [p for p in distinct if not any(b.variable in p for b, _ in fresh)]
             made = [definition for _, definition in fresh]
             text += f"(ruleset {demand})\n"
-            text += rule_text([*self.base, *free, *known, *scope], made, demand, "?" + self.label)
+            text += rule_text([*self.base, *free, *known, *scope], made, demand)
         names, old = self._variables, len(self.matched.binders)
         apart = ((names.index(x), names.index(y)) for x, y in self.names.distinct)
         return EncodedRule(

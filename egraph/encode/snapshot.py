@@ -20,14 +20,13 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     BinaryOperator,
-    Lambda,
     Operator,
     OperatorMetavariable,
     Term,
     UserFunction,
     Var,
     Vectorized,
-    children,
+    inside,
 )
 from relift.semantics.syntax.types import SCALARS, Array, Tuple, Type, Vector
 
@@ -107,17 +106,21 @@ class Names:
 
     @cached_property
     def _operator_rows(self) -> dict[int, tuple[Any, ...]]:
-        return {row[-1]: row[:-1] for n in ("OFn", "OVec") for row in self.dump.rows.get(n, ())}
+        return {
+            row[-1]: (kind, *row[:-1])
+            for kind in ("OFn", "OAny", "OVec")
+            for row in self.dump.rows.get(kind, ())
+        }
 
     def operator(self, number: int, element: Type | None = None) -> Operator:
         """An operator; `element` is what one without a meaning works on."""
         match self._operator_rows[number]:
-            case (str(name),) if name.startswith("?"):
+            case ("OAny", str(name)):
                 assert element is not None, "cannot happen: an unknown operator outside a check"
-                return OperatorMetavariable(name[1:], element)
-            case (str(name),):
+                return OperatorMetavariable(name, element)
+            case ("OFn", str(name)):
                 return self.operators[name]
-            case (int(width), int(inner)):
+            case ("OVec", int(width), int(inner)):
                 lane = element.element if isinstance(element, Vector) else None
                 return Vectorized(Size.of(width), self.operator(inner, lane))
             case row:
@@ -293,4 +296,4 @@ def _tight(
 
 
 def _parts(t: Term) -> list[Term]:
-    return [u.body if isinstance(u, Lambda) else u for _, u in children(t)]
+    return [u for _, u, _ in inside(t)]

@@ -8,11 +8,7 @@ from typing import Protocol
 from relift.egraph.encode.heads import head_of
 from relift.egraph.encode.snapshot import ENode
 from relift.semantics.syntax.binding import Position
-from relift.semantics.syntax.terms import (
-    Lambda,
-    Term,
-    children,
-)
+from relift.semantics.syntax.terms import Term, inside
 from relift.semantics.syntax.types import Type
 
 
@@ -56,9 +52,6 @@ class TermGraph:
         number = self.at[position] = len(self._types)
         self._types.append(t.type)
         self._nodes.append(None)
-        below = [
-            self._add(u.body if isinstance(u, Lambda) else u, (*position, place))
-            for place, u in children(t)
-        ]
+        below = [self._add(u, (*position, place)) for place, u, _ in inside(t)]
         self._nodes[number] = ENode(head_of(t), tuple(below))
         return number

@@ -18,16 +18,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.functions import Numbers, Written
+from relift.semantics.indices.functions import Written
+from relift.semantics.indices.rows import Numbers
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import PATTERNS, Generate
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
     Combine,
-    Expression,
     Get,
     Input,
     Lambda,
@@ -113,7 +114,7 @@ def operator_text(operator: Operator) -> str:
         case BinaryOperator(name):
             return f"(OFn {quoted(name)})"
         case OperatorMetavariable(name):
-            return f"(OFn {quoted('?' + name)})"
+            return f"(OAny {quoted(name)})"
         case Vectorized(width, inner):
             return f"(OVec {size_text(width)} {operator_text(inner)})"
 
@@ -130,7 +131,11 @@ Field: TypeAlias = Term | Lambda | Operator | Size | Type | Written | str | int
 def node_of(t: Applied) -> tuple[str, tuple[Field, ...]]:
     """The constructor of a term that is no variable, and what stands in its slots.
 
-    >>> node_of(parse("take(2, xs)", xs=Input("xs", i32[4])))
+    >>> from relift import i32
+    >>> from relift.egraph.encode.terms import node_of
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> node_of(parse_term("take(2, xs)", xs=Input("xs", i32[4])))
     ('P_take', (2, Input(name='xs', type=i32[4])))
     """
     match t:

@@ -24,8 +24,9 @@ from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import Equations
 from relift.egraph.process.saturation import Saturation
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
-from relift.rewrites.matching import FloatPolicy, NoMatch, apply_filled, determines
+from relift.rewrites.matching import NoMatch, apply_filled, determines
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute

@@ -8,14 +8,9 @@ from typing import Any
 from relift.egraph.encode.constructors import Constructor
 from relift.egraph.encode.terms import Applied, node_of
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Expression,
-    Lambda,
-    Operator,
-    Term,
-    Var,
-)
+from relift.semantics.syntax.terms import Lambda, Operator, Term, Var
 from relift.semantics.syntax.types import Type
 
 

@@ -17,9 +17,10 @@ from relift.egraph.extraction.states import (
     Plan,
     State,
 )
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, apply_rule
+from relift.rewrites.matching import apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import Term

@@ -27,8 +27,8 @@ from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot
 from relift.egraph.encode.terms import term_text
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy
 from relift.rewrites.rule import Rule
 from relift.rewrites.totality import (
     first_partial,
@@ -37,7 +37,7 @@ from relift.rewrites.totality import (
     operators_in,
 )
 from relift.semantics.errors import ReliftError, Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
 
@@ -173,6 +173,7 @@ def tables(arity: int, rules: Iterable[EncodedRule]) -> dict[str, tuple[str, ...
         "V": ("String", "T", "N"),
         "Fr": ("String", "N", "T", "N"),
         "OFn": ("String", "O"),
+        "OAny": ("String", "O"),
         "OVec": ("i64", "O", "O"),
         "ty": ("E", "T"),
     }

@@ -45,12 +45,12 @@ class Graph:
                 wall = time.monotonic() - began
                 updated |= report.updated
                 for name, number in report.num_matches_per_rule.items():
-                    if not name.startswith(("(", "?")) and number:
+                    if _is_named(name) and number:
                         self.firings[name] = self.firings.get(name, 0) + number
                 times = report.search_and_apply_time_per_rule
                 unit = _unit(sum(spent.total_seconds() for spent in times.values()), wall)
                 for name, spent in times.items():
-                    if not name.startswith(("(", "?")):
+                    if _is_named(name):
                         took = spent.total_seconds() * unit
                         self.seconds[name] = self.seconds.get(name, 0.0) + took
             began = time.monotonic()
@@ -100,6 +100,11 @@ class Graph:
             return self.egraph.value_to_string(value)
         ids = self._ids.setdefault(sort, {})
         return ids.setdefault(value, len(ids))
+
+
+def _is_named(rule: str) -> bool:
+    """Whether a rule of egglog has a name; one without is called by its text."""
+    return not rule.startswith("(")
 
 
 def _unit(reported: float, wall: float) -> float:

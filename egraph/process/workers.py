@@ -58,6 +58,7 @@ def in_order(
 
     However the iteration is left, the workers and the processes that they started have ended.
 
+    >>> from relift.egraph.process.workers import in_order
     >>> squares = [lambda progress, i=i: i * i for i in range(4)]
     >>> list(in_order(squares, 1, ())), list(in_order(squares, 2, ()))
     ([0, 1, 4, 9], [0, 1, 4, 9])

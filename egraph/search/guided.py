@@ -25,13 +25,14 @@ from relift.egraph.search.planning import (
 from relift.egraph.sketches.language import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.egraph.sketches.search import RequiredLowering, SketchMatch, SketchSearch, Unsatisfied
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step, redo
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule
+from relift.rewrites.matching import apply_filled, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import term_at
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
@@ -177,8 +178,12 @@ def reach(
     own instead of the planned ones, each names of rules and a sketch.  Raises `Unsatisfied` naming the part
     of the sketch that no term satisfies, within `budget` seconds.
 
+    >>> from relift import Program, f32, reach
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> from relift.semantics.syntax.terms import Input
     >>> x = Input("x", f32[Size.atom("n")])
-    >>> double = Program("double", (x,), parse("map(lambda v: v * 2.0, x)", x=x))
+    >>> double = Program("double", (x,), parse_term("map(lambda v: v * 2.0, x)", x=x))
     >>> found = reach(double, "... >= map[n // t](... >= map[t](...))", {"n": 8, "t": 4})
     >>> [step.rule for step in found.derivation.steps]
     ['split_join']

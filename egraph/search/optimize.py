@@ -24,14 +24,14 @@ from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.rewrites.checks.operator_uses import require_laws
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language.arguments import an_instance, one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import Metavariable, Var, require_writable, subterms
@@ -296,6 +296,7 @@ def as_written(
 
     Raises `NoProgram` when it has no such form.
 
+    >>> from relift.egraph.search.optimize import as_written
     >>> from relift.rewrites.loading import load_program
     >>> found = as_written(load_program("examples/saxpy.py"), {"n": 1024}, "cpu")
     >>> [step.rule for step in found.derivation.steps]

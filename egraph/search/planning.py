@@ -34,7 +34,7 @@ from relift.egraph.sketches.language import (
 )
 from relift.egraph.sketches.search import LOWERED
 from relift.semantics.patterns import Map, MapVec, Reduce, ReduceSeq
-from relift.semantics.syntax.terms import Apply, Call, Combine, Lambda, Pattern, Term, children
+from relift.semantics.syntax.terms import Apply, Call, Combine, Pattern, Term, inside
 from relift.semantics.syntax.types import Array, Vector
 
 LoopKind: TypeAlias = Literal["map", "reduce_seq", "lanes"]
@@ -105,7 +105,7 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
         case MapVec(f, v):
             return (Loop("lanes", _length(v)), *loops_of(f.body))
         case _:
-            parts = [u.body if isinstance(u, Lambda) else u for _, u in children(t)]
+            parts = [u for _, u, _ in inside(t)]
             return max(map(loops_of, parts), key=len, default=())
 
 
@@ -115,7 +115,7 @@ def _computes(t: Term) -> bool:
         case Apply() | Call() | Combine() | Reduce() | ReduceSeq():
             return True
         case _:
-            return any(_computes(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
+            return any(_computes(u) for _, u, _ in inside(t))
 
 
 def _length(t: Term) -> int:
@@ -163,6 +163,7 @@ def nest(loops: Sequence[Loop], core: Shape) -> Shape:
 def assign(source: Sequence[Loop], wanted: Sequence[Loop]) -> list[list[int]] | None:
     """For each loop of the program, the loops of the sketch that it is split into; None when there is none.
 
+    >>> from relift.egraph.search.planning import Loop, assign
     >>> assign([Loop("map", 6), Loop("reduce_seq", 10)],
     ...        [Loop("map", 2), Loop("reduce_seq", 10), Loop("map", 3)])
     [[0, 2], [1]]
@@ -296,6 +297,7 @@ def tile_choices(
 
     Those come first whose product is closest to what the registers of the device hold.
 
+    >>> from relift.egraph.search.planning import tile_choices
     >>> from relift.egraph.sketches.language import sketch
     >>> blocked = sketch("map[n // t](map[t // w](map_vec[w](...)))")
     >>> from relift.device import CPU

@@ -31,7 +31,7 @@ from relift.rewrites.tactics.lanes import (
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide, Transpose
 from relift.semantics.syntax.terms import subterms
 
@@ -50,6 +50,8 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
     A GPU has `group_tiles` instead: its work-items share what they read.  The second operand is copied in the
     order in which the blocks read it, or read where it is.
 
+    >>> from relift.egraph.search.plans import blocks_of, register_blocks
+    >>> from relift.rewrites.tactics.register_blocks import pairs_of
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
@@ -100,6 +102,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
 
     They raise `NoMatch` where the vectors do not suit the program.
 
+    >>> from relift.egraph.search.plans import lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> saxpy = load_program("examples/saxpy.py").at({"n": 1024})
@@ -149,6 +152,7 @@ def cooperative_reductions(program: Program, device: DeviceDescription) -> Itera
 
     They raise `NoMatch` where they do not share the elements evenly.
 
+    >>> from relift.egraph.search.plans import cooperative_reductions
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})

@@ -43,9 +43,10 @@ from relift.egraph.search.plans import (
 )
 from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
 from relift.egraph.search.stencils import stencil_starts
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
+from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
@@ -63,7 +64,7 @@ from relift.rewrites.tactics.sharing import (
 )
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Term, subterms

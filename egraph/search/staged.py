@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
-from relift.semantics.language.vocabulary import Program, to_global
+from relift.semantics.language.programs import Program
+from relift.semantics.language.vocabulary import to_global
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import (
     Position,
@@ -41,6 +42,8 @@ class Kernel:
 def kernels_of(whole: Program) -> list[Kernel]:
     """The kernels of a program that says what is stored, each after those whose values it reads.
 
+    >>> from relift import add, f32, program, reduce, show, to_global
+    >>> from relift.egraph.search.staged import kernels_of
     >>> @program
     ... def total(x: f32[8]):
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
@@ -143,6 +146,7 @@ def _filled(t: Term, stored: Mapping[str, Term]) -> Term:
 def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
     """Which of what was found for each kernel is taken: the best of each, then for one of them another.
 
+    >>> from relift.egraph.search.staged import choices
     >>> list(choices([3, 1, 2], 2))
     [(0, 0, 0), (1, 0, 0), (0, 0, 1)]
     """

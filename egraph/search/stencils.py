@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from relift.device import DeviceDescription
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.matching import FloatPolicy, NoMatch
+from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Tactic,
     derive,
@@ -22,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
     tile_stencil_3d,
     topdown,
 )
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Pad, Slide
 from relift.semantics.syntax.terms import Term, subterms
 
@@ -35,6 +36,7 @@ def stencil_starts(
 ) -> Iterator[Derivation]:
     """The forms of a stencil, each with the steps to it; none for other programs.
 
+    >>> from relift.egraph.search.stencils import stencil_starts
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> jacobi = load_program("examples/j2d5pt.py")

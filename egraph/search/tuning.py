@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from relift.files import user_cache
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 FORMAT = 1
 COLUMNS = {"key", "program", "device", "seconds", "failure", "measured"}
@@ -65,6 +65,8 @@ def default_path() -> Path:
 class Timings:
     """The times of programs on one device, as a database keeps them.
 
+    >>> from pathlib import Path
+    >>> from relift.egraph.search.tuning import Timing, Timings
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kept = Timings(Path(folder) / "times.sqlite", "NVIDIA H200")

@@ -10,6 +10,7 @@ A sketch is an expression of the public language in which
 Arguments at the end may be left out; a name is an input of the program, or a variable of a `lambda` around
 it.  Sizes may be written with the names of the program's sizes and of the tiles of a plan:
 
+>>> from relift import sketch
 >>> blocked = sketch("map[n // 32](... >= map[32](... >= reduce_seq[n](... + ... * ...)))")
 >>> print(blocked.at({"n": 1024}))
 map[32](... >= map[32](... >= reduce_seq[1024](... + ... * ...)))
@@ -38,6 +39,7 @@ from relift.semantics.syntax.signatures import (
     NumbersKind,
     OperatorKind,
 )
+from relift.semantics.syntax.sizes import Unknown
 from relift.semantics.syntax.terms import Pattern
 from relift.semantics.syntax.types import SCALARS, Array, Scalar, Type, TypeVariable, tup, vec
 
@@ -161,7 +163,7 @@ Shape: TypeAlias = (
 """A sketch at concrete sizes."""
 
 _VERY_DIVISIBLE = math.factorial(30)
-_ANY = TypeVariable("?array")
+_ANY = TypeVariable(Unknown("array"))
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -200,6 +202,7 @@ class Sketch:
 def sketch(text: str) -> Sketch:
     """A sketch from its text; raises `BadSketch` when it is not well formed.
 
+    >>> from relift import sketch
     >>> sketch("map[n // tile](... >= map[tile](...))").names
     ('n', 'tile')
     """

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program, program, userfun
+from relift.semantics.language.programs import Program, program
+from relift.semantics.language.vocabulary import userfun
 from relift.semantics.syntax.sizes import SizeLike
 from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import Type, f32, f64, i32, i64, tup

@@ -19,7 +19,7 @@ from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.proposals import STAGES
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 taps = rl.f32[3]

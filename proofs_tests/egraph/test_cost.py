@@ -16,7 +16,7 @@ from relift.device import CPU, GPU, DeviceDescription, Packing
 from relift.egraph.cost.model import Cost, estimate
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32
 
 FOLDER = Path(__file__).parents[2] / "examples" / "low_level"

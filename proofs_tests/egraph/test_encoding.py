@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proofs_tests.rewrites.checks.test_bounds import one_of_many
-from relift.egraph.encode.equations import NotSearchable, expression
+from relift.egraph.encode.equations import NotSearchable, Variable, expression
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot, UnsoundRules
 from relift.egraph.encode.terms import term_text
@@ -14,7 +14,7 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.library import RULES
 from relift.semantics.errors import Unsupported
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import Input, Literal
 from relift.semantics.syntax.types import f32, i32
@@ -70,7 +70,7 @@ def test_reasons(name: str, direction: Direction, reason: str) -> None:
 
 def test_arithmetic_is_written_for_egglog() -> None:
     """Sizes become nested binary operations over egglog's variables."""
-    k, step = Size.atom("$k"), Size.atom("$step")
+    k, step = Size.atom(Variable("k")), Size.atom(Variable("step"))
     assert expression(k * step - 2) == "(+ (* k step) -2)"
     assert expression(Size.of(0)) == "0"
 

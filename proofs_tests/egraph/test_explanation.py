@@ -21,7 +21,7 @@ from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal, canonical, tidy
 from relift.semantics.syntax.terms import Term
 

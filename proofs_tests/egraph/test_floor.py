@@ -18,7 +18,7 @@ from relift.egraph.search.proposals import Proposal, Proposals
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import IterateSizes
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import subterms

@@ -35,7 +35,7 @@ from relift.rewrites.ledger.book import is_proved, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_file
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapGlb, Reduce, ReduceSeqUnroll, ToGlobal
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import subterms

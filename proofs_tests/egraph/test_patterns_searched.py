@@ -17,7 +17,7 @@ from relift.egraph.search.optimize import optimize
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B
 from relift.rewrites.rule import make_rule
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.signatures import Fun

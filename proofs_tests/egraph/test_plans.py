@@ -17,7 +17,7 @@ from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapLcl, MapWrg, ReduceSeq, ToGlobal, ToLocal, ToPrivate
 from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import Array, Vector

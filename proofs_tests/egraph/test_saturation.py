@@ -20,9 +20,10 @@ from relift.egraph.search.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
 from relift.rewrites.rule import Rule, rule
+from relift.semantics.domains import Exact
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.interpreter import Exact, World, evaluate
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.signatures import Fun
 from relift.semantics.syntax.terms import Term, free_variables

@@ -20,6 +20,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable, stored
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
@@ -77,7 +78,7 @@ def test_a_value_that_stands_in_two_places_is_one_kernel() -> None:
     first = rl.to_global(rl.map(lambda u: u * u, x))
     second = rl.to_global(rl.map(lambda v: v * v, x))
     body = rl.map(lambda p: p[0] + p[1], rl.zip(first, rl.gather(lambda i: 7 - i, second)))
-    kernels = kernels_of(rl.Program("twice", (x,), body))
+    kernels = kernels_of(Program("twice", (x,), body))
 
     assert [len(kernel.places) for kernel in kernels] == [2, 1]
 

@@ -20,7 +20,8 @@ from relift.egraph.search.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.semantics.language.vocabulary import Program, concat, drop, map_glb, program, take
+from relift.semantics.language.programs import Program, program
+from relift.semantics.language.vocabulary import concat, drop, map_glb, take
 from relift.semantics.syntax.types import f32
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

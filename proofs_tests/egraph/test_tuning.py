@@ -16,7 +16,7 @@ from relift.egraph.search.optimize import NoProgram, optimize
 from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 SAXPY = load_program("examples/saxpy.py")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import relift as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 f = rl.f32

@@ -9,7 +9,7 @@ import pytest
 
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.conditions import associative, commutative
@@ -18,8 +18,10 @@ from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
+from relift.semantics.domains import Exact
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import drop, map, pad, pad_empty, reduce, take, zip
 from relift.semantics.notation.printer import show
@@ -172,7 +174,7 @@ def test_a_branch_on_an_open_cell_is_undefined(term: Term, what: str) -> None:
 def test_open_cells_in_numpy() -> None:
     """NaN in floats, 0 in whole numbers."""
 
-    @rl.program
+    @programs.program
     def both(x: f32[2], i: i32[2]):
         return pad_empty(1, 0, x), pad_empty(0, 1, i)
 
@@ -187,7 +189,7 @@ def test_open_cells_in_numpy() -> None:
 def test_a_refinement_is_confirmed_at_small_sizes() -> None:
     """The program after the step is one that the source may be; the other way round it is not."""
 
-    @rl.program
+    @programs.program
     def program(row: f32[4]):
         return pad_empty(1, 1, map(lambda x: x + 1.0, row))
 

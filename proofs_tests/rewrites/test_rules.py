@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from proofs_tests.wrong_rules import WRONG
-from relift.rewrites.checks.free import check_free, covers, free_world
+from relift.rewrites.checks.free.algebra import covers
+from relift.rewrites.checks.free.tier import check_free, free_world
 from relift.rewrites.checks.guards import infer_guard
 from relift.rewrites.checks.instances import Instances, compare
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, n, q, r
-from relift.rewrites.rule import RejectedRule, Rule, rule
+from relift.rewrites.rule import RejectedRule, Rule, make_rule, rule
+from relift.semantics.errors import IllTyped
 from relift.semantics.language.vocabulary import join, map, split
 from relift.semantics.syntax.binding import alpha_equal, canonical
-from relift.semantics.syntax.signatures import Fun, IndexKind
+from relift.semantics.syntax.signatures import Fun, IndexKind, Nat
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import at_sizes
 from relift.semantics.syntax.terms import Metavariable, Var, subterms
@@ -225,3 +228,20 @@ def with_a_metavariable_too_many(z: A, xs: A[n]):
 def test_an_unused_metavariable_is_rejected_by_name() -> None:
     assert isinstance(with_a_metavariable_too_many, RejectedRule)
     assert "metavariable z is used on neither side" in str(with_a_metavariable_too_many.error)
+
+
+def not_a_type(xs: int):
+    """Python's integers are no type of arrays."""
+    return xs, xs
+
+
+def a_size(m: Nat):
+    """A size is no metavariable: it has a name of its own."""
+    return m, m
+
+
+@pytest.mark.parametrize("function", [not_a_type, a_size])
+def test_an_annotation_that_is_no_type_is_refused_by_name(function: Callable[..., Any]) -> None:
+    """The message says which metavariable, and what stands there instead of a type."""
+    with pytest.raises(IllTyped, match=r"metavariable \w+ needs a type, such as .*, not "):
+        make_rule(function)

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import relift as rl
 from proofs_tests.compiler.programs import typed
 from relift.compiler.running.buffers import components, flatten
-from relift.rewrites.checks.random.kernels import KINDS, random_arguments, random_kernel
+from relift.rewrites.checks.random.draws import KINDS
+from relift.rewrites.checks.random.kernels import random_arguments, random_kernel
 from relift.semantics.by_cell import Cells, Lazy, TooMuch
 from relift.semantics.errors import Undefined, Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.testing import arguments, programs
 
 n = rl.nat("n")

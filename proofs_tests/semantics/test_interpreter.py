@@ -10,16 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relift.semantics.domains import Exact
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import (
-    Exact,
-    World,
-    evaluate,
-    fits,
-    from_numpy,
-    to_numpy,
-)
+from relift.semantics.interpreter import World, evaluate, fits
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import at_sizes
 from relift.semantics.syntax.terms import Input, Term, UserFunction
@@ -89,7 +85,7 @@ def test_opaque_user_functions_mean_their_twin() -> None:
 n, m = nat("n"), nat("m")
 
 
-@rl.program
+@programs.program
 def swap(pairs: tup(f32, i32)[n], offset: tup(f32, i32)):  # type: ignore[valid-type,no-untyped-def]
     """The components of each pair, swapped, and one pair that is added."""
     return rl.map(lambda p: (p[1] + offset[1], p[0] + offset[0]), pairs)

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relift.semantics.interpreter import to_numpy
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.notation.printer import show
+from relift.semantics.numpy_values import to_numpy
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.substitution import at_sizes

@@ -13,7 +13,7 @@ from relift.egraph.search.optimize import optimize
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.terms import Input, Pattern, Term, UserFunction, subterms

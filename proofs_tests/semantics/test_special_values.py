@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from relift.semantics.domains import DTYPES, Exact
 from relift.semantics.errors import IllTyped, Undefined
-from relift.semantics.interpreter import DTYPES, Exact, World, evaluate
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.terms import Input, Term
@@ -130,7 +132,7 @@ def test_exact_division_by_zero_is_undefined() -> None:
 
 def test_nan_goes_through_a_reduction() -> None:
     """One NaN makes a sum NaN, and infinities of both signs do."""
-    total = rl.program(_total)
+    total = programs.program(_total)
 
     assert np.isnan(total(np.array([1, NAN, 2], np.float32)))
     assert np.isnan(total(np.array([INF, 1, -INF], np.float32)))
@@ -143,7 +145,7 @@ def _total(x: f32[n]):  # type: ignore[valid-type,no-untyped-def]
 
 def test_a_sum_of_negative_zeros_starts_from_zero() -> None:
     """The initial value takes part: 0.0 + -0.0 is 0.0."""
-    assert same(rl.program(_total)(np.array([-0.0, -0.0], np.float32)), 0.0)
+    assert same(programs.program(_total)(np.array([-0.0, -0.0], np.float32)), 0.0)
 
 
 EMPTY: list[tuple[str, Term, dict[str, Any], Any]] = [
@@ -190,7 +192,7 @@ def test_an_empty_result_keeps_its_shape(t: Type) -> None:
         return rl.take(0, a)
 
     first_rows.__annotations__ = {"a": t[n, 3]}
-    result = rl.program(first_rows)(np.ones((2, 3), np.int32))
+    result = programs.program(first_rows)(np.ones((2, 3), np.int32))
 
     assert result.shape == (0, 3)
 
@@ -201,10 +203,10 @@ def test_a_size_is_at_least_one_unless_it_says_so() -> None:
     def tail(x: f32[k]):  # type: ignore[valid-type,no-untyped-def]
         return rl.drop(1, x)
 
-    program = rl.program(tail)
+    program = programs.program(tail)
     message = r'tail: size k is 0, but it is at least 1; rl.nat\("k", least=0\) allows 0'
     with pytest.raises(IllTyped, match=message):
         program(np.array([], np.float32))
     with pytest.raises(IllTyped, match=message):
         program.at({"k": 0})
-    assert rl.program(_total)(np.array([], np.float32)) == 0
+    assert programs.program(_total)(np.array([], np.float32)) == 0

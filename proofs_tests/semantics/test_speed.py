@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 
-from relift.rewrites.checks.free import Algebra, Symbolic
+from relift.rewrites.checks.free.algebra import Algebra, Symbolic
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program, program
 from relift.semantics.syntax.terms import Pattern, subterms
 from relift.semantics.syntax.types import f32, nat
 from relift.testing import programs
@@ -26,19 +27,19 @@ def inner(x: Any, y: Any) -> Any:
     return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
 
 
-@rl.program
+@program
 def dot(x: f32[n], y: f32[n]):  # type: ignore[valid-type,no-untyped-def]
     """Inner product."""
     return inner(x, y)
 
 
-@rl.program
+@program
 def product(a: f32[n, k], b: f32[k, m]):  # type: ignore[valid-type,no-untyped-def]
     """Matrix product."""
     return rl.map(lambda row: rl.map(lambda column: inner(row, column), rl.transpose(b)), a)
 
 
-@rl.program
+@program
 def blocked(a: f32[2 * n, k], b: f32[k, m]):  # type: ignore[valid-type,no-untyped-def]
     """Matrix product, two rows at a time: ten patterns."""
     columns = rl.transpose(b)
@@ -62,7 +63,7 @@ def seconds(run: Callable[[], object], attempts: int = 3) -> float:
     return min(taken)
 
 
-def on_free_symbols(program: rl.Program, sizes: dict[str, int]) -> Any:
+def on_free_symbols(program: Program, sizes: dict[str, int]) -> Any:
     """The value of a program whose inputs are symbols, all different."""
     algebra = Algebra()
     world = World(sizes=sizes, domain=Symbolic(algebra))
@@ -99,7 +100,7 @@ def test_free_symbols_take_less_than_50_ms() -> None:
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(programs(10))
-def test_random_programs_on_free_symbols_take_less_than_50_ms(program: rl.Program) -> None:
+def test_random_programs_on_free_symbols_take_less_than_50_ms(program: Program) -> None:
     """Random programs of up to ten patterns, at size 4."""
     sizes = dict.fromkeys(program.sizes, 4)
     try:

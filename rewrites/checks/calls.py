@@ -13,13 +13,15 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from relift.rewrites.checks.free import LARGEST, Algebra, Symbolic, free_world
+from relift.rewrites.checks.free.algebra import Algebra, Symbolic
+from relift.rewrites.checks.free.tier import LARGEST, free_world
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.smt.tables import all_tables
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Value
 from relift.semantics.errors import Undefined, Unsupported
-from relift.semantics.interpreter import Value, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.terms import Call, Lambda, Metavariable, Term, UserFunction, Var
@@ -69,6 +71,7 @@ class _Noting(Symbolic):
 def lost(rule: Rule, direction: Direction, bound: int = 2) -> dict[str, str]:
     """What this direction computes at some sizes and the side before does not: by metavariable, the first.
 
+    >>> from relift.rewrites.checks.calls import lost
     >>> from relift.rewrites.library import RULES
     >>> lost(RULES["take_map"], "forward"), lost(RULES["take_map"], "backward")
     ({}, {'f': 'f(x0) at m = 0, r = 1'})

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from relift.rewrites.checks.free import Run, check_free
+from relift.rewrites.checks.free.tier import Run, check_free
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.verdicts import Guard, TierResult
@@ -82,6 +82,8 @@ def infer_guard(
     A guard is proposed only where the rule holds under it at every size up to `bound`, on random models, and as
     far as `provers` can tell.  `work` counts symbols, so the answer does not depend on the machine.
 
+    >>> from dataclasses import replace
+    >>> from relift.rewrites.checks.guards import infer_guard
     >>> from relift.rewrites.library import RULES
     >>> print(infer_guard(replace(RULES["partial_reduce_strided"], where=())).text())
     holds if op is associative and z is neutral for op and op is commutative (exhaustive to 3, 12 instances)
@@ -135,6 +137,8 @@ class _Search:
 def redundant_conditions(rule: Rule, *, bound: int = 3, provers: Sequence[Judge] = ()) -> list[str]:
     """The stated conditions without each of which the rule still holds, as far as all judges can tell.
 
+    >>> from dataclasses import replace
+    >>> from relift.rewrites.checks.guards import redundant_conditions
     >>> from relift.rewrites.library import RULES
     >>> redundant_conditions(replace(RULES["map_fusion"], where=()))
     []

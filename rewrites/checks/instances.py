@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.metavariables import named_sizes
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Value
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.interpreter import Value, World, evaluate, fits
+from relift.semantics.interpreter import World, evaluate, fits
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
+from relift.semantics.syntax.signatures import FunctionKind, IndexKind, Kind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size, is_bound
 from relift.semantics.syntax.substitution import at_sizes
 from relift.semantics.syntax.terms import Pattern, subterms
-from relift.semantics.syntax.types import Type, cells, type_sizes
+from relift.semantics.syntax.types import AnyType, Type, cells, type_sizes
 
 
-def kind_types(kind: Any) -> tuple[Type, ...]:
+def kind_types(kind: Kind) -> tuple[Type, ...]:
     """The types that the kind of a metavariable mentions."""
     match kind:
         case FunctionKind(arguments, result):
@@ -37,7 +37,7 @@ def kind_types(kind: Any) -> tuple[Type, ...]:
             return (element,)
         case NatKind() | IndexKind():
             return ()
-        case _:
+        case AnyType():
             return (kind,)
 
 

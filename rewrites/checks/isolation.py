@@ -41,6 +41,8 @@ def in_a_process(work: Callable[[], T], *, seconds: int = SECONDS, memory: int =
 
     A `ReliftError` that it raises is raised here.  Without `fork`, as on Windows, it runs in this process.
 
+    >>> import os
+    >>> from relift.rewrites.checks.isolation import in_a_process
     >>> in_a_process(lambda: 6 * 7)
     42
     >>> in_a_process(lambda: os._exit(9))

@@ -26,6 +26,7 @@ from relift.semantics.syntax.terms import Metavariable, OperatorMetavariable, Te
 def kin(rule: Rule, known: Mapping[str, Rule]) -> Iterator[str]:
     """How a rule follows from one of the known rules, one line for each.
 
+    >>> from relift.rewrites.checks.kinship import kin
     >>> from dataclasses import replace
     >>> from relift.rewrites.library import RULES
     >>> again = replace(RULES["drop_drop"], name="again")

@@ -9,12 +9,10 @@ from relift.semantics.interpreter import operand_type
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.terms import (
     BinaryOperator,
-    Combine,
     Laws,
-    Operator,
-    Pattern,
     Term,
     Vectorized,
+    operator_of,
     subterms,
 )
 from relift.semantics.syntax.types import Type, Vector
@@ -26,19 +24,19 @@ EXAMPLES = 150
 def operator_uses(t: Term) -> Iterator[tuple[BinaryOperator, Type]]:
     """Each use of an operator; of one that is spread over lanes, the operator and the type of a lane.
 
+    >>> from relift import f32
+    >>> from relift.rewrites.checks.operator_uses import operator_uses
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", f32[8])
-    >>> [(op.name, str(of)) for op, of in operator_uses(parse("reduce(add, 0.0, xs)", xs=xs))]
+    >>> [(op.name, str(of)) for op, of in operator_uses(parse_term("reduce(add, 0.0, xs)", xs=xs))]
     [('add', 'f32')]
     """
     for u, _ in subterms(t):
-        used: Operator
-        match u:
-            case Combine(operator):
-                used, of = operator, u.left.type
-            case Pattern() if (op := getattr(u, "op", None)) is not None:
-                used, of = op, operand_type(u)
-            case _:
-                continue
+        used = operator_of(u)
+        if used is None:
+            continue
+        of = operand_type(u)
         while isinstance(used, Vectorized) and isinstance(of, Vector):
             used, of = used.operator, of.element
         if isinstance(used, BinaryOperator):

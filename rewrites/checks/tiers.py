@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.isolation import Stopped, in_a_process
 from relift.rewrites.checks.random.tier import check_random
@@ -55,6 +55,7 @@ def check_rule(
     `extra` supplies tiers of other layers, by name.  With `guards`, a failing rule is told what is missing,
     and one that holds what it states needlessly.
 
+    >>> from relift.rewrites.checks.tiers import check_rule
     >>> from relift.rewrites.library import RULES
     >>> report = check_rule(RULES["join_split"], tiers=("1", "3"))
     >>> report.ok, [result.detail for result in report.results]
@@ -72,15 +73,7 @@ def check_rule(
         there = ", ".join(map(str, sorted(known)))
         raise ReliftError(f"there is no tier {unknown[0]} here; there are: {there}")
     if isinstance(rule, RejectedRule):
-        rejected = TierResult("1", "types", "rejected", str(rule.error))
-        missing = None
-        if guards and not rule.malformed:
-            missing = _or_nothing(
-                rule, lambda: infer_guard(rule, bound=bound, provers=provers), None
-            )
-        return CheckReport(
-            rule.name, "", rule.place, (rejected,), guard=missing, malformed=rule.malformed
-        )
+        return _rejected(rule, bound, provers, guards)
     results: list[TierResult] = []
     for tier in chosen:
         if progress is not None:
@@ -100,6 +93,17 @@ def check_rule(
         _smallest(results),
         _missing(rule, results, bound, provers) if guards else None,
         _redundant(rule, results, bound, provers) if guards else (),
+    )
+
+
+def _rejected(rule: RejectedRule, bound: int, provers: Sequence[Tier], guards: bool) -> CheckReport:
+    """What is said of a rule that does not type, and the guard that would make it."""
+    rejected = TierResult("1", "types", "rejected", str(rule.error))
+    missing = None
+    if guards and not rule.malformed:
+        missing = _or_nothing(rule, lambda: infer_guard(rule, bound=bound, provers=provers), None)
+    return CheckReport(
+        rule.name, "", rule.place, (rejected,), guard=missing, malformed=rule.malformed
     )
 
 

@@ -29,6 +29,7 @@ EXIT_STATUS: Mapping[Headline, int] = {"proved": 0, "tested only": 3, "failed": 
 def printed(tier: TierName, status: Status) -> str:
     """The word for a status; only the kernel proof of tier 4b may say PROVED.
 
+    >>> from relift.rewrites.checks.verdicts import printed
     >>> printed("4a", "proved"), printed("4b", "proved"), printed("3", "ok")
     ('SMT-proved', 'PROVED', 'ok')
     """
@@ -88,6 +89,7 @@ LONGEST_EQUATION = 60
 def _shortened(line: str) -> str:
     """A line whose middle is left out where it is long.
 
+    >>> from relift.rewrites.checks.verdicts import _shortened
     >>> _shortened("x" * 3000).count("x")
     1000
     """

@@ -15,13 +15,14 @@ from typing import Any
 from relift.rewrites.checks.random.exact_inputs import exact_inputs
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, steps_at
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Exact
 from relift.semantics.errors import ReliftError, Undefined
-from relift.semantics.interpreter import Exact, World, evaluate, refines
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.interpreter import World, evaluate, refines
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, children
-from relift.semantics.syntax.types import Array, Tuple, Type, Vector, cells
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
 
 LARGEST_TOTAL = 100
 """Below this is the sum of the small sizes at which a derivation is confirmed."""
@@ -126,7 +127,11 @@ def _confirmed(
 def work(t: Term) -> int:
     """About how many cells and calls the interpreter computes for a term.
 
-    >>> work(parse("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8])))
+    >>> from relift import i32
+    >>> from relift.rewrites.derivation.confirmation import work
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> work(parse_term("map(lambda x: x + 1, xs)", xs=Input("xs", i32[8])))
     40
     """
     total = _cells(t.type)
@@ -145,7 +150,7 @@ def _length(t: Type) -> int:
             return n.constant or 1
         case Tuple(parts):
             return max(map(_length, parts), default=1)
-        case _:
+        case Scalar() | TypeVariable():
             return 1
 
 
@@ -155,7 +160,7 @@ def _cells(t: Type) -> int:
             return sum(map(_cells, parts))
         case Array(element, n):
             return (n.constant or 0) * _cells(element)
-        case _:
+        case Vector() | Scalar() | TypeVariable():
             return cells(t).constant or 1
 
 
@@ -185,6 +190,7 @@ def _small_assignments(
 def _by_total(originals: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Smaller numbers, of least total first, that are in order and divide each other as the originals do.
 
+    >>> from relift.rewrites.derivation.confirmation import _by_total
     >>> next(_by_total((4, 16, 64)))
     (2, 4, 8)
     """

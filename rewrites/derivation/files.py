@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from relift.rewrites.checks.operator_uses import operator_uses
+from relift.rewrites.declared_laws import float_policy
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, replayed
 from relift.rewrites.ledger.book import rule_hash
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import float_policy
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.indices.functions import read_index_function
+from relift.semantics.indices.reader import read_index_function
 from relift.semantics.interpreter import World, evaluate, operator_lambda
-from relift.semantics.language.tracing import operator_name
-from relift.semantics.language.vocabulary import VOCABULARY, Program, operator
+from relift.semantics.language.coercion import operator_name
+from relift.semantics.language.programs import Program
+from relift.semantics.language.vocabulary import VOCABULARY, operator
 from relift.semantics.notation.parser import (
     names_used,
     parse_lambda,
@@ -321,6 +322,7 @@ def write_json(derivation: Derivation) -> str:
 def program_hash(program: Program) -> str:
     """sha256 of what a program says: its parameters, its term up to the names of binders, its operators.
 
+    >>> from relift.rewrites.derivation.files import program_hash
     >>> import relift as rl
     >>> @rl.program
     ... def double(x: rl.f32[4]):

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy, float_policy
 from relift.rewrites.ledger.book import Verdict, is_proved, verdict
-from relift.rewrites.matching import FloatPolicy, apply_filled, apply_rule, float_policy
+from relift.rewrites.matching import apply_filled, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, alpha_equal
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution

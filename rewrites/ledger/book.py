@@ -195,6 +195,8 @@ def as_json(entries: Iterable[Entry]) -> str:
 def verdict(rule: Rule | RejectedRule) -> Verdict:
     """What the ledger says of this very rule, as it is written now.
 
+    >>> from relift.rewrites.ledger.book import verdict
+    >>> from relift.rewrites.library import RULES
     >>> verdict(RULES["split_join"]), verdict(RULES["take_map"])
     ('PROVED', 'PROVED left to right')
     """
@@ -212,6 +214,8 @@ def recorded_proof(rule: Provable) -> str:
     """What the prover said of this very statement when it was recorded, whatever the rule was called; empty
     where nothing is recorded, or what is was edited by hand.
 
+    >>> from relift.rewrites.ledger.book import recorded_proof
+    >>> from relift.rewrites.library import RULES
     >>> recorded_proof(RULES["split_join"])
     'PROVED with Coq Proof Assistant 8.16.1'
     """
@@ -232,6 +236,8 @@ _TOTAL: dict[int, tuple[Rule, Mapping[Direction, Sequence[str]]]] = {}
 def total_in(rule: Rule, direction: Direction) -> Sequence[str] | None:
     """The metavariables that must be total for this direction to lose no value; None where nothing is proved.
 
+    >>> from relift.rewrites.ledger.book import total_in
+    >>> from relift.rewrites.library import RULES
     >>> total_in(RULES["take_map"], "forward"), total_in(RULES["take_map"], "backward")
     ([], ['f'])
     """

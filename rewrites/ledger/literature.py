@@ -481,6 +481,7 @@ OTHERS: Mapping[str, Entry] = {
 def entries() -> dict[str, Entry]:
     """Every rule of the literature by its source, its file and its name.
 
+    >>> from relift.rewrites.ledger.literature import entries
     >>> entries()["LIFT Rules joinSplit"].refuted
     ('join_split_capturing',)
     """

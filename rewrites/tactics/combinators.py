@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import FloatPolicy, NoMatch, apply_rule
-from relift.semantics.language.vocabulary import Program
+from relift.rewrites.matching import NoMatch, apply_rule
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, children
 
@@ -53,6 +54,8 @@ def derive(
 ) -> Derivation:
     """The derivation that a tactic makes of a program at the given sizes; raises `NoMatch`.
 
+    >>> from relift.rewrites.library import RULES
+    >>> from relift.rewrites.tactics.combinators import apply, derive
     >>> from relift.rewrites.loading import load_program
     >>> found = derive(load_program("examples/saxpy.py"), apply("split_join", m=4), {"n": 64})
     >>> [step.rule for step in found.steps], len(found.replay(RULES))
@@ -214,6 +217,7 @@ def split_boundary(extra: int = 0, columns: int | None = None) -> Tactic:
     inside.  With `columns`, which is the same for the second dimension, the rows inside are split as well.
     Source: Halide's interior and boundary loops; here they follow from rules.
 
+    >>> from relift.rewrites.tactics.combinators import derive, split_boundary
     >>> from relift.rewrites.loading import load_program
     >>> jacobi = load_program("examples/j2d5pt.py")
     >>> found = derive(jacobi, split_boundary(0, 7), {"n": 64, "m": 64})

@@ -41,10 +41,10 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, Var, free_variables
+from relift.semantics.syntax.terms import Term, Var, free_variables
 from relift.semantics.syntax.types import Scalar, dimensions
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
@@ -91,6 +91,7 @@ class Tiles:
     def fits(self, device: DeviceDescription, scalar_bytes: int) -> bool:
         """Whether every work-item has the same to do, and the device has room for a group.
 
+        >>> from relift.rewrites.tactics.group_tiles import Tiles
         >>> from relift.device import GPU
         >>> Tiles(128, 128, 16, 2, 2).fits(GPU, 4), Tiles(128, 128, 64, 2, 2).fits(GPU, 4)
         (True, False)
@@ -131,13 +132,15 @@ def in_order() -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = attempt(fuse())(at, place)
-        match term_at(at.term, place):
-            case Map(f=Lambda(body=Map(f=Lambda((y,), ReduceSeq(xs=Zip(xs=first)))))):
-                swapped = y.name in free_variables(first)
-            case _:
-                raise NoMatch(
-                    "groups reduce all pairs of rows of two arrays, zipped; see `in_order`"
-                )
+        rows = term_at(at.term, place)
+        if not (
+            isinstance(rows, Map)
+            and isinstance(columns := rows.f.body, Map)
+            and isinstance(sum_ := columns.f.body, ReduceSeq)
+            and isinstance(pairs := sum_.xs, Zip)
+        ):
+            raise NoMatch("groups reduce all pairs of rows of two arrays, zipped; see `in_order`")
+        swapped = columns.f.parameters[0].name in free_variables(pairs.xs)
         swap = then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))
         return inside("f", "f")(swap)(at, place) if swapped else at
 
@@ -288,6 +291,7 @@ def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
 def tile_for_groups(tiles: Tiles) -> Tactic:
     """Reductions of all pairs of rows, as a low-level program: every work-group computes a tile of the result.
 
+    >>> from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> small = tile_for_groups(Tiles(16, 16, 4, 2, 2))
@@ -330,6 +334,7 @@ def stencil_in_groups(windows: int) -> Tactic:
     A tile has `windows` windows in each direction.
     Source: LIFT, CGO'18, overlapped tiling.
 
+    >>> from relift.rewrites.tactics.group_tiles import stencil_in_groups
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> jacobi = load_program("examples/j2d5pt.py")
@@ -386,6 +391,7 @@ def group_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     None for other devices, and for programs that do not reduce all pairs of rows.  A tactic may raise
     `NoMatch`.
 
+    >>> from relift.rewrites.tactics.group_tiles import group_tiles
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
@@ -393,13 +399,14 @@ def group_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]
     (120, 0)
     """
     for place, t in positions(program.body):
-        match t:
-            case Map(f=Lambda(body=Map(f=Lambda(body=Reduce() | ReduceSeq() as sum_)) as inner)):
-                for tiles in _tilings(t, inner, sum_, device):
-                    yield inside(*place)(tile_for_groups(tiles))
-                return
-            case _:
-                pass
+        if (
+            isinstance(t, Map)
+            and isinstance(inner := t.f.body, Map)
+            and isinstance(sum_ := inner.f.body, Reduce | ReduceSeq)
+        ):
+            for tiles in _tilings(t, inner, sum_, device):
+                yield inside(*place)(tile_for_groups(tiles))
+            return
 
 
 def _tilings(

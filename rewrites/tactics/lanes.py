@@ -38,7 +38,7 @@ from relift.semantics.patterns import (
     ReduceSeq,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Lambda, Term, children
+from relift.semantics.syntax.terms import Term, children
 from relift.semantics.syntax.types import Array, dimensions
 
 SHORT = 64
@@ -51,6 +51,7 @@ _OUTER = ((0,), (1, 0), (2, 1, 0))
 def rows_in_lanes(width: int) -> Tactic:
     """Nested maps as a low-level program: a work-item for each row, which it computes in vectors of `width`.
 
+    >>> from relift.rewrites.tactics.lanes import rows_in_lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> jacobi = load_program("examples/j2d5pt.py")
@@ -94,6 +95,7 @@ def _constants(t: Term) -> bool:
 def chunks_in_lanes(width: int, vectors: int) -> Tactic:
     """One map as a low-level program: a work-item has `vectors` vectors of `width`, side by side.
 
+    >>> from relift.rewrites.tactics.lanes import chunks_in_lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/saxpy.py"), chunks_in_lanes(16, 4), {"n": 256})
@@ -121,6 +123,7 @@ def columns_in_lanes(width: int) -> Tactic:
 
     What lies `width` rows apart is gathered once, and is a vector in private memory wherever it is read.
 
+    >>> from relift.rewrites.tactics.lanes import columns_in_lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/kmeans.py"), columns_in_lanes(8), {"n": 64, "k": 5, "d": 12})
@@ -154,6 +157,7 @@ def tiles_in_lanes(side: int, down: int) -> Tactic:
 
     A work-item has a tile of `side` by `side` and writes its rows as vectors; a group has `down` of them.
 
+    >>> from relift.rewrites.tactics.lanes import tiles_in_lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/transpose.py"), tiles_in_lanes(8, 2), {"n": 64, "m": 32})
@@ -184,11 +188,9 @@ def tiles_in_lanes(side: int, down: int) -> Tactic:
 
 def depth_of(t: Term) -> int:
     """How many maps are nested outermost, each the whole of what the one around it computes."""
-    match t:
-        case Map(f=Lambda(body=body)):
-            return 1 + (depth_of(body) if isinstance(body.type, Array) else 0)
-        case _:
-            return 0
+    if not isinstance(t, Map):
+        return 0
+    return 1 + (depth_of(t.f.body) if isinstance(t.f.body.type, Array) else 0)
 
 
 def _together() -> Tactic:

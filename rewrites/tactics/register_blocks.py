@@ -39,7 +39,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.group_tiles import TILE, UNROLLED, copy, nest
 from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
-from relift.semantics.syntax.terms import Get, Lambda, Term, Var, free_variables
+from relift.semantics.syntax.terms import Get, Term, Var, free_variables
 from relift.semantics.syntax.types import dimensions
 
 
@@ -111,6 +111,7 @@ def _below_function(t: Term, place: Position) -> bool:
 def pairs_of(t: Term) -> Pairs | None:
     """The outermost folds of all pairs in a program.
 
+    >>> from relift.rewrites.tactics.register_blocks import pairs_of
     >>> from relift.rewrites.loading import load_program
     >>> product = load_program("examples/matmul.py").at({"n": 32, "m": 64, "k": 8})
     >>> found = pairs_of(product.body)
@@ -118,22 +119,23 @@ def pairs_of(t: Term) -> Pairs | None:
     ((), (32, 64))
     """
     for place, u in positions(t):
-        match u:
-            case Map(f=Lambda((x,), Map(f=Lambda((y,), body)))) if len(folds := _folds(body)) == 1:
-                read = term_at(body, folds[0])
-                assert isinstance(read, Reduce | ReduceSeq), "cannot happen: it is a fold"
-                if {x.name, y.name} <= free_variables(read.xs):
-                    above = (place[:i] for i in range(len(place)))
-                    around = tuple(p for p in above if isinstance(term_at(t, p), Map))
-                    return Pairs(u, place, around)
-            case _:
-                pass
+        if not isinstance(u, Map) or not isinstance(inner := u.f.body, Map):
+            continue
+        if len(folds := _folds(inner.f.body)) == 1:
+            read = term_at(inner.f.body, folds[0])
+            assert isinstance(read, Reduce | ReduceSeq), "cannot happen: it is a fold"
+            bound = {x.name for x in (*u.f.parameters, *inner.f.parameters)}
+            if bound <= free_variables(read.xs):
+                above = (place[:i] for i in range(len(place)))
+                around = tuple(p for p in above if isinstance(term_at(t, p), Map))
+                return Pairs(u, place, around)
     return None
 
 
 def blocks_of_pairs(block: Block) -> Tactic:
     """A program of pairs as a low-level program, in which every work-item computes a block.
 
+    >>> from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> product = load_program("examples/matmul.py")
@@ -187,11 +189,9 @@ def pairs_in_order() -> Tactic:
         pairs = Pairs(t, place, ())
         x, y = t.f.parameters[0].name, pairs.inner.f.parameters[0].name
         fold = term_at(pairs.inner.f.body, pairs.fold)
-        match fold:
-            case ReduceSeq(xs=Zip(xs=former, ys=latter)):
-                used = [free_variables(u) & {x, y} for u in (former, latter)]
-            case _:
-                raise NoMatch("a block needs folds that go through two arrays at once")
+        if not isinstance(fold, ReduceSeq) or not isinstance(zipped := fold.xs, Zip):
+            raise NoMatch("a block needs folds that go through two arrays at once")
+        used = [free_variables(u) & {x, y} for u in (zipped.xs, zipped.ys)]
         if used == [{x}, {y}]:
             return at
         if used != [{y}, {x}]:

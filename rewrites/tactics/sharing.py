@@ -25,7 +25,8 @@ from relift.rewrites.tactics.combinators import (
     repeat,
     topdown,
 )
-from relift.semantics.indices.views import invertible_data, is_layout
+from relift.semantics.indices.inverses import invertible_data
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Concat, Iterate, Let, Map, ToGlobal, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import (

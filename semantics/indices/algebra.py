@@ -109,6 +109,7 @@ class Algebra(Protocol):
 def asked_for(rule: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a pattern, and the sizes that typing solved, that its `view` or `inverse` wants.
 
+    >>> from relift.semantics.indices.algebra import asked_for
     >>> from relift.semantics.patterns import PATTERNS
     >>> asked_for(PATTERNS["split"].view), asked_for(PATTERNS["split"].inverse)
     (('m', 'k', 'xs'), ('m', 'k'))

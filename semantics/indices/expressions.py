@@ -4,6 +4,8 @@ An index says which cell is accessed.  Every constructor simplifies as it builds
 coefficients and by the range of values, so that the layout patterns of a term leave no trace in its kernel:
 the transposed access of Lift's Figure 6 becomes `l_id*N + wg_id`.
 
+>>> from relift import nat
+>>> from relift.semantics.indices.expressions import divide, modulo, variable
 >>> n, m = nat("n"), nat("m")
 >>> wg_id, l_id = variable("wg_id", n), variable("l_id", m)
 >>> i = wg_id * m + l_id
@@ -17,101 +19,24 @@ rule applies.  Before an index is divided that may be negative, a multiple of th
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TypeAlias
 
+from relift.semantics.indices.atoms import (
+    Index,
+    IndexAtom,
+    Larger,
+    Loaded,
+    Quotient,
+    Remainder,
+    Smaller,
+    Variable,
+    depends_on,
+    index_atom,
+)
+from relift.semantics.indices.ranges import bounds, surely_at_most, surely_within
 from relift.semantics.syntax.sizes import Atom, Monomial, Size, SizeLike
-
-Index: TypeAlias = Size
-"""A polynomial whose atoms are names of sizes and the atoms below."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A loop counter, the number of a work-item, or a lane: `0 <= name < extent`."""
-
-    name: str
-    extent: Size
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """`dividend / divisor`, rounded down, where no rule applied."""
-
-    dividend: Index
-    divisor: Size
-
-    def __str__(self) -> str:
-        return f"(({self.dividend}) / {_factor_text(self.divisor)})"
-
-
-@dataclass(frozen=True)
-class Remainder:
-    """`dividend % divisor`, never negative, where no rule applied."""
-
-    dividend: Index
-    divisor: Size
-
-    def __str__(self) -> str:
-        return f"(({self.dividend}) % {_factor_text(self.divisor)})"
-
-
-@dataclass(frozen=True)
-class Smaller:
-    """The smaller of two indices, where their ranges overlap."""
-
-    left: Index
-    right: Index
-
-    def __str__(self) -> str:
-        return f"min({self.left}, {self.right})"
-
-
-@dataclass(frozen=True)
-class Larger:
-    """The larger of two indices, where their ranges overlap."""
-
-    left: Index
-    right: Index
-
-    def __str__(self) -> str:
-        return f"max({self.left}, {self.right})"
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A number that is data: a cell of a global buffer, or, without an offset, a variable in C.
-
-    `0 <= it < extent` where that is known.
-    """
-
-    name: str
-    offset: Index | None
-    extent: Size | None
-
-    def __str__(self) -> str:
-        return self.name if self.offset is None else f"{self.name}[{self.offset}]"
-
-
-IndexAtom: TypeAlias = Variable | Quotient | Remainder | Smaller | Larger | Loaded
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """`low <= e <= high` for all values of the variables in e; None where nothing is known."""
-
-    low: Size | None
-    high: Size | None
-
-
-UNKNOWN = Bounds(None, None)
-
 
 _simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", default=True)
 
@@ -120,6 +45,8 @@ _simplifying: ContextVar[bool] = ContextVar("whether indices are simplified", de
 def simplifying(on: bool) -> Generator[None]:
     """With `on` false only constants are divided, and nothing is recombined: to see what the rules are worth.
 
+    >>> from relift.semantics.indices.expressions import divide, simplifying, variable
+    >>> from relift.semantics.syntax.sizes import Size
     >>> i = variable("i", 8)
     >>> with simplifying(False):
     ...     divide(4 * i, 4), divide(Size.of(9), 4)
@@ -135,6 +62,7 @@ def simplifying(on: bool) -> Generator[None]:
 def variable(name: str, extent: SizeLike) -> Index:
     """The index that is just a variable; the constant 0 when that is its only value.
 
+    >>> from relift.semantics.indices.expressions import variable
     >>> variable("i", 4), variable("i", 1)
     (i, 0)
     """
@@ -145,6 +73,7 @@ def variable(name: str, extent: SizeLike) -> Index:
 def divide(e: Index, d: SizeLike) -> Index:
     """`e / d` rounded down, simplified; d is at least 1.
 
+    >>> from relift.semantics.indices.expressions import divide, variable
     >>> i, j = variable("i", 8), variable("j", 4)
     >>> divide(4 * i + j, 4), divide(8 * i + j, 16), divide(i, 3)
     (i, ((i) / 2), ((i) / 3))
@@ -155,6 +84,7 @@ def divide(e: Index, d: SizeLike) -> Index:
 def modulo(e: Index, d: SizeLike) -> Index:
     """`e % d`, never negative, simplified; d is at least 1.
 
+    >>> from relift.semantics.indices.expressions import modulo, variable
     >>> i, j = variable("i", 8), variable("j", 4)
     >>> modulo(4 * i + j, 4), modulo(8 * i + j, 16), modulo(i - 1, 8)
     (j, 8*((i) % 2) + j, ((i + 7) % 8))
@@ -187,6 +117,8 @@ def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
 def parts_by_divisibility(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r`, where q takes every term that the leading term of d divides.
 
+    >>> from relift import nat
+    >>> from relift.semantics.indices.expressions import parts_by_divisibility, variable
     >>> n, i, j = nat("n"), variable("i", 8), variable("j", 4)
     >>> parts_by_divisibility(n * i + i + j, n + 1)
     (i, j)
@@ -257,6 +189,7 @@ def shift(r: Index, d: Size) -> int:
 def recombined(e: Index) -> Index:
     """`d*(x / d) + x % d = x`, wherever both occur with fitting coefficients.
 
+    >>> from relift.semantics.indices.expressions import divide, modulo, recombined, variable
     >>> i = variable("i", 12)
     >>> recombined(5 * divide(i, 5) + modulo(i, 5))
     i
@@ -277,6 +210,8 @@ def recombined(e: Index) -> Index:
 def minimum(a: Index, b: Index) -> Index:
     """The smaller of two indices; one of them when their ranges decide.
 
+    >>> from relift.semantics.indices.expressions import variable
+    >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.semantics.indices.expressions import minimum
     >>> i = variable("i", 8)
     >>> minimum(i, Size.of(9)), minimum(i, Size.of(3))
@@ -290,6 +225,8 @@ def minimum(a: Index, b: Index) -> Index:
 def maximum(a: Index, b: Index) -> Index:
     """The larger of two indices; one of them when their ranges decide.
 
+    >>> from relift.semantics.indices.expressions import variable
+    >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.semantics.indices.expressions import maximum
     >>> i = variable("i", 8)
     >>> maximum(i, Size.of(0)), maximum(i - 1, Size.of(0))
@@ -305,161 +242,11 @@ def clamp(e: Index, extent: Size) -> Index:
     return minimum(maximum(e, Size.of(0)), extent - 1)
 
 
-def bounds(e: Index) -> Bounds:
-    """The range of e, from the ranges of its atoms.
-
-    Bounds are sizes: constants where the extents are, else polynomials in the program's sizes.
-
-    >>> bounds(4 * variable("i", 8) - variable("j", nat("n")))
-    Bounds(low=-n + 1, high=28)
-    """
-    low: Size | None = Size.of(0)
-    high: Size | None = Size.of(0)
-    for monomial, c in e.terms.items():
-        of = _monomial_bounds(monomial)
-        ends = (of.low, of.high) if c > 0 else (of.high, of.low)
-        low = None if low is None or ends[0] is None else low + c * ends[0]
-        high = None if high is None or ends[1] is None else high + c * ends[1]
-    return Bounds(low, high)
-
-
-def _monomial_bounds(monomial: Monomial) -> Bounds:
-    if len(monomial) == 1 and monomial[0][1] == 1:
-        return _atom_bounds(monomial[0][0])
-    low: Size | None = Size.of(1)
-    high: Size | None = Size.of(1)
-    for atom, power in monomial:
-        of = _atom_bounds(atom)
-        if of.low is None or not of.low.surely_at_least(0):
-            return UNKNOWN  # a product of signs: never needed for addresses
-        for _ in range(power):
-            low = low * of.low if low is not None else None
-            high = high * of.high if high is not None and of.high is not None else None
-    return Bounds(low, high)
-
-
-def _atom_bounds(atom: Atom) -> Bounds:
-    match atom:
-        case Variable(_, extent):
-            return Bounds(Size.of(0), extent - 1)
-        case Remainder(_, divisor):
-            return Bounds(Size.of(0), divisor - 1)
-        case Loaded(_, _, extent):
-            return UNKNOWN if extent is None else Bounds(Size.of(0), extent - 1)
-        case Quotient(dividend, divisor):
-            return _quotient_bounds(bounds(dividend), divisor)
-        case Smaller(left, right):
-            a, b = bounds(left), bounds(right)
-            return Bounds(_lesser(a.low, b.low), _lesser(a.high, b.high) or a.high or b.high)
-        case Larger(left, right):
-            a, b = bounds(left), bounds(right)
-            return Bounds(_greater(a.low, b.low) or a.low or b.low, _greater(a.high, b.high))
-        case str():
-            return Bounds(Size.atom(atom), Size.atom(atom))
-        case _:
-            raise AssertionError(f"cannot happen: {atom!r} is not an atom of an index")
-
-
-def _quotient_bounds(of: Bounds, d: Size) -> Bounds:
-    ends: list[Size | None] = []
-    for end in (of.low, of.high):
-        if end is None:
-            ends.append(None)
-        elif end.constant is not None and d.constant is not None:
-            ends.append(Size.of(end.constant // d.constant))
-        else:
-            ends.append(None)
-    low, high = ends
-    if low is None and of.low is not None and of.low.surely_at_least(0):
-        low = Size.of(0)
-    if high is None and of.high is not None and of.high.surely_at_least(0):
-        high = (of.high + 1).divided_by(d)
-        high = of.high if high is None else high - 1
-    return Bounds(low, high)
-
-
-def _lesser(a: Size | None, b: Size | None) -> Size | None:
-    if a is None or b is None:
-        return None
-    return a if (b - a).surely_at_least(0) else b if (a - b).surely_at_least(0) else None
-
-
-def _greater(a: Size | None, b: Size | None) -> Size | None:
-    if a is None or b is None:
-        return None
-    return a if (a - b).surely_at_least(0) else b if (b - a).surely_at_least(0) else None
-
-
-def surely_at_most(a: Index, b: Index) -> bool:
-    """Whether `a <= b` for all values of the variables, as far as ranges tell."""
-    low = bounds(b - a).low
-    return low is not None and low.surely_at_least(0)
-
-
-def surely_within(e: Index, extent: Size) -> bool:
-    """Whether `0 <= e < extent` for all values of the variables, as far as ranges tell."""
-    return surely_at_most(Size.of(0), e) and surely_at_most(e, extent - 1)
-
-
-def atoms_within(e: Index) -> Iterator[Atom]:
-    """Every atom of e and of the indices inside its atoms."""
-    for atom in e.atoms():
-        yield atom
-        for inner in parts_of(atom):
-            yield from atoms_within(inner)
-
-
-def parts_of(atom: Atom) -> tuple[Index, ...]:
-    """The indices directly inside an atom."""
-    match atom:
-        case Quotient(e, d) | Remainder(e, d):
-            return (e, d)
-        case Smaller(left, right) | Larger(left, right):
-            return (left, right)
-        case Loaded(_, offset):
-            return () if offset is None else (offset,)
-        case _:
-            return ()
-
-
-def variables_of(e: Index) -> frozenset[Variable | Loaded]:
-    """The variables and data anywhere in e: what is a number only when the kernel runs.
-
-    >>> variables_of(divide(variable("i", 8), 3) + 1)
-    frozenset({Variable(name='i', extent=8)})
-    """
-    return frozenset(atom for atom in atoms_within(e) if isinstance(atom, Variable | Loaded))
-
-
-def depends_on(e: Index, v: Index) -> bool:
-    """Whether the variable v occurs anywhere in e; a constant v never does."""
-    return any(atom in v.atoms() for atom in atoms_within(e))
-
-
-def linear_in(e: Index, v: Index) -> tuple[Index, Index] | None:
-    """`(a, b)` with `e == a*v + b` and the variable v in neither, or None: the stride of an access.
-
-    >>> i, j = variable("i", 8), variable("j", 4)
-    >>> linear_in(16 * i + j, i), linear_in(divide(i, 3), i)
-    ((16, j), None)
-    """
-    if not v.terms or v.constant is not None:
-        return Size.of(0), e
-    (atom,) = v.atoms()
-    a: dict[Monomial, int] = {}
-    b: dict[Monomial, int] = {}
-    for monomial, c in e.terms.items():
-        powers = dict(monomial)
-        power = powers.pop(atom, 0)
-        if power > 1 or any(depends_on(i, v) for other in powers for i in parts_of(other)):
-            return None
-        (a if power else b)[tuple(powers.items())] = c
-    return Size(a), Size(b)
-
-
 def substitute(e: Index, v: Index, value: Index) -> Index:
     """e with the variable v replaced, simplified again.
 
+    >>> from relift.semantics.indices.expressions import divide, variable
+    >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.semantics.indices.expressions import substitute
     >>> i = variable("i", 8)
     >>> substitute(divide(i, 3) + i, i, Size.of(5))
@@ -479,6 +266,8 @@ def substitute(e: Index, v: Index, value: Index) -> Index:
 
 
 def _rebuilt(atom: Atom, v: Index, value: Index) -> Index:
+    if not isinstance(atom, IndexAtom):
+        return Size.atom(atom)
     match atom:
         case Quotient(e, d):
             return divide(substitute(e, v, value), d)
@@ -490,13 +279,14 @@ def _rebuilt(atom: Atom, v: Index, value: Index) -> Index:
             return maximum(substitute(left, v, value), substitute(right, v, value))
         case Loaded(memory, Size() as offset, extent):
             return Size.atom(Loaded(memory, substitute(offset, v, value), extent))
-        case _:
+        case Variable() | Loaded():
             return Size.atom(atom)
 
 
 def evaluate(e: Index, values: Mapping[str, int]) -> int:
     """The number that e is when each variable and each size has the given value.
 
+    >>> from relift.semantics.indices.expressions import divide, variable
     >>> from relift.semantics.indices.expressions import evaluate
     >>> evaluate(divide(variable("i", 8) - 9, 3), {"i": 1})
     -3
@@ -510,8 +300,10 @@ def evaluate(e: Index, values: Mapping[str, int]) -> int:
 
 
 def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
-    match atom:
-        case Variable(name, _):
+    if isinstance(atom, str):
+        return values[atom]
+    match index_atom(atom):
+        case Variable(name):
             return values[name]
         case Quotient(e, d):
             return evaluate(e, values) // evaluate(d, values)
@@ -521,11 +313,5 @@ def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> int:
             return min(evaluate(left, values), evaluate(right, values))
         case Larger(left, right):
             return max(evaluate(left, values), evaluate(right, values))
-        case str():
-            return values[atom]
-        case _:
-            raise AssertionError(f"cannot happen: {atom!r} is not an atom of an index")
-
-
-def _factor_text(d: Size) -> str:
-    return str(d) if len(d.terms) == 1 and d.constant is not None else f"({d})"
+        case Loaded():
+            raise AssertionError(f"cannot happen: {atom} is known when the kernel runs")

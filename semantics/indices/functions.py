@@ -8,6 +8,8 @@ layouts are made of it, so it is known while a program is compiled.
 Only rules have `p(e)`: p is an index metavariable, which maps the indices below its length to such indices
 and is not known otherwise.
 
+>>> from relift import nat
+>>> from relift.semantics.indices.functions import index_function
 >>> n = nat("n")
 >>> f = index_function(lambda i: n - 1 - i, n)
 >>> f, [f.at(j, {"n": 5}) for j in range(5)]
@@ -16,9 +18,7 @@ and is not known otherwise.
 
 from __future__ import annotations
 
-import ast
 import inspect
-import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -29,8 +29,8 @@ import numpy as np
 
 from relift.semantics.errors import IllTyped, Undefined, Unsupported
 from relift.semantics.indices import expressions as indices
-from relift.semantics.syntax.sizes import Combined, Size, SizeLike, nat
-from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, i32
+from relift.semantics.indices.atoms import Index
+from relift.semantics.syntax.sizes import Combined, Size, SizeLike
 
 Symbol: TypeAlias = Literal["+", "-", "*", "//", "%"]
 Number: TypeAlias = int | float | bool
@@ -65,31 +65,31 @@ class IndexNotation(Combined):
     """Python's arithmetic on index expressions."""
 
     def __add__(self, other: Any) -> IndexExpression:
-        return _combined("+", self, other)
+        return combine_indices("+", self, other)
 
     def __radd__(self, other: Any) -> IndexExpression:
-        return _combined("+", other, self)
+        return combine_indices("+", other, self)
 
     def __sub__(self, other: Any) -> IndexExpression:
-        return _combined("-", self, other)
+        return combine_indices("-", self, other)
 
     def __rsub__(self, other: Any) -> IndexExpression:
-        return _combined("-", other, self)
+        return combine_indices("-", other, self)
 
     def __mul__(self, other: Any) -> IndexExpression:
-        return _combined("*", self, other)
+        return combine_indices("*", self, other)
 
     def __rmul__(self, other: Any) -> IndexExpression:
-        return _combined("*", other, self)
+        return combine_indices("*", other, self)
 
     def __floordiv__(self, other: Any) -> IndexExpression:
-        return _combined("//", self, other)
+        return combine_indices("//", self, other)
 
     def __mod__(self, other: Any) -> IndexExpression:
-        return _combined("%", self, other)
+        return combine_indices("%", self, other)
 
     def __neg__(self) -> IndexExpression:
-        return _combined("-", 0, self)
+        return combine_indices("-", 0, self)
 
     def _refuse(self, other: Any) -> NoReturn:
         raise IllTyped(
@@ -134,40 +134,38 @@ class IndexMetavariable(IndexNotation):
 IndexExpression: TypeAlias = TheIndex | SizeIndex | IndexOperation | IndexMetavariable
 
 
-def _combined(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
+def combine_indices(symbol: Symbol, left: Any, right: Any) -> IndexExpression:
     x, y = _expression(left), _expression(right)
     if symbol in ("//", "%") and not isinstance(y, SizeIndex):
         raise IllTyped(f"an index is divided by sizes only, not by {_text(y, 'i')}")
     if isinstance(y, SizeIndex) and symbol in ("//", "%") and y.value == 0:
         raise IllTyped("an index is divided by 0")
-    match symbol, x, y:
-        case "+", SizeIndex(n), SizeIndex(m):
-            return SizeIndex(n + m)
-        case "-", SizeIndex(n), SizeIndex(m):
-            return SizeIndex(n - m)
-        case "*", SizeIndex(n), SizeIndex(m):
-            return SizeIndex(n * m)
-        case _:
-            return IndexOperation(symbol, x, y)
+    if isinstance(x, SizeIndex) and isinstance(y, SizeIndex) and symbol in _ON_SIZES:
+        return SizeIndex(_ON_SIZES[symbol](x.value, y.value))
+    return IndexOperation(symbol, x, y)
+
+
+_ON_SIZES: dict[str, Callable[[Size, Size], Size]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+"""What sizes have, so that two of them are one."""
 
 
 def _recombined(symbol: Symbol, x: IndexExpression, y: IndexExpression) -> IndexExpression:
-    """As `_combined`, at sizes that may be 0: a rotation of no elements is applied to no index."""
+    """As `combine_indices`, at sizes that may be 0: a rotation of no elements is applied to no index."""
     if symbol in ("//", "%") and isinstance(y, SizeIndex) and y.value == 0:
         return IndexOperation(symbol, x, y)
-    return _combined(symbol, x, y)
+    return combine_indices(symbol, x, y)
 
 
 def _expression(value: Any) -> IndexExpression:
-    match value:
-        case TheIndex() | SizeIndex() | IndexOperation() | IndexMetavariable():
-            return value
-        case Size() | int() if not isinstance(value, bool):
-            return SizeIndex(Size.of(value))
-        case _:
-            raise IllTyped(
-                f"an index function computes with the index and sizes, not with {value!r}"
-            )
+    if isinstance(value, IndexExpression):
+        return value
+    if isinstance(value, Size | int) and not isinstance(value, bool):
+        return SizeIndex(Size.of(value))
+    raise IllTyped(f"an index function computes with the index and sizes, not with {value!r}")
 
 
 _STRENGTH: dict[str, int] = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
@@ -199,9 +197,12 @@ class IndexFunction(Written):
         """Its value at the index i, which may be a NumPy array of indices."""
         return _evaluated(self.body, i, lambda n: n.evaluate(sizes), {})
 
-    def of(self, i: indices.Index) -> indices.Index:
+    def of(self, i: Index) -> Index:
         """Its value at a symbolic index, simplified.
 
+        >>> from relift.semantics.indices import expressions as indices
+        >>> from relift import nat, reorder_stride
+        >>> from relift.semantics.indices.functions import index_function
         >>> n, s = nat("n"), nat("s")
         >>> index_function(reorder_stride(s), n * s).of(indices.variable("i", n * s))
         ((i) % (n))*s + ((i) / (n))
@@ -237,11 +238,9 @@ class IndexFunction(Written):
     @property
     def metavariable(self) -> IndexMetavariable | None:
         """The index metavariable that this function is, if it is one alone."""
-        match self.body:
-            case IndexMetavariable(_, _, TheIndex()):
-                return self.body
-            case _:
-                return None
+        if not isinstance(self.body, IndexMetavariable):
+            return None
+        return self.body if isinstance(self.body.argument, TheIndex) else None
 
     @property
     def metavariables(self) -> Mapping[str, Size]:
@@ -266,6 +265,9 @@ class IndexFunction(Written):
     def table(self, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Its values at the indices below `count`.
 
+        >>> from relift import reverse
+        >>> from relift.semantics.indices.functions import index_function
+        >>> from relift.semantics.syntax.sizes import Size
         >>> index_function(reverse, Size.of(4)).table(4)
         array([3, 2, 1, 0])
         """
@@ -301,6 +303,8 @@ def folded(
 ) -> V:
     """What `e` comes to from its leaves up: `i` for the index, and for the rest what the functions say.
 
+    >>> from relift import nat
+    >>> from relift.semantics.indices.functions import folded, index_function
     >>> f = index_function(lambda i: 2 * i + 1, nat("n"))
     >>> folded(f.body, 1, lambda n: 1, lambda e, x, y: x + y, lambda e, x: x)  # its leaves
     3
@@ -339,7 +343,7 @@ _ARITHMETIC: dict[Symbol, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
-_SYMBOLIC: dict[Symbol, Callable[[indices.Index, indices.Index], indices.Index]] = {
+_SYMBOLIC: dict[Symbol, Callable[[Index, Index], Index]] = {
     "+": lambda x, y: indices.recombined(x + y),
     "-": lambda x, y: x - y,
     "*": lambda x, y: x * y,
@@ -362,8 +366,8 @@ def _evaluated(
     return folded(e, i, size, operation, lambda e, x: metavariables[e.name](x))
 
 
-def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
-    def unknown(e: IndexMetavariable, _: indices.Index) -> indices.Index:
+def _symbolic(e: IndexExpression, i: Index) -> Index:
+    def unknown(e: IndexMetavariable, _: Index) -> Index:
         raise Unsupported(f"the index metavariable {e.name} has no symbolic value")
 
     return folded(e, i, lambda n: n, lambda e, x, y: _SYMBOLIC[e.symbol](x, y), unknown)
@@ -372,6 +376,8 @@ def _symbolic(e: IndexExpression, i: indices.Index) -> indices.Index:
 def index_metavariable(name: str, length: Size) -> IndexFunction:
     """A metavariable that stands for a function from the indices below `length` to themselves.
 
+    >>> from relift import nat
+    >>> from relift.semantics.indices.functions import index_function, index_metavariable
     >>> p, q = (index_metavariable(name, nat("n")) for name in "pq")
     >>> p, index_function(lambda i: p(q(i)), nat("n"))
     (p, lambda i: p(q(i)))
@@ -434,123 +440,3 @@ def shift(k: SizeLike) -> Callable[[Any, Size], Any]:
     LIFT's Shift is no permutation for k of 2 or more (it leaves the array); this one always is.
     """
     return lambda i, n: (i + k) % n
-
-
-@dataclass(frozen=True)
-class Numbers(Written):
-    """A row of constants of one scalar type."""
-
-    values: tuple[Number, ...]
-    type: Scalar
-
-    def substitute(
-        self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
-    ) -> Numbers:
-        return self
-
-    def meaning(
-        self,
-        size: Callable[[Size], int],
-        literal: Callable[..., Any],
-        metavariables: Mapping[str, Any],
-    ) -> Any:
-        return [literal(value, self.type) for value in self.values]
-
-    @property
-    def sizes(self) -> frozenset[Size]:
-        return frozenset()
-
-    def __eq__(self, other: object) -> bool:
-        """Equal numbers written alike: 0.0 and -0.0 differ, NaN is NaN."""
-        return isinstance(other, Numbers) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(number, self.values)) + "," * (len(self.values) == 1)
-        return f"({shown}), {self.type}"
-
-
-def number(value: Number) -> str:
-    """The text of a number, which Python reads back where inf and nan are known."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return repr(value)
-
-
-def numbers(values: Any, of: Scalar | None = None) -> Numbers:
-    """Constants of one type: of the given one, else `f32`, `i32` or `boolean`.
-
-    >>> numbers([1, 2.5]), numbers([1])
-    ((1.0, 2.5), f32, (1,), i32)
-    """
-    from relift.semantics.language.tracing import literal
-
-    if isinstance(values, Numbers):
-        return values
-    row = values.tolist() if isinstance(values, np.ndarray) else values
-    if not isinstance(row, list | tuple) or not all(isinstance(x, int | float) for x in row):
-        raise IllTyped(f"literal_array takes a row of numbers, not {values!r}")
-    if of is None:
-        kinds = {type(value) for value in row}
-        of = boolean if kinds == {bool} else f32 if float in kinds else i32
-    return Numbers(tuple(literal(value, of).value for value in row), of)
-
-
-def read_index_function(text: str) -> IndexFunction:
-    """The index function that a text denotes; its free names are sizes."""
-    read = read_written(text)
-    if not isinstance(read, IndexFunction):
-        raise IllTyped(f"not an index function: {text}")
-    return read
-
-
-def read_written(text: str) -> Written:
-    """What a text denotes; its free names are sizes.  Raises `IllTyped`; nothing in the text is executed.
-
-    >>> read_written("lambda i: (i + 1) % n"), read_written("(1.0, 2.0), f32")
-    (lambda i: (i + 1) % n, (1.0, 2.0), f32)
-    """
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        raise IllTyped(f"not an index function or a row of numbers: {text!r}") from None
-    match tree:
-        case ast.Lambda(ast.arguments(args=[ast.arg(i)]), body):
-            return IndexFunction(_read(body, i))
-        case ast.Tuple([ast.Tuple(values), ast.Name(of)]) if of in SCALARS:
-            return Numbers(tuple(map(_number, values)), SCALARS[of])
-        case _:
-            raise IllTyped(f"not an index function or a row of numbers: {text!r}")
-
-
-def _number(node: ast.expr) -> float:
-    match node:
-        case ast.Constant(bool() | int() | float() as value):
-            return value
-        case ast.Name("inf" | "nan" as name):
-            return float(name)
-        case ast.UnaryOp(ast.USub(), operand):
-            return -_number(operand)
-        case _:
-            raise IllTyped(f"not a number: {ast.unparse(node)}")
-
-
-_SYMBOLS: dict[type[ast.operator], Symbol] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
-}  # fmt: skip
-
-
-def _read(node: ast.expr, i: str) -> IndexExpression:
-    match node:
-        case ast.Name(name):
-            return TheIndex() if name == i else SizeIndex(nat(name))
-        case ast.Constant(int(value)):
-            return SizeIndex(Size.of(value))
-        case ast.UnaryOp(ast.USub(), operand):
-            return _combined("-", 0, _read(operand, i))
-        case ast.BinOp(left, operator, right) if type(operator) in _SYMBOLS:
-            return _combined(_SYMBOLS[type(operator)], _read(left, i), _read(right, i))
-        case _:
-            raise IllTyped(f"not an index expression: {ast.unparse(node)}")

@@ -4,6 +4,7 @@ Each rule is applied by one function of `indices`, its step, which finds numbers
 That the equations follow from the conditions is proved by Z3 for all whole numbers; that a step finds such
 numbers is tested on random indices (proofs_tests/compiler/codegen/test_indices.py).
 
+>>> from relift.semantics.indices.rules import table
 >>> print(table())
 parts by divisibility   (d*q + r) // d = q + r // d              where d >= 1
                         (d*q + r) % d = r % d

@@ -8,9 +8,15 @@ known from where `join(xss)` is written, by the inverse function.
 Compilers read kernels off views; cost models read the stride of an access off them (`indices.linear_in`).
 Source: LIFT, CGO'17, section 5.3, where views are data; here they are closures.
 
+>>> from relift import f32
+>>> from relift.semantics.indices.expressions import variable
+>>> from relift.semantics.indices.stored import inputs
+>>> from relift.semantics.indices.views import array, cell, view
+>>> from relift.semantics.notation.parser import parse_term
+>>> from relift.semantics.syntax.terms import Input
 >>> xss = Input("xss", f32[4, 8])
 >>> i, j = variable("i", 8), variable("j", 4)
->>> t = parse("transpose(xss)", xss=xss)
+>>> t = parse_term("transpose(xss)", xss=xss)
 >>> row = array(view(t, inputs(xss)).at(i))
 >>> cell(row.at(j)).offset
 i + 8*j
@@ -24,22 +30,23 @@ from typing import TypeAlias
 
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
+from relift.semantics.indices.atoms import Index, Loaded
 from relift.semantics.indices.expressions import (
-    Index,
-    Loaded,
     clamp,
     divide,
     maximum,
     minimum,
     modulo,
     recombined,
-    surely_at_most,
-    surely_within,
     variable,
 )
-from relift.semantics.indices.functions import IndexFunction, Numbers
+from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.ranges import surely_at_most, surely_within
+from relift.semantics.indices.rows import Numbers
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.memory import Space
-from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.nodes import argument
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -54,8 +61,9 @@ from relift.semantics.syntax.terms import (
     Term,
     Var,
     children,
+    inside,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, i32
+from relift.semantics.syntax.types import Scalar, i32
 
 
 @dataclass(frozen=True)
@@ -169,102 +177,32 @@ Producer: TypeAlias = Callable[[Term, Environment], View]
 """What to do with a term that computes: a compiler emits code and says where the result lies."""
 
 
-def stored(
-    name: str, t: Type, space: Space = "global", owners: Sequence[Index | None] = ()
-) -> View:
-    """The view of a value that lies in memory in the order of its type, outermost index slowest.
-
-    A tuple is stored as one memory per component, called `name_0`, `name_1`, ...  A dimension of the array
-    with an owner is spread over the work-items: it takes no space, and each has the element that it owns.
-    Vectors in private memory stay vectors there, but those of 3 lanes, which take the space of 4.
-
-    >>> pairs = array(stored("ps", tup(f32, i32)[4]))
-    >>> [cell(part).memory.name for part in pairs.at(Size.of(3)).parts]
-    ['ps_0', 'ps_1']
-    >>> l, i = variable("lcl_0", 16), variable("i", 4)
-    >>> cell(array(array(stored("own", f32[16, 4], "private", [l])).at(l)).at(i)).offset
-    i
-    """
-    return _stored(name, t, space, (), _Shape(tuple(owners)))
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """How a value is stored besides the order of its indices; `shares` are those of the indices so far."""
-
-    owners: tuple[Index | None, ...]
-    dimension: int = 0
-    shares: tuple[Share, ...] = ()
-    width: int | None = None
-
-
-def _stored(
-    name: str, t: Type, space: Space, place: tuple[tuple[Index, Size], ...], shape: _Shape
-) -> View:
-    match t:
-        case Array(element, n):
-            d = shape.dimension
-            owner = shape.owners[d] if d < len(shape.owners) else None
-            below = replace(shape, dimension=d + 1, width=None)
-            if owner is None:
-                return ArrayView(
-                    n, lambda i: _stored(name, element, space, (*place, (i, n)), below)
-                )
-
-            def shared(i: Index) -> View:
-                share = Share(d, owner, i)
-                return _stored(
-                    name, element, space, place, replace(below, shares=(*shape.shares, share))
-                )
-
-            return ArrayView(n, shared)
-        case Vector(element, n):
-            width = n.constant if space == "private" and n != 3 else None
-            below = replace(shape, width=width)
-            return VectorView(n, lambda i: _stored(name, element, space, (*place, (i, n)), below))
-        case Tuple(parts):
-            return TupleView(
-                tuple(
-                    _stored(f"{name}_{i}", part, space, place, shape)
-                    for i, part in enumerate(parts)
-                )
-            )
-        case Scalar():
-            offset, cells = Size.of(0), Size.of(1)
-            for i, n in place:
-                offset, cells = offset * n + i, cells * n
-            return Cell(
-                Memory(name, t, cells, space, shape.width), recombined(offset), shape.shares
-            )
-        case _:
-            raise Unsupported(f"{name}: a value of type {t} has no place in memory")
-
-
-def memories(
-    name: str, t: Type, space: Space = "global", owners: Sequence[Index | None] = ()
-) -> tuple[Memory, ...]:
-    """The memories in which `stored` puts a value of type t.
-
-    >>> [(m.name, m.scalar, m.cells) for m in memories("ps", tup(f32, i32)[4])]
-    [('ps_0', f32, 4), ('ps_1', i32, 4)]
-    """
-    return memories_of(stored(name, t, space, owners))
-
-
 def same_cells(v: View, w: View, dimension: int = 0) -> bool:
     """Whether two views have the same cells of memory in the same order, from a dimension on."""
-    match v, w:
-        case ArrayView(n), ArrayView(m) if n == m:
+    match v:
+        case ArrayView(n, at):
             i = variable(f"same_{dimension}", n)
-            return same_cells(v.at(i), w.at(i), dimension + 1)
-        case VectorView(n), VectorView(m) if n == m:
+            return (
+                isinstance(w, ArrayView)
+                and n == w.length
+                and same_cells(at(i), w.at(i), dimension + 1)
+            )
+        case VectorView(n, lane):
             i = variable(f"same_{dimension}", n)
-            return same_cells(v.lane(i), w.lane(i), dimension + 1)
-        case TupleView(parts), TupleView(others) if len(parts) == len(others):
-            return all(same_cells(a, b, dimension) for a, b in zip(parts, others, strict=True))
-        case Cell(), Cell():
+            return (
+                isinstance(w, VectorView)
+                and n == w.width
+                and same_cells(lane(i), w.lane(i), dimension + 1)
+            )
+        case TupleView(parts):
+            return (
+                isinstance(w, TupleView)
+                and len(parts) == len(w.parts)
+                and all(same_cells(a, b, dimension) for a, b in zip(parts, w.parts, strict=True))
+            )
+        case Cell():
             return v == w
-        case _:
+        case Value() | Guarded():
             return False
 
 
@@ -273,16 +211,15 @@ def memories_of(v: View) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))
 
 
-def inputs(*parameters: Input) -> Environment:
-    """The environment in which each parameter lies in global memory under its own name."""
-    return Environment({p.name: stored(p.name, p.type) for p in parameters})
-
-
 def is_layout(t: Term) -> bool:
     """Whether a term only moves data, so that it has a view without any code.
 
+    >>> from relift import f32
+    >>> from relift.semantics.indices.views import is_layout
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", f32[4])
-    >>> [is_layout(parse(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
+    >>> [is_layout(parse_term(s, xs=xs)) for s in ("split(2, xs)", "map(lambda x: x + 1, xs)")]
     [True, False]
     """
     match t:
@@ -291,7 +228,7 @@ def is_layout(t: Term) -> bool:
         case Pattern() if not t.layout:
             return False
         case Var() | Input() | Literal() | MakeTuple() | Get() | Pattern():
-            return all(is_layout(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
+            return all(is_layout(u) for _, u, _ in inside(t))
 
 
 def no_producer(t: Term, environment: Environment) -> View:
@@ -334,17 +271,14 @@ def _is_viewed(t: Pattern) -> bool:
 
 def _shown(t: Pattern, name: str, environment: Environment, produced: Producer) -> object:
     """What a view is given for a parameter: the view of data, a function on views, a size."""
-    match getattr(t, name, None):
-        case None:
-            return t.solved[name]
-        case Lambda() as f:
-            return lambda *views: view(f.body, environment.bind(f, *views), produced)
-        case Size() | IndexFunction() as known:
-            return known
-        case Numbers(values, of):
-            return [view(Literal(value, of), environment, produced) for value in values]
-        case data:
-            return view(data, environment, produced)
+    held = argument(t, name)
+    if held is None:
+        return t.solved[name]
+    if isinstance(held, Lambda):
+        return lambda *views: view(held.body, environment.bind(held, *views), produced)
+    if isinstance(held, Numbers):
+        return [view(Literal(x, held.type), environment, produced) for x in held.values]
+    return view(held, environment, produced) if isinstance(held, Expression) else held
 
 
 @dataclass(frozen=True)
@@ -465,7 +399,7 @@ def turned(v: VectorView) -> View | None:
             )
         case TupleView(parts):
             return TupleView(tuple(_part_of_lanes(v, i) for i in range(len(parts))))
-        case _:
+        case Cell() | Value() | Guarded() | VectorView():
             return None
 
 
@@ -481,69 +415,19 @@ def guarded(condition: Condition, inside: View, outside: View) -> View:
         condition.extent, condition.index
     ):
         return outside
-    match inside, outside:
-        case ArrayView(n, at), ArrayView():
-            return ArrayView(n, lambda i: guarded(condition, at(i), outside.at(i)))
-        case VectorView(w, lane), VectorView():
-            return VectorView(w, lambda i: guarded(condition, lane(i), outside.lane(i)))
-        case TupleView(parts), TupleView(others):
-            pairs = zip(parts, others, strict=True)
+    match inside:
+        case ArrayView(n, at):
+            other = array(outside)
+            return ArrayView(n, lambda i: guarded(condition, at(i), other.at(i)))
+        case VectorView(w, lane):
+            lanes = vector(outside)
+            return VectorView(w, lambda i: guarded(condition, lane(i), lanes.lane(i)))
+        case TupleView(parts):
+            pairs = zip(parts, tuple_view(outside).parts, strict=True)
             return TupleView(tuple(guarded(condition, p, q) for p, q in pairs))
-        case ((Cell() | Value() | Guarded()), (Cell() | Value() | Guarded())):
+        case Cell() | Value() | Guarded():
+            assert isinstance(outside, Leaf), f"cannot happen: {outside} is not a scalar"
             return Guarded(condition, inside, outside)
-        case _:
-            raise AssertionError(f"cannot happen: {inside} and {outside} differ in type")
-
-
-def peel(t: Term, target: View) -> tuple[Term, View] | None:
-    """The data of an invertible layout pattern and where to write it, given where t is written; or None.
-
-    >>> xss = Input("xss", f32[4, 8])
-    >>> xs, target = peel(parse("join(xss)", xss=xss), stored("out", f32[32]))
-    >>> cell(array(array(target).at(variable("i", 4))).at(variable("j", 8))).offset
-    8*i + j
-    """
-    data = invertible_data(t)
-    if data is None or not isinstance(t, Pattern):
-        return None
-
-    def given(name: str) -> object:
-        match getattr(t, name, None):
-            case None:
-                return t.solved[name]
-            case Lambda() as f:
-                return lambda place: _through(f.body, place)
-            case known:
-                return known
-
-    place: View = t.inverse(Views(t.name), target, **{n: given(n) for n in asked_for(t.inverse)})
-    return data, place
-
-
-def invertible_data(t: Term) -> Term | None:
-    """The data of t when t is a layout pattern that `peel` inverts, else None."""
-    if not isinstance(t, Pattern) or not t.has_inverse():
-        return None
-    *functions, data = (child for _, child in children(t))
-    assert not isinstance(data, Lambda), f"cannot happen: {t.name} has its data last"
-    return data if all(isinstance(f, Lambda) and _invertible(f) for f in functions) else None
-
-
-def _invertible(f: Lambda) -> bool:
-    """Whether f applies invertible layout patterns to its argument and nothing else."""
-    body: Term | None = f.body
-    while body is not None and body != f.parameters[0]:
-        body = invertible_data(body)
-    return body is not None
-
-
-def _through(body: Term, target: View) -> View:
-    """Where the argument of an invertible function is written, given where its result is."""
-    while not isinstance(body, Var):
-        peeled = peel(body, target)
-        assert peeled is not None, f"cannot happen: {name_of(body)} was found invertible"
-        body, target = peeled
-    return target
 
 
 def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:
@@ -553,7 +437,7 @@ def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:
             for part in parts:
                 yield from leaves(part, depth)
         case ArrayView(n, at) | VectorView(n, at):
-            yield from leaves(at(variable(f"?{depth}", n)), depth + 1)
+            yield from leaves(at(variable(Unknown(str(depth)), n)), depth + 1)
         case Guarded(_, inside, outside):
             yield from leaves(inside, depth)
             yield from leaves(outside, depth)

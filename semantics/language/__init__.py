@@ -1,1 +1,7 @@
-"""What a user writes: the vocabulary of patterns and programs, and how Python calls become typed terms."""
+"""What a user writes, and how Python calls become typed terms.
+
+vocabulary     the names of the language; `functions`: the patterns; `multidimensional`: what is made of them
+programs       a Python function over typed parameters, traced and called
+tracing        calls of patterns as typed nodes; `coercion`: what Python writes, as terms
+naming         functions and operators of users, told apart; `arguments`: what a user passes
+"""

@@ -22,6 +22,7 @@ MOST_CELLS = 1 << 48
 def whole_number(value: Any, name: str, *, least: int = 0, most: int = MOST_CELLS) -> int:
     """An `int`, also from a NumPy integer, between two bounds.
 
+    >>> from relift.semantics.language.arguments import whole_number
     >>> whole_number(3, "top", least=1)
     3
     >>> whole_number(1.5, "top", least=1)
@@ -42,6 +43,7 @@ def whole_number(value: Any, name: str, *, least: int = 0, most: int = MOST_CELL
 def seconds(value: Any, name: str) -> float:
     """A time that is positive, and at most a year.
 
+    >>> from relift.semantics.language.arguments import seconds
     >>> seconds(float("nan"), "budget")
     Traceback (most recent call last):
     relift.semantics.errors.IllTyped: ...budget is a number of seconds above 0, not nan
@@ -57,6 +59,7 @@ def seconds(value: Any, name: str) -> float:
 def sizes_by_name(value: Any) -> dict[str, int]:
     """Sizes as a dictionary of whole numbers; none for None.
 
+    >>> from relift.semantics.language.arguments import sizes_by_name
     >>> sizes_by_name({"n": "4"})
     Traceback (most recent call last):
     relift.semantics.errors.IllTyped: ...size n is a whole number, not '4'
@@ -71,6 +74,7 @@ def sizes_by_name(value: Any) -> dict[str, int]:
 def an_instance(value: Any, kind: type[T], name: str, hint: str) -> T:
     """The value, when it is of a class; the message says how to get one.
 
+    >>> from relift.semantics.language.arguments import an_instance
     >>> an_instance(None, str, "target", "name a device")
     Traceback (most recent call last):
     relift.semantics.errors.IllTyped: ...target cannot be None; name a device
@@ -83,6 +87,7 @@ def an_instance(value: Any, kind: type[T], name: str, hint: str) -> T:
 def one_of(value: Any, choices: tuple[str, ...], name: str) -> str:
     """The value, when it is one of a few words.
 
+    >>> from relift.semantics.language.arguments import one_of
     >>> one_of("fast", ("reassociate", "exact"), "float")
     Traceback (most recent call last):
     relift.semantics.errors.IllTyped: ...float is reassociate or exact, not 'fast'

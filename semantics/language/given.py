@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.interpreter import DTYPES
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, dimensions
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    dimensions,
+)
 
 
 def actual_type(value: Any, expected: Type, name: str) -> Type:
@@ -37,7 +45,7 @@ def actual_type(value: Any, expected: Type, name: str) -> Type:
                 )
             _require_kind(value, inner, name)
             return inner[shape]
-        case _:
+        case Scalar() | Vector() | TypeVariable():
             if np.shape(value) != ():
                 raise IllTyped(f"{name}: one {expected} is needed, not shape {np.shape(value)}")
             _require_kind(value, expected, name)

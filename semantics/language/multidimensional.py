@@ -11,7 +11,7 @@ from typing import Any
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import as_term
+from relift.semantics.language.coercion import as_term
 from relift.semantics.syntax.sizes import SizeLike
 from relift.semantics.syntax.types import Array, Type, dimensions
 
@@ -19,6 +19,8 @@ from relift.semantics.syntax.types import Array, Type, dimensions
 def map_nd(depth: int, f: Callable[[Any], Any], xs: Any) -> Any:
     """`f` on every element `depth` arrays deep.
 
+    >>> from relift import f32, map_nd
+    >>> from relift.semantics.syntax.terms import Input
     >>> map_nd(2, lambda x: x < 0, Input("image", f32[4, 6])).type
     boolean[4, 6]
     """
@@ -29,6 +31,8 @@ def map_nd(depth: int, f: Callable[[Any], Any], xs: Any) -> Any:
 def zip_nd(depth: int, *arrays: Any) -> Any:
     """Tuples of the elements at the same indices of arrays that are at least `depth` deep.
 
+    >>> from relift import f32, i32, zip_nd
+    >>> from relift.semantics.syntax.terms import Input
     >>> zip_nd(2, Input("xs", f32[4, 6]), Input("ys", i32[4, 6])).type
     (f32, i32)[4, 6]
     """
@@ -41,6 +45,8 @@ def zip_nd(depth: int, *arrays: Any) -> Any:
 def transpose_axes(first: int, second: int, xs: Any) -> Any:
     """Two axes exchanged, the others where they are.
 
+    >>> from relift import f32, transpose_axes
+    >>> from relift.semantics.syntax.terms import Input
     >>> transpose_axes(0, 2, Input("xs", f32[4, 5, 6])).type
     f32[6, 5, 4]
     """
@@ -54,6 +60,8 @@ def transpose_axes(first: int, second: int, xs: Any) -> Any:
 def slide_nd(sizes: Sequence[SizeLike], steps: Sequence[SizeLike], xs: Any) -> Any:
     """Windows of the given extents, one every `steps`: first the axes that count windows, then the windows.
 
+    >>> from relift import f32, slide_nd
+    >>> from relift.semantics.syntax.terms import Input
     >>> slide_nd((3, 3), (1, 1), Input("image", f32[6, 8])).type
     f32[4, 6, 3, 3]
     """
@@ -65,6 +73,8 @@ def slide_nd(sizes: Sequence[SizeLike], steps: Sequence[SizeLike], xs: Any) -> A
 def tile(sizes: Sequence[SizeLike], xs: Any) -> Any:
     """Blocks of the given extents: first the axes that count blocks, then the blocks; `untile` undoes it.
 
+    >>> from relift import f32, tile
+    >>> from relift.semantics.syntax.terms import Input
     >>> tile((2, 4), Input("image", f32[6, 8])).type
     f32[3, 2, 2, 4]
     """
@@ -75,6 +85,8 @@ def tile(sizes: Sequence[SizeLike], xs: Any) -> Any:
 def untile(depth: int, blocks: Any) -> Any:
     """The array that `tile` with `depth` extents cut into blocks.
 
+    >>> from relift import f32, untile
+    >>> from relift.semantics.syntax.terms import Input
     >>> untile(2, Input("blocks", f32[3, 2, 2, 4])).type
     f32[6, 8]
     """
@@ -86,6 +98,8 @@ def untile(depth: int, blocks: Any) -> Any:
 def pad_nd(left: Sequence[SizeLike], right: Sequence[SizeLike], boundary: Any, xs: Any) -> Any:
     """`pad` on each of the outermost axes; `boundary` is one of `pad`, or a constant.
 
+    >>> from relift import f32, pad_nd
+    >>> from relift.semantics.syntax.terms import Input
     >>> pad_nd((1, 2), (1, 2), 0, Input("image", f32[4, 6])).type
     f32[6, 10]
     """

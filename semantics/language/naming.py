@@ -4,6 +4,9 @@ Python lets two functions have one name, or one that a variable has too; text do
 renames all but the first when it is traced, and everything after that, the printer, the search, files and proofs,
 may tell them apart by their names.
 
+>>> from relift import f32, operator, show
+>>> from relift.semantics.language.naming import distinctly_named
+>>> from relift.semantics.syntax.terms import Input
 >>> one, other = (operator(f, name="f") for f in (lambda x, y: x + y, lambda x, y: x * y))
 >>> x = Input("x", f32)
 >>> [show(t) for t in distinctly_named([one(x, x), other(x, one(x, x))], {"x"}, {})]
@@ -24,13 +27,13 @@ from relift.semantics.syntax.terms import (
     Lambda,
     Operator,
     OperatorMetavariable,
-    Pattern,
     Term,
     UserFunction,
     Var,
     Vectorized,
     children,
     distinct,
+    operator_of,
 )
 
 Named: TypeAlias = "UserFunction | BinaryOperator"
@@ -40,17 +43,12 @@ Named: TypeAlias = "UserFunction | BinaryOperator"
 def named_in(t: Term) -> Iterator[Named]:
     """The user functions and operators of a term, in the order of its text, what a function calls before it."""
     for u in distinct(t):
-        match u:
-            case Call(function):
-                if function.body is not None:
-                    yield from named_in(function.body.body)
-                yield function
-            case Combine(operator):
-                yield from _named_operator(operator)
-            case Pattern() if (op := getattr(u, "op", None)) is not None:
-                yield from _named_operator(op)
-            case _:
-                pass
+        if isinstance(u, Call):
+            if u.function.body is not None:
+                yield from named_in(u.function.body.body)
+            yield u.function
+        elif (operator := operator_of(u)) is not None:
+            yield from _named_operator(operator)
 
 
 def _bound(t: Term) -> Iterator[Var]:
@@ -114,16 +112,13 @@ class _Renaming:
 
     def _renamed(self, t: Term) -> Term:
         u = map_children(t, self.term, self.function)
-        match u:
-            case Call():
-                return replace(u, function=self.user_function(u.function))
-            case Combine():
-                return replace(u, operator=self.operator(u.operator))
-            case Pattern() if (op := getattr(u, "op", None)) is not None:
-                changes: dict[str, Any] = {"op": self.operator(op)}
-                return replace(u, **changes)
-            case _:
-                return u
+        if isinstance(u, Call):
+            return replace(u, function=self.user_function(u.function))
+        if (operator := operator_of(u)) is not None:
+            place = "operator" if isinstance(u, Combine) else "op"
+            changes: dict[str, Any] = {place: self.operator(operator)}
+            return replace(u, **changes)
+        return u
 
     def function(self, f: Lambda) -> Lambda:
         return Lambda(f.parameters, self.term(f.body))

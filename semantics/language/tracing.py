@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, get_args
 
-import numpy as np
-
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.functions import index_function, numbers
-from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.indices.functions import index_function
+from relift.semantics.indices.rows import numbers
+from relift.semantics.language.coercion import Incomplete, as_term, combine, is_term
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -31,41 +30,21 @@ from relift.semantics.syntax.signatures import (
     OperatorKind,
     Signature,
 )
-from relift.semantics.syntax.sizes import Size, bound_size
+from relift.semantics.syntax.sizes import Size, Unknown, bound_size, by_letter
 from relift.semantics.syntax.terms import (
-    Apply,
     BinaryOperator,
-    Call,
-    Combine,
     Get,
     Lambda,
-    Literal,
     MakeTuple,
     Operator,
     OperatorMetavariable,
     Pattern,
     Term,
-    UserFunction,
     Var,
     Vectorized,
-    free_variables,
     unused,
 )
-from relift.semantics.syntax.types import (
-    SCALARS,
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    Vector,
-    boolean,
-    f32,
-    i32,
-    i64,
-)
-
-_BITS = {i32: 31, i64: 63}
-"""The integers, and which power of two is beyond each."""
+from relift.semantics.syntax.types import AnyType, Array, Tuple, Type, Vector
 
 _sizes_bound: ContextVar[int] = ContextVar("how many sizes are bound around", default=0)
 _names_in_scope: ContextVar[tuple[str, ...]] = ContextVar("names in scope", default=())
@@ -79,188 +58,6 @@ def scope(names: Sequence[str]) -> Generator[None]:
         yield
     finally:
         _names_in_scope.reset(token)
-
-
-def is_term(value: object) -> bool:
-    """Whether `value` is a term already."""
-    return isinstance(value, get_args(Term))
-
-
-def as_term(value: Any, expected: Type | None = None) -> Term:
-    """`value` as a term: a term itself, a Python number as a literal, a Python tuple as a tuple."""
-    if is_term(value):
-        term: Term = value
-        return _adapted(term, expected)
-    if isinstance(value, tuple):
-        parts = expected.parts if isinstance(expected, Tuple) else (None,) * len(value)
-        if len(parts) == len(value) >= 2:
-            return make_tuple(*(as_term(v, t) for v, t in zip(value, parts, strict=True)))
-    if isinstance(value, bool | int | float):
-        return literal(value, expected)
-    if isinstance(value, Unapplied):
-        raise IllTyped(f"{value.pattern.name} still lacks arguments: {', '.join(value.missing)}")
-    raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
-
-
-def _adapted(t: Term, expected: Type | None) -> Term:
-    """t, in another type where it is made of bare whole numbers alone: these are `i32` until they meet a float.
-
-    >>> v = Input("v", f32)
-    >>> select(v < 0, 1, 2).type, (v * select(v < 0, 1, 2)).type
-    (i32, f32)
-    """
-    if not isinstance(expected, Scalar) or t.type == expected or not _is_bare(t):
-        return t
-    return _retyped(t, expected)
-
-
-def _retyped(t: Term, expected: Scalar) -> Term:
-    match t:
-        case Literal(value):
-            return literal(value, expected)
-        case Apply("select", (condition, x, y)):
-            return Apply(
-                "select", (condition, _retyped(x, expected), _retyped(y, expected)), expected
-            )
-        case Apply(name, arguments):
-            return Apply(name, tuple(_retyped(u, expected) for u in arguments), expected)
-        case _:
-            raise AssertionError("cannot happen: no bare number")
-
-
-def _is_bare(t: Term) -> bool:
-    """Whether t chooses among whole numbers, or computes with them, and nothing says of what type they are."""
-
-    def bare(u: Term) -> bool:
-        return _is_bare(u) or (isinstance(u, Literal) and u.type == i32)
-
-    match t:
-        case Apply("select", (_, x, y)):
-            return bare(x) and bare(y)
-        case Apply("minimum" | "maximum" | "absolute" | "add" | "sub" | "mul" | "neg", arguments):
-            return all(map(bare, arguments))
-        case _:
-            return False
-
-
-def _common(values: Sequence[Any]) -> Type:
-    """The type in which values meet: that of a term which is no bare number, else that of the numbers."""
-    for v in values:
-        if is_term(v) and not _is_bare(v):
-            met: Type = v.type
-            return met
-    numbers = [v for v in values if not is_term(v)]
-    if any(isinstance(v, float) for v in numbers):
-        return f32
-    return boolean if numbers and all(isinstance(v, bool) for v in numbers) else i32
-
-
-def _not_a_term(value: object) -> str:
-    """What `value` is instead of a term, and the nearest thing that is one."""
-    if value is None:
-        return "None is not a term: a function that is traced returns its result"
-    if isinstance(value, Size):
-        return f"the size {value} is not a term: sizes are known to types and patterns only"
-    if isinstance(value, list):
-        return "a list is not a term: a tuple is written (x, y), and patterns make arrays"
-    if isinstance(value, np.ndarray | np.generic):
-        number = isinstance(value, np.generic) or np.shape(value) == ()
-        hint = "write float(...) or int(...) around it, or " if number else ""
-        return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter"
-    if callable(value):
-        name = getattr(value, "__name__", repr(value))
-        return f"the function {name} is not a term: call it, or give it to map"
-    return f"{value!r} is not a term"
-
-
-def refused_by_numpy(function: str, given: Sequence[object]) -> IllTyped:
-    """What to write instead of a function of NumPy's on terms, or of a NumPy value beside a term."""
-    if numpy := [v for v in given if isinstance(v, np.ndarray | np.generic)]:
-        return IllTyped(_not_a_term(numpy[0]))
-    known = function in SCALAR_FUNCTIONS
-    return IllTyped(
-        f"np.{function} knows no terms; "
-        + (f"write rl.{function}" if known else "the functions of relift do, such as rl.sqrt")
-    )
-
-
-def literal(value: float, expected: Type | None = None) -> Literal:
-    """A scalar constant: of the expected type if there is one, else `f32`, `i32` or `boolean`."""
-    if not isinstance(expected, Scalar):
-        expected = boolean if isinstance(value, bool) else i32 if isinstance(value, int) else f32
-    if isinstance(value, bool) != (expected == boolean):
-        raise IllTyped(f"{value!r} is not a value of type {expected}")
-    if isinstance(value, float) and not expected.is_float:
-        raise IllTyped(f"{value!r} is not a value of type {expected}; write a whole number")
-    if expected in _BITS and not -(2 ** _BITS[expected]) <= value < 2 ** _BITS[expected]:
-        bits = _BITS[expected]
-        hint = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
-        raise IllTyped(
-            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{hint}"
-        )
-    if expected.is_float and isinstance(value, int) and abs(value) >= 2**1024:
-        raise IllTyped(
-            f"a whole number of {len(str(abs(value)))} digits is not a value of type {expected}: it is too large"
-        )
-    return Literal(float(value) if expected.is_float else value, expected)
-
-
-def scalar(name: str, *arguments: Any) -> Term:
-    """A scalar function of the table, applied; all arguments have one scalar type."""
-    function = SCALAR_FUNCTIONS[name]
-    if len(arguments) != function.arity:
-        count = f"{function.arity} argument{'s' * (function.arity != 1)}"
-        raise IllTyped(f"{name} takes {count}, {len(arguments)} are given")
-    if any(not is_term(a) and not isinstance(a, bool | int | float) for a in arguments):
-        odd = next(a for a in arguments if not is_term(a) and not isinstance(a, bool | int | float))
-        raise IllTyped(f"{name} works on scalars: {_not_a_term(odd)}")
-    compared = arguments[1:] if name == "select" else arguments
-    if name in SCALARS and not any(map(is_term, compared)):
-        common: Type = SCALARS[name]
-    else:
-        common = (
-            f32
-            if function.on == "floats" and not any(map(is_term, compared))
-            else _common(compared)
-        )
-    if not isinstance(common, Scalar):
-        raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
-    terms = [as_term(a, common) for a in compared]
-    for t in terms:
-        if not isinstance(t.type, Scalar):
-            raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")
-        if t.type != common:
-            raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
-    match function.on:
-        case "floats" if not common.is_float:
-            raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
-        case "integers" if common.is_float or common == boolean:
-            raise IllTyped(f"{name} is defined on i32 and i64, not on {common}")
-        case "bits" if common.is_float:
-            raise IllTyped(f"{name} is defined on boolean, i32 and i64, not on {common}")
-        case "numbers" if common == boolean:
-            raise IllTyped(f"{name} works on numbers, not on {common}")
-        case _:
-            pass
-    if name == "select":
-        if isinstance(arguments[0], bool):
-            raise IllTyped(
-                f"select: the condition is {arguments[0]}, whatever the data; "
-                "terms are compared with <, <=, equal or not_equal, as == compares programs"
-            )
-        condition = as_term(arguments[0])
-        if condition.type != boolean:
-            raise IllTyped(
-                f"select: the condition has type {condition.type}, not boolean; compare it first"
-            )
-        terms.insert(0, condition)
-    return Apply(name, tuple(terms), SCALARS.get(function.result, common))
-
-
-def make_tuple(*parts: Any) -> Term:
-    """A tuple of terms."""
-    terms = tuple(as_term(part) for part in parts)
-    return MakeTuple(terms, Tuple(tuple(t.type for t in terms)))
 
 
 def component(of: Any, index: Any) -> Term:
@@ -293,57 +90,6 @@ def component(of: Any, index: Any) -> Term:
             else ""
         )
     )
-
-
-def combine(operator: Operator, left: Any, right: Any) -> Term:
-    """A binary operator applied to two terms of one type."""
-    expected = (
-        operator.element if isinstance(operator, OperatorMetavariable) else _common((left, right))
-    )
-    x, y = as_term(left, expected), as_term(right, expected)
-    for t in (x, y):
-        if t.type != expected:
-            raise IllTyped(f"{operator_name(operator)}: {expected} is needed, not {t.type}")
-    if isinstance(operator, Vectorized) and not (
-        isinstance(expected, Vector) and expected.width == operator.width
-    ):
-        raise IllTyped(f"{operator_name(operator)}: a vector is needed, not {expected}")
-    if isinstance(operator, BinaryOperator):
-        body = as_term(operator.function(x, y), expected)
-        result = body.type
-        if result != expected:
-            raise IllTyped(
-                f"{operator.name} maps two {expected} to {result}; it must stay in {expected}"
-            )
-        if captured := free_variables(body) - free_variables(x) - free_variables(y):
-            raise IllTyped(
-                f"operator {operator.name} uses the variable {min(captured)} of the program around it; "
-                "its value depends on its two arguments only, so use reduce_seq"
-            )
-    return Combine(operator, x, y, expected)
-
-
-def operator_name(operator: Operator) -> str:
-    """How an operator is written."""
-    match operator:
-        case BinaryOperator(name) | OperatorMetavariable(name):
-            return name
-        case Vectorized(width, inner):
-            return f"vectorize({width}, {operator_name(inner)})"
-
-
-def call(function: UserFunction, arguments: Sequence[Any]) -> Term:
-    """A user function applied."""
-    if len(arguments) != len(function.types):
-        raise IllTyped(
-            f"{function.name} takes {len(function.types)} argument{'s' * (len(function.types) != 1)}, "
-            f"{len(arguments)} are given"
-        )
-    terms = tuple(as_term(a, t) for a, t in zip(arguments, function.types, strict=True))
-    for name, term, t in zip(function.parameters, terms, function.types, strict=True):
-        if term.type != t:
-            raise IllTyped(f"{function.name}: {name} has type {term.type}, {t} is needed")
-    return Call(function, terms, function.result)
 
 
 class FixedLambda:
@@ -395,7 +141,7 @@ def _parameter_names(function: Callable[..., Any], types: Sequence[Type]) -> lis
     )
 
 
-class Unapplied:
+class Unapplied(Incomplete):
     """A pattern that still lacks arguments: a function of them, composed by `f >> g`, left to right."""
 
     def __init__(self, pattern: type[Pattern], arguments: tuple[Any, ...] = ()) -> None:
@@ -461,7 +207,7 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
     for name, kind, value in items:
         match kind:
             case NatKind(role):
-                values[name] = matching.sizes["?" + name] = _natural(
+                values[name] = matching.sizes[Unknown(name)] = _natural(
                     pattern.name, name, role, value
                 )
                 _require_positive(signature, matching)
@@ -474,10 +220,10 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
                 matching.match(element[length], row.type[len(row.values)], name)
             case FunctionKind() | IndexKind():
                 pass
-            case _ if is_term(value):
+            case AnyType() if is_term(value):
                 values[name] = value
                 matching.match(kind, value.type, name)
-            case _:
+            case AnyType():
                 late.append((name, kind, value))
     matching.solve()
     for name, kind, value in late:
@@ -501,8 +247,9 @@ def build(pattern: type[Pattern], arguments: Sequence[Any]) -> Term:
     for _, kind, value in items:
         if isinstance(kind, OperatorKind):
             element = matching.apply(kind.element)
-            combine(value, Var("%left", element), Var("%right", element))  # or raises
-    solved = {name.removeprefix("?"): size for name, size in matching.sizes.items()}
+            left, right = (Var(Unknown(side), element) for side in ("left", "right"))
+            combine(value, left, right)  # or raises
+    solved = by_letter(matching.sizes)
     return pattern(**values, type=matching.apply(signature.result), solved=solved)
 
 
@@ -511,7 +258,7 @@ def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> La
 
     It may take that size before its other arguments.
     """
-    unknown = f"?{kind.binds}"
+    unknown = Unknown(str(kind.binds))
     if isinstance(value, FixedLambda):  # whose types say what the size is called
         for schema, x in zip(kind.arguments, value.parameters, strict=True):
             matching.match(schema, x.type, x.name)
@@ -542,7 +289,7 @@ def _trace_at_any_size(kind: FunctionKind, value: Any, matching: Matching) -> La
 def _require_positive(signature: Signature, matching: Matching) -> None:
     for size in signature.positive:
         if size.substitute(matching.sizes) == 0:
-            raise IllTyped(f"{matching.pattern}: {str(size).replace('?', '')} must be at least 1")
+            raise IllTyped(f"{matching.pattern}: {size.with_letters()} must be at least 1")
 
 
 def _natural(pattern: str, name: str, role: str, value: Any) -> Size:

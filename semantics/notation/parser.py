@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.naming import named_in
-from relift.semantics.language.tracing import FixedLambda, Unapplied, as_term, scope, trace
+from relift.semantics.language.tracing import FixedLambda, Unapplied, scope, trace
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import (
@@ -41,9 +42,16 @@ LARGEST_POWER = 64
 """Of a name or a number; of a sum, 8."""
 
 
-def parse_term(text: str, names: Mapping[str, Any]) -> Term:
-    """The term that `text` denotes, with `names` for inputs, variables, operators and user functions."""
-    return as_term(_value(text, names))
+def parse_term(text: str, names: Mapping[str, Any] | None = None, **named: Any) -> Term:
+    """The term that `text` denotes, with names for inputs, variables, operators and user functions.
+
+    >>> from relift import i32
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> parse_term("x + 1", x=Input("x", i32)).type
+    i32
+    """
+    return as_term(_value(text, {**(names or {}), **named}))
 
 
 def parse_lambda(text: str, names: Mapping[str, Any], types: list[Type]) -> FixedLambda:
@@ -56,6 +64,7 @@ def parse_lambda(text: str, names: Mapping[str, Any], types: list[Type]) -> Fixe
 def parse_type(text: str) -> Type:
     """The type that `text` denotes.
 
+    >>> from relift.semantics.notation.parser import parse_type
     >>> parse_type("(f32, vec(i32, 4))[2, 3]")
     (f32, vec(i32, 4))[2, 3]
     """
@@ -65,6 +74,7 @@ def parse_type(text: str) -> Type:
 def parse_size(text: str) -> Size:
     """The size that `text` denotes.
 
+    >>> from relift.semantics.notation.parser import parse_size
     >>> parse_size("2*n + 1")
     2*n + 1
     """

@@ -12,10 +12,12 @@ from typing import Literal as Choice
 from typing import TypeAlias, get_args
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.functions import Written, number
+from relift.semantics.indices.functions import Written
+from relift.semantics.indices.rows import number
 from relift.semantics.language.arguments import one_of
-from relift.semantics.language.tracing import operator_name
+from relift.semantics.language.coercion import operator_name
 from relift.semantics.patterns import At, Pad
+from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
@@ -24,7 +26,6 @@ from relift.semantics.syntax.terms import (
     BinaryOperator,
     Call,
     Combine,
-    Expression,
     Get,
     Input,
     Lambda,
@@ -47,8 +48,11 @@ _OPERATORS = (BinaryOperator, OperatorMetavariable, Vectorized)
 def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
     """The text of a term, broken over lines where it is wider than `width`.
 
+    >>> from relift import f32, show
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> xs = Input("xs", f32[4])
-    >>> show(parse("join(map(lambda c: c, split(2, xs)))", xs=xs), "pipeline")
+    >>> show(parse_term("join(map(lambda c: c, split(2, xs)))", xs=xs), "pipeline")
     'xs >> split(2) >> map(lambda c: c) >> join'
     """
     if not isinstance(t, Expression | Lambda):
@@ -173,13 +177,13 @@ def _field(value: object, style: Style) -> _Node:
 def _eta(f: Lambda) -> str | None:
     """The name of g when f is `lambda x: g(x)`."""
     match f.body:
-        case Metavariable(name, arguments) if arguments and arguments == f.parameters:
-            return name
-        case Call(function, arguments) if arguments == f.parameters:
-            return function.name
-        case Combine(operator, left, right) if (left, right) == f.parameters:
-            return operator_name(operator)
-        case _:
+        case Metavariable(name, arguments):
+            return name if arguments and arguments == f.parameters else None
+        case Call(function, arguments):
+            return function.name if arguments == f.parameters else None
+        case Combine(operator, left, right):
+            return operator_name(operator) if (left, right) == f.parameters else None
+        case Var() | Input() | Literal() | Apply() | MakeTuple() | Get() | Pattern():
             return None
 
 

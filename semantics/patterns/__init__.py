@@ -1,8 +1,12 @@
 """The patterns: name, typing rule, meaning, documentation, each in one place.
 
     algorithmic   what is computed
+    sequential    in order, one element after the other
+    lookups       from elements elsewhere, at indices that are data
     layout        where elements are
+    borders       what is around an array
     opencl        who computes, and where it is stored
+    vectors       whose lanes are processed at once
 
 A pattern is all that is known of it, on its class: see `Pattern`.  Adding one is a class here, a definition in
 `proofs_tests/rocq/Patterns.v` and a row in the tests.
@@ -18,16 +22,28 @@ Sources: LIFT (CGO'17) section 3; RISE where it is more exact (a window ends at 
 
 from __future__ import annotations
 
-from relift.semantics.patterns import algorithmic, layout, opencl
-from relift.semantics.patterns.algorithmic import *  # a class is named where it stands only
+from relift.semantics.patterns import (
+    algorithmic,
+    borders,
+    layout,
+    lookups,
+    opencl,
+    sequential,
+    vectors,
+)
+from relift.semantics.patterns.algorithmic import *
+from relift.semantics.patterns.borders import *
 from relift.semantics.patterns.layout import *
+from relift.semantics.patterns.lookups import *
 from relift.semantics.patterns.opencl import *
+from relift.semantics.patterns.sequential import *
+from relift.semantics.patterns.vectors import *
 from relift.semantics.syntax.terms import Pattern
 
 PATTERNS: dict[str, type[Pattern]] = {
     found.name: found
-    for part in (algorithmic, layout, opencl)
+    for part in (algorithmic, sequential, lookups, layout, borders, opencl, vectors)
     for found in vars(part).values()
     if isinstance(found, type) and found.__module__ == part.__name__ and hasattr(found, "name")
 }
-"""Every pattern by its name, in the order of the three parts."""
+"""Every pattern by its name, in the order of the parts."""

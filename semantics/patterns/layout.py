@@ -12,13 +12,11 @@ from typing import Any, ClassVar
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.indices.functions import IndexFunction
-from relift.semantics.patterns.algorithmic import within
-from relift.semantics.patterns.letters import a, index, k, left, m, n, r, right, size, step
+from relift.semantics.patterns.letters import a, index, k, m, n, r, size, step
+from relift.semantics.patterns.lookups import within
 from relift.semantics.syntax.signatures import IndexKind, Nat, Signature
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Pattern, Term
-
-_PAD = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right], positive=(n,))
 
 
 def windows(size: int, step: int, xs: list[Any]) -> list[list[Any]]:
@@ -46,17 +44,6 @@ def transposed_viewed(ix: Algebra, n: Any, m: Any, xss: Any) -> Any:
     return ix.array(m, lambda i: ix.array(n, lambda j: ix.at(ix.at(xss, j), i)))
 
 
-def clamped(ix: Algebra, i: Any, n: Any) -> Any:
-    """The index of an array of n elements that is nearest to i."""
-    return ix.minimum(ix.maximum(i, ix.size(0)), n - 1)
-
-
-def mirrored(ix: Algebra, i: Any, n: Any) -> Any:
-    """The index that i shows where an array of n elements is reflected at its ends."""
-    j = ix.modulo(i, 2 * n)
-    return ix.minimum(j, 2 * n - 1 - j)
-
-
 @dataclass(frozen=True)
 class Split(Pattern):
     """`split(m, xs)`: consecutive chunks of m elements; m divides the length.
@@ -65,6 +52,7 @@ class Split(Pattern):
     Rejects: a chunk size that does not divide the length; Lift does not check.
     Source: LIFT, CGO'17, section 3.2.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("split(2, xs)", xs=[1, 2, 3, 4])
     [[1, 2], [3, 4]]
     """
@@ -96,6 +84,7 @@ class Join(Pattern):
     Law: split(m, join(xss)) == xss, where m is the length of the rows.
     Source: LIFT, CGO'17, section 3.2.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("join(xss)", xss=[[1, 2], [3, 4]])
     [1, 2, 3, 4]
     """
@@ -126,6 +115,7 @@ class Transpose(Pattern):
     Law: transpose(transpose(xss)) == xss.
     Source: LIFT, CGO'17, section 3.2 (there a gather and a split).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("transpose(xss)", xss=[[1, 2, 3], [4, 5, 6]])
     [[1, 4], [2, 5], [3, 6]]
     """
@@ -157,6 +147,7 @@ class Slide(Pattern):
     Rejects: lengths at which the last window ends elsewhere; Lift drops such a tail silently.
     Source: LIFT stencils, CGO'18; the exact end is RISE's.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("slide(3, 1, xs)", xs=[1, 2, 3, 4])
     [[1, 2, 3], [2, 3, 4]]
     """
@@ -179,170 +170,6 @@ class Slide(Pattern):
 
 
 @dataclass(frozen=True)
-class Pad(Pattern):
-    """More elements at both ends; `boundary` is the word that says which, where a word does."""
-
-    left: Size
-    right: Size
-    boundary: ClassVar[str] = ""
-
-
-@dataclass(frozen=True)
-class PadClamp(Pad):
-    """`pad(left, right, clamp, xs)`: repeat the first element on the left, the last on the right.
-
-    Law: the middle of a padded array is the array: take(n, drop(left, pad(left, right, clamp, xs))) == xs.
-    Source: LIFT stencils, CGO'18; an empty array has no border and is refused.
-
-    >>> interpret("pad(1, 2, clamp, xs)", xs=[1, 2, 3])
-    [1, 1, 2, 3, 3, 3]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_clamp"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "clamp"
-    rocq: ClassVar = "pad_clamp {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        last = len(xs) - 1
-        return [xs[min(max(i - left, 0), last)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, clamped(ix, i - left, n)))
-
-
-@dataclass(frozen=True)
-class PadConstant(Pad):
-    """`pad(left, right, value, xs)`: `value` on both sides.
-
-    Law: pad(left, right, v, xs) == concat(repeat(left, v), concat(xs, repeat(right, v))).
-    Source: LIFT stencils, CGO'18.
-
-    >>> interpret("pad(1, 2, 0, xs)", xs=[1, 2, 3])
-    [0, 1, 2, 3, 0, 0]
-    """
-
-    value: Term
-    xs: Term
-    name: ClassVar = "pad_constant"
-    spelled: ClassVar = "pad"
-    rocq: ClassVar = "pad_constant {left} {n} {value} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = Signature(
-        {"left": Nat, "right": Nat, "value": a, "xs": a[n]}, a[left + n + right]
-    )
-
-    @staticmethod
-    def meaning(left: int, right: int, value: Any, xs: list[Any]) -> list[Any]:
-        return [value] * left + xs + [value] * right
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, value: Any, n: Any) -> Any:
-        return ix.array(
-            left + n + right, lambda i: ix.inside(i - left, n, ix.at(xs, i - left), value)
-        )
-
-
-@dataclass(frozen=True)
-class PadMirror(Pad):
-    """`pad(left, right, mirror, xs)`: the array reflected at its ends, with the edge repeated.
-
-    Law: for one element on each side it is the same as `clamp`; the period is twice the length.
-    Rejects: an empty array, which has nothing to reflect.
-    Source: LIFT stencils, CGO'18 (`Pad.Boundary.Mirror`).
-
-    >>> interpret("pad(2, 4, mirror, xs)", xs=[1, 2, 3])
-    [2, 1, 1, 2, 3, 3, 2, 1, 1]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_mirror"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "mirror"
-    rocq: ClassVar = "pad_mirror {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        both = xs + xs[::-1]
-        return [both[(i - left) % len(both)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, mirrored(ix, i - left, n)))
-
-
-@dataclass(frozen=True)
-class PadWrap(Pad):
-    """`pad(left, right, wrap, xs)`: the array again and again, on both sides.
-
-    Law: pad(n, 0, wrap, xs) == concat(xs, xs), where n is the length.
-    Rejects: an empty array, which has nothing to repeat.
-    Source: LIFT stencils, CGO'18 (`Pad.Boundary.Wrap`).
-
-    >>> interpret("pad(2, 1, wrap, xs)", xs=[1, 2, 3])
-    [2, 3, 1, 2, 3, 1]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_wrap"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "wrap"
-    rocq: ClassVar = "pad_wrap {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        return [xs[(i - left) % len(xs)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, ix.modulo(i - left, n)))
-
-
-@dataclass(frozen=True)
-class PadEmpty(Pad):
-    """`pad_empty(left, right, xs)`: cells on both sides whose content is left open.
-
-    Whatever is computed from such a cell is open, too; a branch on it is `Undefined`.  A rule that fixes
-    open cells is a refinement.
-
-    Law: take(n, drop(left, pad_empty(left, right, xs))) == xs.
-    Source: RISE (`padEmpty`).
-
-    >>> interpret("pad_empty(1, 2, xs)", xs=[1, 2, 3])
-    [unspecified, 1, 2, 3, unspecified, unspecified]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_empty"
-    rocq: ClassVar = "pad_constant {left} {n} {unspecified} {xs}"
-    layout: ClassVar = True
-    leaves_open: ClassVar = True
-    searched: ClassVar = False
-    signature: ClassVar = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right])
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any], unspecified: Callable[[], Any]) -> list[Any]:
-        return [unspecified() for _ in range(left)] + xs + [unspecified() for _ in range(right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.open_outside(i, left, n, xs))
-
-    @staticmethod
-    def inverse(ix: Algebra, target: Any, left: Any, n: Any) -> Any:
-        return ix.array(n, lambda i: ix.at(target, i + left))
-
-
-@dataclass(frozen=True)
 class Take(Pattern):
     """`take(m, xs)`: the first m elements.
 
@@ -350,6 +177,7 @@ class Take(Pattern):
     Rejects: more elements than there are.
     Source: RISE.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("take(2, xs)", xs=[1, 2, 3])
     [1, 2]
     """
@@ -378,6 +206,7 @@ class Drop(Pattern):
     Rejects: more elements than there are.
     Source: RISE.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("drop(2, xs)", xs=[1, 2, 3])
     [3]
     """
@@ -406,6 +235,7 @@ class At(Pattern):
     Rejects: an index that is not surely below the length.
     Source: LIFT (`ArrayAccess`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("xs[1]", xs=[1, 2, 3])
     2
     """
@@ -435,6 +265,7 @@ class Head(Pattern):
     Rejects: an array that may be empty.
     Source: LIFT (`Head`), typed as an array of length 1 there and documented as an element; ours is one.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("head(xs)", xs=[1, 2, 3])
     1
     """
@@ -462,6 +293,7 @@ class Tail(Pattern):
     Rejects: an array that may be empty.
     Source: LIFT (`Tail`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("tail(xs)", xs=[1, 2, 3])
     [2, 3]
     """
@@ -488,6 +320,7 @@ class Concat(Pattern):
     Law: map(f, concat(xs, ys)) == concat(map(f, xs), map(f, ys)).
     Source: RISE (`concat`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("concat(xs, ys)", xs=[1, 2], ys=[3])
     [1, 2, 3]
     """
@@ -519,6 +352,7 @@ class Gather(Pattern):
     Rejects: an index function that leaves the array (`Undefined`, when the program runs).
     Source: LIFT (`Gather`); RISE (`reorder`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("gather(lambda i: 2 - i, xs)", xs=[1, 2, 3])
     [3, 2, 1]
     """
@@ -550,6 +384,7 @@ class Scatter(Pattern):
     Rejects: an index function that is no permutation (`Undefined`, when the program runs).
     Source: LIFT (`Scatter`), whose interpreter gathers; RISE (`reorder`), which trusts a given inverse.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("scatter(lambda i: (i + 1) % 3, xs)", xs=[1, 2, 3])
     [3, 1, 2]
     """

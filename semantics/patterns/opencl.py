@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from relift.semantics.indices.algebra import Algebra
-from relift.semantics.patterns.algorithmic import FOLD, MAP, each, each_viewed, fold, fold_viewed
+from relift.semantics.patterns.algorithmic import Each, each, each_viewed
 from relift.semantics.patterns.layout import windows, windows_viewed
-from relift.semantics.patterns.letters import a, b, k, n, size, step, width
+from relift.semantics.patterns.letters import a, b, k, n, size, step
+from relift.semantics.patterns.sequential import Fold
 from relift.semantics.syntax.memory import Space
-from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature, Width
+from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
-from relift.semantics.syntax.types import Vector
-
-_MAP_IN = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
 
 
 def _same(xs: Any) -> Any:
@@ -30,233 +28,181 @@ def _same(xs: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class MapSeq(Pattern):
+class EachOf(Pattern):
+    """f on every element, each by another work-item, or work-group, of a dimension."""
+
+    dim: Size
+    f: Lambda
+    xs: Term
+    rocq: ClassVar = "map {f} {xs}"
+    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
+    view: ClassVar = staticmethod(each_viewed)
+    signature: ClassVar = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
+    meaning: ClassVar = staticmethod(each)
+
+
+@dataclass(frozen=True)
+class MapSeq(Each):
     """`map_seq(f, xs)`: `map` as a loop in one work-item.
 
     Law: map_seq(f, xs) == map(f, xs).
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_seq(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_seq"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     compiled: ClassVar = True
     searched: ClassVar = True
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = MAP
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapGlb(Pattern):
+class MapGlb(EachOf):
     """`map_glb(dim)(f, xs)`: `map` over the work-items of dimension `dim`, across all work-groups.
 
     Law: map_glb(d)(f, xs) == map(f, xs).
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_glb(0)(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    dim: Size
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_glb"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     compiled: ClassVar = True
     searched: ClassVar = True
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = _MAP_IN
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapWrg(Pattern):
+class MapWrg(EachOf):
     """`map_wrg(dim)(f, xs)`: `map` over the work-groups of dimension `dim`.
 
     Law: map_wrg(d)(f, xs) == map(f, xs).
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_wrg(0)(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    dim: Size
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_wrg"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     compiled: ClassVar = True
     searched: ClassVar = True
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = _MAP_IN
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapLcl(Pattern):
+class MapLcl(EachOf):
     """`map_lcl(dim)(f, xs)`: `map` over the work-items of dimension `dim` of one work-group.
 
     Law: map_lcl(d)(f, xs) == map(f, xs).
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_lcl(0)(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    dim: Size
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_lcl"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     compiled: ClassVar = True
     searched: ClassVar = True
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = _MAP_IN
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapSeqUnroll(Pattern):
+class MapSeqUnroll(Each):
     """`map_seq_unroll(f, xs)`: `map_seq` with the loop written out.
 
     Law: map_seq_unroll(f, xs) == map(f, xs).
     Source: LIFT (`MapSeqUnroll`), RISE (`mapSeqUnroll`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_seq_unroll(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_seq_unroll"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     compiled: ClassVar = True
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = MAP
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapWarp(Pattern):
+class MapWarp(EachOf):
     """`map_warp(dim)(f, xs)`: `map` over the warps of a work-group.
 
     Law: map_warp(d)(f, xs) == map(f, xs).
     Source: LIFT (`MapWarp`), RISE (`mapWarp`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_warp(0)(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    dim: Size
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_warp"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     instead: ClassVar = "OpenCL has no warps; use map_lcl"
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = _MAP_IN
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapLane(Pattern):
+class MapLane(EachOf):
     """`map_lane(dim)(f, xs)`: `map` over the lanes of a warp.
 
     Law: map_lane(d)(f, xs) == map(f, xs).
     Source: LIFT (`MapLane`), RISE (`mapLane`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_lane(0)(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    dim: Size
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_lane"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     instead: ClassVar = "OpenCL has no warps; use map_lcl"
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = _MAP_IN
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class MapStream(Pattern):
+class MapStream(Each):
     """`map_stream(f, xs)`: `map` whose elements are computed when they are asked for.
 
     Law: map_stream(f, xs) == map(f, xs).
     Source: RISE (`mapStream`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_stream(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    f: Lambda
-    xs: Term
     name: ClassVar = "map_stream"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     instead: ClassVar = "use map_seq"
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = MAP
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class IterateStream(Pattern):
+class IterateStream(Each):
     """`iterate_stream(f, xs)`: `map` as the loop that asks a stream for its elements.
 
     Law: iterate_stream(f, xs) == map(f, xs).
     Source: RISE (`iterateStream`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("iterate_stream(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    f: Lambda
-    xs: Term
     name: ClassVar = "iterate_stream"
-    rocq: ClassVar = "map {f} {xs}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {n} {xs}"
     instead: ClassVar = "use map_seq"
-    view: ClassVar = staticmethod(each_viewed)
-    signature: ClassVar = MAP
-    meaning: ClassVar = staticmethod(each)
 
 
 @dataclass(frozen=True)
-class ReduceSeqUnroll(Pattern):
+class ReduceSeqUnroll(Fold):
     """`reduce_seq_unroll(f, init, xs)`: `reduce_seq` with the loop written out.
 
     Law: reduce_seq_unroll(f, z, xs) == reduce_seq(f, z, xs).
     Source: LIFT (`ReduceSeqUnroll`), RISE (`reduceSeqUnroll`).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("reduce_seq_unroll(lambda acc, x: acc * 10 + x, 0, xs)", xs=[1, 2, 3])
     123
     """
 
-    f: Lambda
-    init: Term
-    xs: Term
     name: ClassVar = "reduce_seq_unroll"
-    rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
-    rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     compiled: ClassVar = True
-    view: ClassVar = staticmethod(fold_viewed)
-    signature: ClassVar = FOLD
-    meaning: ClassVar = staticmethod(fold)
 
 
 @dataclass(frozen=True)
@@ -267,6 +213,7 @@ class MapSeqSlide(Pattern):
     Rejects: what `slide` rejects.
     Source: LIFT (`MapSeqSlide`, whose interpreter reduces).
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("map_seq_slide(2, 1, lambda w: w[0] + w[1], xs)", xs=[1, 2, 3])
     [3, 5]
     """
@@ -302,6 +249,7 @@ class CircularBuffer(Pattern):
     Law: circular_buffer(size, f, xs) == slide(size, 1, map(f, xs)).
     Source: RISE (`circularBuffer`, `oclCircularBuffer`); how much to allocate is left to the compiler.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("circular_buffer(2, lambda x: x * 10, xs)", xs=[1, 2, 3])
     [[10, 20], [20, 30]]
     """
@@ -334,6 +282,7 @@ class RotateValues(Pattern):
     Law: rotate_values(size, xs) == slide(size, 1, xs).
     Source: RISE (`rotateValues`, `oclRotateValues`), which also takes the function that copies.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("rotate_values(2, xs)", xs=[1, 2, 3])
     [[1, 2], [2, 3]]
     """
@@ -382,6 +331,7 @@ class ToGlobal(Store):
     Law: to_global(xs) == xs.
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("to_global(xs)", xs=[1, 2])
     [1, 2]
     """
@@ -397,6 +347,7 @@ class ToLocal(Store):
     Law: to_local(xs) == xs.
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("to_local(xs)", xs=[1, 2])
     [1, 2]
     """
@@ -412,165 +363,10 @@ class ToPrivate(Store):
     Law: to_private(xs) == xs.
     Source: LIFT, CGO'17, section 3.3.
 
+    >>> from relift.semantics.catalogue import interpret
     >>> interpret("to_private(xs)", xs=[1, 2])
     [1, 2]
     """
 
     name: ClassVar = "to_private"
     space: ClassVar = "private"
-
-
-# ---- OpenCL: vectors
-
-
-def lanes_viewed(ix: Algebra, k: Any, width: Any, vs: Any) -> Any:
-    """The view of the lanes of k vectors as one array."""
-    return ix.array(
-        k * width, lambda i: ix.lane(ix.at(vs, ix.divide(i, width)), ix.modulo(i, width))
-    )
-
-
-@dataclass(frozen=True)
-class AsVector(Pattern):
-    """`as_vector(width, xs)`: consecutive elements as the lanes of vectors; the width divides the length.
-
-    Law: as_scalar(as_vector(w, xs)) == xs.
-    Rejects: a width that does not divide the length.
-    Source: LIFT, CGO'17, section 3.4.
-
-    >>> interpret("as_vector(2, xs)", xs=[1, 2, 3, 4])
-    [[1, 2], [3, 4]]
-    """
-
-    width: Size
-    xs: Term
-    name: ClassVar = "as_vector"
-    rocq: ClassVar = "as_vector {width} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = Signature(
-        {"width": Width, "xs": a[k * width]}, Vector(a, width)[k], positive=(width,)
-    )
-
-    @staticmethod
-    def meaning(width: int, xs: list[Any]) -> list[Any]:
-        return [xs[i : i + width] for i in range(0, len(xs), width)]
-
-    @staticmethod
-    def view(ix: Algebra, k: Any, width: Any, xs: Any) -> Any:
-        def vector(i: Any) -> Any:
-            return ix.vector(width, lambda j: ix.at(xs, ix.position(i, width, j)))
-
-        return ix.array(k, vector)
-
-    @staticmethod
-    def inverse(ix: Algebra, target: Any, k: Any, width: Any) -> Any:
-        return lanes_viewed(ix, k, width, target)
-
-
-@dataclass(frozen=True)
-class AsVectorAligned(Pattern):
-    """`as_vector_aligned(width, xs)`: `as_vector` of an array that is aligned to whole vectors.
-
-    Law: as_vector_aligned(w, xs) == as_vector(w, xs).
-    Rejects: a width that does not divide the length.
-    Source: RISE (`asVectorAligned`).
-
-    >>> interpret("as_scalar(as_vector_aligned(2, xs))", xs=[1, 2, 3, 4])
-    [1, 2, 3, 4]
-    """
-
-    width: Size
-    xs: Term
-    name: ClassVar = "as_vector_aligned"
-    rocq: ClassVar = "as_vector {width} {xs}"
-    layout: ClassVar = True
-    searched: ClassVar = False
-    view: ClassVar = staticmethod(AsVector.view)
-    inverse: ClassVar = staticmethod(AsVector.inverse)
-    signature: ClassVar = AsVector.signature
-    meaning: ClassVar = staticmethod(AsVector.meaning)
-
-
-@dataclass(frozen=True)
-class AsScalar(Pattern):
-    """`as_scalar(vs)`: the lanes of the vectors, one after the other.
-
-    Law: as_vector(w, as_scalar(vs)) == vs.
-    Source: LIFT, CGO'17, section 3.4.
-
-    >>> interpret("as_scalar(as_vector(2, xs))", xs=[1, 2, 3, 4])
-    [1, 2, 3, 4]
-    """
-
-    vs: Term
-    name: ClassVar = "as_scalar"
-    rocq: ClassVar = "as_scalar {width} {vs}"
-    layout: ClassVar = True
-    signature: ClassVar = Signature({"vs": Vector(a, width)[k]}, a[k * width])
-
-    @staticmethod
-    def meaning(vs: list[list[Any]]) -> list[Any]:
-        return [x for v in vs for x in v]
-
-    @staticmethod
-    def view(ix: Algebra, k: Any, width: Any, vs: Any) -> Any:
-        return lanes_viewed(ix, k, width, vs)
-
-    @staticmethod
-    def inverse(ix: Algebra, target: Any, k: Any, width: Any) -> Any:
-        return AsVector.view(ix, k, width, target)
-
-
-@dataclass(frozen=True)
-class MapVec(Pattern):
-    """`map_vec(f, v)`: f on every lane of a vector, in one vector instruction where f is arithmetic.
-
-    Law: as_scalar(map(lambda v: map_vec(f, v), as_vector(w, xs))) == map(f, xs).
-    Source: RISE (`mapVec`); LIFT's `vectorize`.
-
-    >>> interpret("as_scalar(map(lambda v: map_vec(lambda x: x + 1, v), as_vector(2, xs)))", xs=[1, 2])
-    [2, 3]
-    """
-
-    f: Lambda
-    v: Term
-    name: ClassVar = "map_vec"
-    rocq: ClassVar = "map {f} {v}"
-    rocq_defined: ClassVar = "map_defined {f_defined} {width} {v}"
-    layout: ClassVar = True
-    signature: ClassVar = Signature({"f": Fun[a, b], "v": Vector(a, width)}, Vector(b, width))
-
-    @staticmethod
-    def meaning(f: Callable[[Any], Any], v: list[Any]) -> list[Any]:
-        return [f(x) for x in v]
-
-    @staticmethod
-    def view(ix: Algebra, v: Any, f: Callable[[Any], Any], width: Any) -> Any:
-        return ix.vector(width, lambda i: f(ix.lane(v, i)))
-
-
-@dataclass(frozen=True)
-class Splat(Pattern):
-    """`splat(width, x)`: the vector whose lanes are all x.
-
-    Law: map_vec(f, splat(w, x)) == splat(w, f(x)).
-    Source: RISE (`vectorFromScalar`).
-
-    >>> interpret("as_scalar(repeat(1, splat(4, x)))", x=7)
-    [7, 7, 7, 7]
-    """
-
-    width: Size
-    x: Term
-    name: ClassVar = "splat"
-    rocq: ClassVar = "repeat {x}"
-    layout: ClassVar = True
-    signature: ClassVar = Signature({"width": Width, "x": a}, Vector(a, width), positive=(width,))
-
-    @staticmethod
-    def meaning(width: int, x: Any) -> list[Any]:
-        return [x] * width
-
-    @staticmethod
-    def view(ix: Algebra, width: Any, x: Any) -> Any:
-        return ix.vector(width, lambda i: x)

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
     Get,
     Input,
     Lambda,
-    Literal,
     MakeTuple,
-    Metavariable,
-    Pattern,
     Term,
     Var,
     children,
+    distinct,
     free_variables,
+    inside,
 )
 
 Position: TypeAlias = tuple[str, ...]
@@ -33,23 +29,15 @@ def map_children(
     t: Term, on_term: Callable[[Term], Term], on_lambda: Callable[[Lambda], Lambda]
 ) -> Term:
     """`t` with every immediate child replaced; types are kept, so children must keep theirs."""
-    match t:
-        case Var() | Input() | Literal():
-            return t
-        case Apply() | Call() | Metavariable():
-            return replace(t, arguments=tuple(on_term(u) for u in t.arguments))
-        case Combine():
-            return replace(t, left=on_term(t.left), right=on_term(t.right))
-        case MakeTuple():
-            return replace(t, parts=tuple(on_term(u) for u in t.parts))
-        case Get():
-            return _component(t, on_term(t.of))
-        case Pattern():
-            changes: dict[str, Any] = {
-                place: on_lambda(u) if isinstance(u, Lambda) else on_term(u)
-                for place, u in children(t)
-            }
-            return replace(t, **changes)
+    if isinstance(t, Get):
+        return _component(t, on_term(t.of))
+    changes: dict[str, Any] = {}
+    for place in t.below:
+        child = getattr(t, place)
+        changes[place] = on_lambda(child) if isinstance(child, Lambda) else on_term(child)
+    if t.row:
+        changes[t.row] = tuple(map(on_term, getattr(t, t.row)))
+    return replace(t, **changes) if changes else t
 
 
 def _component(t: Get, of: Term) -> Term:
@@ -60,6 +48,9 @@ def _component(t: Get, of: Term) -> Term:
 def substitute(t: Term, values: Mapping[str, Term]) -> Term:
     """Replace free variables by terms, all at once; a binder that would capture is renamed.
 
+    >>> from relift import f32, show
+    >>> from relift.semantics.syntax.binding import substitute
+    >>> from relift.semantics.syntax.terms import Var
     >>> x, y = Var("x", f32), Var("y", f32)
     >>> show(substitute(x + y, {"x": y}))
     'y + y'
@@ -93,11 +84,18 @@ def _substitute(t: Term, values: Mapping[str, Term], free: Mapping[str, frozense
     return map_children(t, lambda u: _substitute(u, values, free), under)
 
 
-def canonical(t: Term) -> Term:
-    """`t` with its binders named by their depth, so that equal up to names means equal.
+class Level(str):
+    """The name of a binder by its depth, which no program can write."""
 
-    Names in `t` must not begin with `%`.
-    """
+    def __new__(cls, depth: int) -> Self:
+        return super().__new__(cls, f"%{depth}")
+
+    def __getnewargs__(self) -> tuple[int]:  # type: ignore[override]
+        return (int(self[1:]),)
+
+
+def canonical(t: Term) -> Term:
+    """`t` with its binders named by their depth, so that equal up to names means equal."""
     return _canonical(t, {}, 0)
 
 
@@ -106,7 +104,7 @@ def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
         return Var(names.get(t.name, t.name), t.type)
 
     def under(f: Lambda) -> Lambda:
-        new = {x.name: f"%{depth + i}" for i, x in enumerate(f.parameters)}
+        new = {x.name: Level(depth + i) for i, x in enumerate(f.parameters)}
         return Lambda(
             tuple(Var(new[x.name], x.type) for x in f.parameters),
             _canonical(f.body, {**names, **new}, depth + len(new)),
@@ -122,14 +120,7 @@ def alpha_equal(t: Term, u: Term) -> bool:
 
 def tidy(t: Term) -> Term:
     """`t` with short binder names, distinct along every path; for reading."""
-    return _tidy(t, {}, frozenset(u.name for u in _inputs(t)))
-
-
-def _inputs(t: Term) -> Iterator[Input]:
-    if isinstance(t, Input):
-        yield t
-    for _, child in children(t):
-        yield from _inputs(child.body if isinstance(child, Lambda) else child)
+    return _tidy(t, {}, frozenset(u.name for u in distinct(t) if isinstance(u, Input)))
 
 
 def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
@@ -158,20 +149,21 @@ def _tidy(t: Term, names: Mapping[str, str], used: frozenset[str]) -> Term:
 def term_at(t: Term, position: Position) -> Term:
     """The subterm at a position; raises `KeyError` when there is none."""
     for place in position:
-        child = dict(children(t))[place]
-        t = child.body if isinstance(child, Lambda) else child
+        t, _ = _at(t, place)
     return t
+
+
+def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
+    """What is in a place, and the variables that are bound there."""
+    return {name: (u, binders) for name, u, binders in inside(t)}[place]
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
     """The variables bound around a position, outermost first."""
     bound: tuple[Var, ...] = ()
     for place in position:
-        child = dict(children(t))[place]
-        if isinstance(child, Lambda):
-            bound += child.parameters
-            child = child.body
-        t = child
+        t, binders = _at(t, place)
+        bound += binders
     return bound
 
 
@@ -198,7 +190,6 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
 def positions(t: Term) -> Iterator[tuple[Position, Term]]:
     """Every position of `t` with its subterm, outermost first."""
     yield (), t
-    for place, child in children(t):
-        body = child.body if isinstance(child, Lambda) else child
-        for rest, u in positions(body):
+    for place, below, _ in inside(t):
+        for rest, u in positions(below):
             yield (place, *rest), u

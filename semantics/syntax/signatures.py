@@ -17,8 +17,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.syntax.sizes import Size, SizeLike
+from relift.semantics.syntax.sizes import Size, SizeLike, Unknown
 from relift.semantics.syntax.types import (
+    AnyType,
     Array,
     Scalar,
     Tuple,
@@ -26,6 +27,9 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     substitute_type,
+    type_names,
+    type_sizes,
+    with_letters,
 )
 
 
@@ -162,20 +166,37 @@ class Signature:
 
     def __repr__(self) -> str:
         shown = ", ".join(
-            f"{name}: {'Nat' if isinstance(kind, NatKind) else kind}"
+            f"{name}: {'Nat' if isinstance(kind, NatKind) else kind_with_letters(kind)}"
             for name, kind in self.parameters.items()
         )
-        return f"{shown} -> {self.result}".replace("?", "")
+        return f"{shown} -> {with_letters(self.result)}"
+
+
+def kind_with_letters(kind: Kind | WrittenKind) -> Kind | WrittenKind:
+    """A kind with the letters of its unknowns for these, as rules and people write it."""
+    match kind:
+        case NatKind():
+            return kind
+        case FunctionKind(arguments, result, binds):
+            return FunctionKind(tuple(map(with_letters, arguments)), with_letters(result), binds)
+        case OperatorKind(element):
+            return OperatorKind(with_letters(element))
+        case IndexKind(length):
+            return IndexKind(length.with_letters())
+        case NumbersKind(element, length):
+            return NumbersKind(with_letters(element), length.with_letters())
+        case AnyType():
+            return with_letters(kind)
 
 
 def schema_type(name: str) -> TypeVariable:
     """A type variable of signatures, apart from those of rules."""
-    return TypeVariable("?" + name)
+    return TypeVariable(Unknown(name))
 
 
 def schema_size(name: str) -> Size:
     """A size variable of signatures, apart from those of programs and rules."""
-    return Size.atom("?" + name)
+    return Size.atom(Unknown(name))
 
 
 class Unproved(IllTyped):
@@ -214,22 +235,25 @@ class Matching:
         self._match(schema, actual, what, (schema, actual))
 
     def _match(self, schema: Type, actual: Type, what: str, whole: tuple[Type, Type]) -> None:
-        match schema, actual:
-            case TypeVariable(name), _ if name.startswith("?"):
+        match schema:
+            case TypeVariable(name) if isinstance(name, Unknown):
                 known = self.types.setdefault(name, actual)
                 if known != actual:
                     self._fail(f"{what} has type {actual}, but {known} is needed here")
-            case (Array(element, n), Array(other, m)) | (Vector(element, n), Vector(other, m)):
-                self._equations.append((n, m))
-                self._match(element, other, what, whole)
-            case Tuple(parts), Tuple(others) if len(parts) == len(others):
-                for part, other in zip(parts, others, strict=True):
+            case Array(element, n) if isinstance(actual, Array):
+                self._equations.append((n, actual.length))
+                self._match(element, actual.element, what, whole)
+            case Vector(element, n) if isinstance(actual, Vector):
+                self._equations.append((n, actual.width))
+                self._match(element, actual.element, what, whole)
+            case Tuple(parts) if isinstance(actual, Tuple) and len(parts) == len(actual.parts):
+                for part, other in zip(parts, actual.parts, strict=True):
                     self._match(part, other, what, whole)
-            case _:
+            case Scalar() | Array() | Vector() | Tuple() | TypeVariable():
                 if schema == actual:
                     return
                 outer, given = whole
-                wanted = str(self.apply(outer)).replace("?", "")
+                wanted = with_letters(self.apply(outer))
                 hint = _hint(schema, actual, outer, given)
                 self._fail(f"{what} must be of the form {wanted}, but has type {given}{hint}")
 
@@ -243,7 +267,7 @@ class Matching:
             left: list[tuple[Size, Size]] = []
             for schema, actual in self._equations:
                 size = schema.substitute(self.sizes)
-                unknown = [name for name in size.names() if name.startswith("?")]
+                unknown = [name for name in size.names() if isinstance(name, Unknown)]
                 if not unknown:
                     if size != actual:
                         raise Unproved(
@@ -294,7 +318,9 @@ class Matching:
 
     def determined(self, schema: Type) -> bool:
         """Whether all variables of `schema` are known."""
-        return "?" not in str(self.apply(schema))
+        known = self.apply(schema)
+        names = (*type_names(known), *(name for n in type_sizes(known) for name in n.names()))
+        return not any(isinstance(name, Unknown) for name in names)
 
     def _fail(self, message: str) -> None:
         raise IllTyped(f"{self.pattern}: {message}")
@@ -302,14 +328,15 @@ class Matching:
 
 def _hint(schema: Type, actual: Type, outer: Type, given: Type) -> str:
     """How an argument of type `given` might be made to fit `outer`, which it does not at `schema`."""
-    match schema, actual:
-        case Array(), Vector():
-            return "; map_vec works on a vector"
-        case Array(), _ if outer is not schema and isinstance(given, Array):
-            return "; split(m, xs) makes rows of an array"
-        case Array(), Scalar():
-            return f"; repeat(m, x) makes an array of one {actual}"
-        case Vector(), _:
+    match schema:
+        case Array():
+            if isinstance(actual, Vector):
+                return "; map_vec works on a vector"
+            if outer is not schema and isinstance(given, Array):
+                return "; split(m, xs) makes rows of an array"
+            of_one = f"; repeat(m, x) makes an array of one {actual}"
+            return of_one if isinstance(actual, Scalar) else ""
+        case Vector():
             return "; as_vector makes vectors of an array"
-        case _:
+        case Scalar() | Tuple() | TypeVariable():
             return ""

@@ -6,6 +6,7 @@ n is said by what n is, `n = k * m` (or `nat("n", multiple_of=m)`), and that n i
 may be more than names: quotients, min and max of clamped indices (see `indices`).  No type needs those.
 A power with an open exponent is an atom, too: b**(m + c) is b**c * b**m, and a number of factors is folded.
 
+>>> from relift import nat
 >>> n, m = nat("n"), nat("m")
 >>> (n + 1) * m - m
 m*n
@@ -28,10 +29,11 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn, Self, TypeAlias
+from typing import NoReturn, Self, TypeAlias, TypeVar
 
 from relift.semantics.errors import IllTyped
 
+V = TypeVar("V")
 Atom: TypeAlias = Hashable
 """What a polynomial is over: the name of a natural, or a structured atom of `indices`."""
 
@@ -50,6 +52,45 @@ class Name(str):
         return name
 
 
+class Unknown(str):
+    """The name of what may be anything, such as what matching solves for; no program or rule can write it.
+
+    >>> from relift.semantics.syntax.sizes import Unknown
+    >>> Unknown("k") == "k", Unknown("k").letter
+    (False, 'k')
+    """
+
+    letter: str
+
+    def __new__(cls, letter: str) -> Self:
+        name = super().__new__(cls, f"?{letter}")
+        name.letter = letter
+        return name
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.letter,)
+
+
+def unknowns(values: Mapping[str, V]) -> dict[str, V]:
+    """Values by letter as values of unknowns."""
+    return {Unknown(letter): value for letter, value in values.items()}
+
+
+def by_letter(values: Mapping[str, V]) -> dict[str, V]:
+    """The values of unknowns by their letters, and all others by their names.
+
+    >>> from relift.semantics.syntax.sizes import by_letter, unknowns
+    >>> by_letter(unknowns({"k": 2}))
+    {'k': 2}
+    """
+    return {letter_of(name): value for name, value in values.items()}
+
+
+def letter_of(name: str) -> str:
+    """How a name is written, be it that of an unknown or not."""
+    return name.letter if isinstance(name, Unknown) else name
+
+
 class Combined:
     """What has arithmetic of its own that takes sizes in: the index expressions of `written`."""
 
@@ -57,6 +98,7 @@ class Combined:
 class Size:
     """An immutable polynomial over naturals.
 
+    >>> from relift import nat
     >>> n = nat("n")
     >>> (2 * n + 1).evaluate({"n": 5})
     11
@@ -259,6 +301,10 @@ class Size:
             result = result + product
         return result
 
+    def with_letters(self) -> Size:
+        """The size with the letters of its unknowns for these."""
+        return self.substitute({name: Size.atom(letter_of(name)) for name in self.names()})
+
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The number that this size is when each name has the given value."""
         total = 0
@@ -293,6 +339,8 @@ class Size:
         A name with a least value stands for that value plus any natural, and a power of what is at least 1
         for 1 plus any natural; then no coefficient may be negative.
 
+        >>> from relift import nat
+        >>> from relift.semantics.syntax.sizes import Name, Size
         >>> (nat("n") - 1).surely_at_least(0), (Size.atom(Name("k")) - 1).surely_at_least(0)
         (True, False)
         """
@@ -372,6 +420,7 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
 
     A multiple of m is m times a size of its own, which is what the program then has instead of `name`.
 
+    >>> from relift import nat
     >>> nat("n") + nat("n"), nat("n", multiple_of=4)
     (2*n, 4*n_by_4)
     """

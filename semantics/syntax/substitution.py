@@ -8,34 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from relift.semantics.indices.functions import IndexFunction, Written
-from relift.semantics.language.tracing import FixedLambda, build, combine, component, make_tuple
 from relift.semantics.syntax.binding import substitute
+from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.nodes import Field, fields, rebuilt
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
-    Apply,
     BinaryOperator,
-    Call,
-    Combine,
-    Get,
     Input,
     Lambda,
-    Literal,
-    MakeTuple,
     Metavariable,
     Operator,
     OperatorMetavariable,
-    Pattern,
     Term,
+    UserFunction,
     Var,
     Vectorized,
     free_variables,
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import Type, substitute_type
+from relift.semantics.syntax.types import AnyType, Type, substitute_type
 
 _Done: TypeAlias = dict[tuple[int, frozenset[str]], tuple[Term, Term]]
 """What was rebuilt below some binders, by identity; it holds the terms, so that they keep theirs."""
@@ -74,43 +69,13 @@ class Substitution:
         return done[key][1]
 
     def _rebuilt(self, t: Term, bound: frozenset[str], done: _Done) -> Term:
-        match t:
-            case Var(name, of):
-                return Var(name, self.type(of))
-            case Input(name, of):
-                return Input(name, self.type(of))
-            case Literal(value, of):
-                return Literal(value, self.type(of))
-            case Apply(function, arguments, of):
-                return Apply(
-                    function, tuple(self._term(u, bound, done) for u in arguments), self.type(of)
-                )
-            case Call(user, arguments, of):
-                return Call(user, tuple(self._term(u, bound, done) for u in arguments), of)
-            case Combine(operator, left, right):
-                return combine(
-                    self.operator(operator),
-                    self._term(left, bound, done),
-                    self._term(right, bound, done),
-                )
-            case MakeTuple(parts):
-                return make_tuple(*(self._term(u, bound, done) for u in parts))
-            case Get(index, of):
-                return component(self._term(of, bound, done), index)
-            case Metavariable(name, arguments, of):
-                filled = tuple(self._term(u, bound, done) for u in arguments)
-                f = self.functions.get(name)
-                if f is None:
-                    return Metavariable(name, filled, self.type(of))
-                names = (x.name for x in f.parameters)
-                return substitute(f.body, dict(zip(names, filled, strict=True)))
-            case Pattern():
-                return build(
-                    type(t),
-                    [self._field(getattr(t, f), bound, done) for f in t.signature.parameters],
-                )
+        if isinstance(t, Metavariable) and (f := self.functions.get(t.name)) is not None:
+            filled = (self._term(u, bound, done) for u in t.arguments)
+            names = (x.name for x in f.parameters)
+            return substitute(f.body, dict(zip(names, filled, strict=True)))
+        return rebuilt(t, (self._field(value, bound, done) for value in fields(t)))
 
-    def _field(self, value: Any, bound: frozenset[str], done: _Done) -> Any:
+    def _field(self, value: Field, bound: frozenset[str], done: _Done) -> Field:
         match value:
             case Size():
                 return value.substitute(self.sizes)
@@ -120,12 +85,18 @@ class Substitution:
                 return self._lambda(parameters, body, bound, done)
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return self.operator(value)
-            case _:
+            case AnyType():
+                return self.type(value)
+            case str() | int() | float() | UserFunction():
+                return value
+            case tuple():
+                return tuple(self._term(u, bound, done) for u in value)
+            case Expression():
                 return self._term(value, bound, done)
 
     def _lambda(
         self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str], done: _Done
-    ) -> FixedLambda:
+    ) -> Lambda:
         """Binders of the rule are renamed apart from the free variables of what fills it."""
         taken = self.free_names | bound
         fresh: dict[str, Term] = {}
@@ -137,9 +108,7 @@ class Substitution:
             if name != x.name:
                 fresh[x.name] = Var(name, x.type)
         inner = substitute(body, fresh)
-        return FixedLambda(
-            tuple(renamed), self._term(inner, bound | {x.name for x in renamed}, done)
-        )
+        return Lambda(tuple(renamed), self._term(inner, bound | {x.name for x in renamed}, done))
 
     @cached_property
     def free_names(self) -> frozenset[str]:

@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
+from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.sizes import Size, unknowns
+from relift.semantics.syntax.types import Scalar, Type
 
 if TYPE_CHECKING:
     from relift.semantics.syntax.signatures import Signature
@@ -25,134 +26,11 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float | bool
 
 
-class Expression:
-    """Python's notation on terms: `a + b`, `p[0]`, `x, y = p`; each builds a term at once."""
-
-    type: Type
-
-    def __add__(self, other: Any) -> Term:
-        return _scalar("add", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return _scalar("add", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return _scalar("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return _scalar("sub", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return _scalar("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return _scalar("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return _scalar("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return _scalar("div", other, self)
-
-    def __neg__(self) -> Term:
-        return _scalar("neg", self)
-
-    def __floordiv__(self, other: Any) -> Term:
-        return _scalar("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Term:
-        return _scalar("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Term:
-        return _scalar("modulo", self, other)
-
-    def __rmod__(self, other: Any) -> Term:
-        return _scalar("modulo", other, self)
-
-    def __pow__(self, other: Any) -> Term:
-        return _scalar("power", self, other)
-
-    def __abs__(self) -> Term:
-        return _scalar("absolute", self)
-
-    def __and__(self, other: Any) -> Term:
-        return _scalar("bitwise_and", self, other)
-
-    def __rand__(self, other: Any) -> Term:
-        return _scalar("bitwise_and", other, self)
-
-    def __or__(self, other: Any) -> Term:
-        return _scalar("bitwise_or", self, other)
-
-    def __ror__(self, other: Any) -> Term:
-        return _scalar("bitwise_or", other, self)
-
-    def __xor__(self, other: Any) -> Term:
-        return _scalar("bitwise_xor", self, other)
-
-    def __rxor__(self, other: Any) -> Term:
-        return _scalar("bitwise_xor", other, self)
-
-    def __invert__(self) -> Term:
-        return _scalar("invert", self)
-
-    def __lt__(self, other: Any) -> Term:
-        return _scalar("lt", self, other)
-
-    def __le__(self, other: Any) -> Term:
-        return _scalar("le", self, other)
-
-    def __gt__(self, other: Any) -> Term:
-        return _scalar("gt", self, other)
-
-    def __ge__(self, other: Any) -> Term:
-        return _scalar("ge", self, other)
-
-    def __bool__(self) -> bool:
-        raise IllTyped(
-            "a term has no truth value while it is traced; use select(condition, a, b), "
-            "minimum or maximum; conditions are joined by & and |"
-        )
-
-    def __array_ufunc__(self, function: Any, method: str, *given: Any, **options: Any) -> Any:
-        """NumPy's functions, and its operators, whose left side is a value of NumPy's, know no terms."""
-        from relift.semantics.language.tracing import refused_by_numpy
-
-        raise refused_by_numpy(function.__name__, given)
-
-    def __float__(self) -> float:
-        raise IllTyped(
-            "a term has no number while it is traced; use the functions of relift, such as rl.sqrt"
-        )
-
-    __int__ = __index__ = __float__
-
-    def __len__(self) -> int:
-        if isinstance(self.type, Tuple):
-            return len(self.type.parts)
-        length = f"is {self.type.length}" if isinstance(self.type, Array) else "does not exist"
-        raise IllTyped(f"the length of a {self.type} {length}; use the size that its type names")
-
-    def __getitem__(self, index: int) -> Term:
-        from relift.semantics.language.tracing import component
-
-        return component(self, index)
-
-    def __iter__(self) -> Iterator[Term]:
-        if not isinstance(self.type, Tuple):
-            raise IllTyped(f"only a tuple can be unpacked, not a value of type {self.type}")
-        return (self[i] for i in range(len(self.type.parts)))
-
-
-def _scalar(name: str, *arguments: Any) -> Term:
-    from relift.semantics.language.tracing import scalar
-
-    return scalar(name, *arguments)
-
-
 @dataclass(frozen=True)
 class Var(Expression):
     """A variable bound by a lambda."""
+
+    holds: ClassVar[tuple[str, ...]] = ("name", "type")
 
     name: str
     type: Type
@@ -162,6 +40,8 @@ class Var(Expression):
 class Input(Expression):
     """A parameter of the program."""
 
+    holds: ClassVar[tuple[str, ...]] = ("name", "type")
+
     name: str
     type: Type
 
@@ -170,10 +50,14 @@ class Input(Expression):
 class Literal(Expression):
     """A scalar constant; the same where it is written the same, so not-a-number is itself and 0.0 is not -0.0.
 
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.terms import Literal
     >>> nan = float("nan")
     >>> Literal(nan, f32) == Literal(nan, f32), Literal(0.0, f32) == Literal(-0.0, f32)
     (True, False)
     """
+
+    holds: ClassVar[tuple[str, ...]] = ("value", "type")
 
     value: Number
     type: Type
@@ -197,6 +81,9 @@ class Literal(Expression):
 class Apply(Expression):
     """A scalar function of `scalars`, by name."""
 
+    holds: ClassVar[tuple[str, ...]] = ("function", "arguments", "type")
+    row: ClassVar[str] = "arguments"
+
     function: str
     arguments: tuple[Term, ...]
     type: Type
@@ -206,6 +93,9 @@ class Apply(Expression):
 class Call(Expression):
     """A user function."""
 
+    holds: ClassVar[tuple[str, ...]] = ("function", "arguments", "type")
+    row: ClassVar[str] = "arguments"
+
     function: UserFunction
     arguments: tuple[Term, ...]
     type: Type
@@ -214,6 +104,9 @@ class Call(Expression):
 @dataclass(frozen=True)
 class Combine(Expression):
     """A binary operator with declared laws, applied."""
+
+    holds: ClassVar[tuple[str, ...]] = ("operator", "left", "right")
+    below: ClassVar[tuple[str, ...]] = ("left", "right")
 
     operator: Operator
     left: Term
@@ -225,6 +118,9 @@ class Combine(Expression):
 class MakeTuple(Expression):
     """A tuple of two components or more."""
 
+    holds: ClassVar[tuple[str, ...]] = ("parts",)
+    row: ClassVar[str] = "parts"
+
     parts: tuple[Term, ...]
     type: Type
 
@@ -232,6 +128,9 @@ class MakeTuple(Expression):
 @dataclass(frozen=True)
 class Get(Expression):
     """Component `index` of a tuple."""
+
+    holds: ClassVar[tuple[str, ...]] = ("index", "of")
+    below: ClassVar[tuple[str, ...]] = ("of",)
 
     index: int
     of: Term
@@ -241,6 +140,9 @@ class Get(Expression):
 @dataclass(frozen=True)
 class Metavariable(Expression):
     """A metavariable of a rule, applied to terms (Miller pattern); without arguments it stands for data."""
+
+    holds: ClassVar[tuple[str, ...]] = ("name", "arguments", "type")
+    row: ClassVar[str] = "arguments"
 
     name: str
     arguments: tuple[Term, ...]
@@ -298,6 +200,8 @@ class Pattern(Expression):
 
     def __init_subclass__(cls) -> None:
         """A layout has a view, and is compiled and searched unless it says otherwise."""
+        if hasattr(cls, "signature"):  # which a class that several patterns share leaves to them
+            cls.holds, cls.below = tuple(cls.signature.parameters), cls.signature.term_fields
         assert cls.has_view() or not cls.layout, f"{cls.__name__} is a layout and states no view"
         for capability in ("compiled", "searched"):
             if cls.layout and capability not in cls.__dict__:
@@ -312,6 +216,10 @@ class Pattern(Expression):
     def has_inverse(cls) -> bool:
         """Whether the pattern can be written through."""
         return cls.inverse is not _unstated
+
+    def sized(self, n: Size) -> Size:
+        """A size of the signature, as typing solved it for this node."""
+        return n.substitute(unknowns(self.solved))
 
     def bound_size(self, place: str) -> str | None:
         """The name of the size that is bound in the function at a place, if one is."""
@@ -355,7 +263,7 @@ class BinaryOperator:
     )  # compared: a name alone may be taken twice
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.tracing import combine
+        from relift.semantics.language.coercion import combine
 
         return combine(self, left, right)
 
@@ -368,7 +276,7 @@ class OperatorMetavariable:
     element: Type
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.tracing import combine
+        from relift.semantics.language.coercion import combine
 
         return combine(self, left, right)
 
@@ -381,7 +289,7 @@ class Vectorized:
     operator: Operator
 
     def __call__(self, left: Any, right: Any) -> Term:
-        from relift.semantics.language.tracing import combine
+        from relift.semantics.language.coercion import combine
 
         return combine(self, left, right)
 
@@ -413,43 +321,48 @@ class UserFunction:
     reference: Callable[..., Any] = field(compare=False, repr=False)
 
     def __call__(self, *arguments: Any) -> Term:
-        from relift.semantics.language.tracing import call
+        from relift.semantics.language.coercion import call
 
         return call(self, arguments)
 
 
 def children(t: Term) -> Iterator[tuple[str, Term | Lambda]]:
     """The immediate subterms and lambdas of `t`, each with the name of its place."""
-    match t:
-        case Var() | Input() | Literal():
-            pass
-        case Apply(_, arguments) | Call(_, arguments) | Metavariable(_, arguments):
-            yield from ((f"arguments.{i}", u) for i, u in enumerate(arguments))
-        case Combine(_, left, right):
-            yield "left", left
-            yield "right", right
-        case MakeTuple(parts):
-            yield from ((f"parts.{i}", u) for i, u in enumerate(parts))
-        case Get(_, of):
-            yield "of", of
-        case Pattern():
-            for name in t.signature.term_fields:
-                yield name, getattr(t, name)
+    for place in t.below:
+        yield place, getattr(t, place)
+    if t.row:
+        for i, u in enumerate(getattr(t, t.row)):
+            yield f"{t.row}.{i}", u
+
+
+def inside(t: Term) -> Iterator[tuple[str, Term, tuple[Var, ...]]]:
+    """The terms directly below `t`, each with the name of its place and the variables that are bound there."""
+    for place, child in children(t):
+        if isinstance(child, Lambda):
+            yield place, child.body, child.parameters
+        else:
+            yield place, child, ()
+
+
+def operator_of(t: Term) -> Operator | None:
+    """The operator that a node itself applies, if it does."""
+    if isinstance(t, Combine):
+        return t.operator
+    return getattr(t, "op", None) if isinstance(t, Pattern) else None
 
 
 def subterms(t: Term, bound: tuple[Var, ...] = ()) -> Iterator[tuple[Term, tuple[Var, ...]]]:
     """`t` and everything below it, each with the variables bound around it, outermost first."""
     yield t, bound
-    for _, child in children(t):
-        if isinstance(child, Lambda):
-            yield from subterms(child.body, bound + child.parameters)
-        else:
-            yield from subterms(child, bound)
+    for _, u, binders in inside(t):
+        yield from subterms(u, bound + binders)
 
 
 def distinct(t: Term) -> Iterator[Term]:
     """`t` and everything below it, in the order of `subterms`; what stands in several places is met once.
 
+    >>> from relift import f32
+    >>> from relift.semantics.syntax.terms import Apply, Input, distinct, subterms
     >>> x = Input("x", f32)
     >>> twice = Apply("mul", (Apply("neg", (x,), f32),) * 2, f32)
     >>> len(list(distinct(twice))), len(list(subterms(twice)))
@@ -462,8 +375,8 @@ def distinct(t: Term) -> Iterator[Term]:
             return
         met.add(id(t))
         yield t
-        for _, child in children(t):
-            yield from visit(child.body if isinstance(child, Lambda) else child)
+        for _, u, _ in inside(t):
+            yield from visit(u)
 
     return visit(t)
 
@@ -487,8 +400,7 @@ def _parts(t: Term) -> int:
 
     def visit(t: Term) -> int:
         if id(t) not in found:
-            below = (c.body if isinstance(c, Lambda) else c for _, c in children(t))
-            found[id(t)] = 1 + sum(map(visit, below))
+            found[id(t)] = 1 + sum(visit(u) for _, u, _ in inside(t))
         return found[id(t)]
 
     return visit(t)
@@ -497,6 +409,7 @@ def _parts(t: Term) -> int:
 def unused(name: str, taken: Container[str]) -> str:
     """The name, with as many underscores behind it as it takes until nobody has it.
 
+    >>> from relift.semantics.syntax.terms import unused
     >>> unused("x", {"x", "x_"}), unused("y", {"x"})
     ('x__', 'y')
     """
@@ -510,9 +423,6 @@ def free_variables(t: Term) -> frozenset[str]:
     if isinstance(t, Var):
         return frozenset((t.name,))
     free: frozenset[str] = frozenset()
-    for _, child in children(t):
-        if isinstance(child, Lambda):
-            free |= free_variables(child.body) - {x.name for x in child.parameters}
-        else:
-            free |= free_variables(child)
+    for _, u, binders in inside(t):
+        free |= free_variables(u) - {x.name for x in binders}
     return free

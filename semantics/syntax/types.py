@@ -4,6 +4,7 @@
 
 An array type is written element first, outermost length first: `f32[n, m]` is n rows of m.
 
+>>> from relift import f32, i32, nat, tup
 >>> n, m = nat("n"), nat("m")
 >>> f32[n, m]
 f32[n, m]
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.syntax.sizes import Size, SizeLike, nat
+from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat
 
 __all__ = [
     "Array", "Scalar", "Tuple", "Type", "TypeVariable", "Vector",
@@ -28,8 +29,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Subscriptable:
-    """Gives every type the array notation `t[n, m]`."""
+class AnyType:
+    """What all types share: the array notation `t[n, m]`."""
 
     def __getitem__(self, lengths: SizeLike | tuple[SizeLike, ...]) -> Array:
         assert isinstance(self, Scalar | Array | Tuple | Vector | TypeVariable)
@@ -45,7 +46,7 @@ class _Subscriptable:
 
 
 @dataclass(frozen=True)
-class Scalar(_Subscriptable):
+class Scalar(AnyType):
     """A number or a truth value, stored in `bytes` bytes."""
 
     name: str
@@ -57,7 +58,7 @@ class Scalar(_Subscriptable):
 
     def __call__(self, x: Any) -> Any:
         """A Python number as a constant of this type, or a scalar of another type converted to it."""
-        from relift.semantics.language.tracing import as_term, literal, scalar
+        from relift.semantics.language.coercion import as_term, literal, scalar
 
         if isinstance(x, bool | int | float) and isinstance(x, bool) == (self == boolean):
             return literal(x, self)
@@ -70,7 +71,7 @@ class Scalar(_Subscriptable):
 
 
 @dataclass(frozen=True)
-class Array(_Subscriptable):
+class Array(AnyType):
     """`length` elements of one type."""
 
     element: Type
@@ -86,7 +87,7 @@ class Array(_Subscriptable):
 
 
 @dataclass(frozen=True)
-class Tuple(_Subscriptable):
+class Tuple(AnyType):
     """A fixed number of components, each of its own type."""
 
     parts: tuple[Type, ...]
@@ -96,7 +97,7 @@ class Tuple(_Subscriptable):
 
 
 @dataclass(frozen=True)
-class Vector(_Subscriptable):
+class Vector(AnyType):
     """`width` lanes that a device processes in one instruction.
 
     The element may be any type: a vector of pairs is a pair of vectors, seen lane by lane.
@@ -110,7 +111,7 @@ class Vector(_Subscriptable):
 
 
 @dataclass(frozen=True)
-class TypeVariable(_Subscriptable):
+class TypeVariable(AnyType):
     """Any type; in rules and in the signatures of patterns."""
 
     name: str
@@ -182,6 +183,8 @@ def type_sizes(t: Type) -> Iterator[Size]:
 def types_within(t: Type) -> Iterator[Type]:
     """t and the types of which it is made.
 
+    >>> from relift import f32, i32, tup
+    >>> from relift.semantics.syntax.types import types_within
     >>> list(types_within(tup(f32, i32[2])))
     [(f32, i32[2]), f32, i32[2], i32]
     """
@@ -214,6 +217,13 @@ def substitute_type(t: Type, types: Mapping[str, Type], sizes: Mapping[str, Size
             return Tuple(tuple(substitute_type(part, types, sizes) for part in parts))
         case Scalar():
             return t
+
+
+def with_letters(t: Type) -> Type:
+    """A type with the letters of its unknowns for these, as rules and people write it."""
+    types: dict[str, Type] = {name: TypeVariable(letter_of(name)) for name in type_names(t)}
+    sizes = {name: Size.atom(letter_of(name)) for n in type_sizes(t) for name in n.names()}
+    return substitute_type(t, types, sizes)
 
 
 def dimensions(t: Type) -> tuple[tuple[Size, ...], Type]:

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
         untile,
         zip_nd,
     )
+    from relift.semantics.language.programs import Program, program
     from relift.semantics.language.vocabulary import (
-        Program,
         absolute,
         add,
         ceil,
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
         operator,
         pad,
         power,
-        program,
         rsqrt,
         select,
         sin,
@@ -106,6 +105,7 @@ _ELSEWHERE = {
     "Index": "relift.semantics.syntax.signatures",
     "Op": "relift.semantics.syntax.signatures",
     "Optimized": "relift.egraph.search.optimize",
+    "Program": "relift.semantics.language.programs",
     "RejectedRule": "relift.rewrites.rule",
     "ReliftError": "relift.semantics.errors",
     "Rule": "relift.rewrites.rule",
@@ -130,6 +130,7 @@ _ELSEWHERE = {
     "naturals": "relift.rewrites.conditions",
     "neutral": "relift.rewrites.conditions",
     "optimize": "relift.optimization",
+    "program": "relift.semantics.language.programs",
     "pad_nd": "relift.semantics.language.multidimensional",
     "reach": "relift.egraph.search.guided",
     "reorder_stride": "relift.semantics.indices.functions",

@@ -82,6 +82,7 @@ def registers_of(machine: str, width: int) -> int:
 
     Vectors of 16 lanes are those of AVX-512, which has 32 registers, as ARM has; SSE and AVX have 16.
 
+    >>> from relift.device import registers_of
     >>> registers_of("x86_64", 8), registers_of("x86_64", 16), registers_of("aarch64", 4)
     (16, 32, 32)
     """
@@ -91,6 +92,7 @@ def registers_of(machine: str, width: int) -> int:
 def preset(target: str) -> DeviceDescription:
     """The description that stands for a kind of device, without asking OpenCL.
 
+    >>> from relift.device import preset
     >>> preset("gpu").compute_units
     132
     """

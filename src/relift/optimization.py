@@ -12,7 +12,7 @@ from relift.device import DeviceDescription
 
 if TYPE_CHECKING:
     from relift.egraph.search.optimize import Optimized
-    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.language.programs import Program
 
 
 def optimize(

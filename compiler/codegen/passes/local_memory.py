@@ -36,6 +36,10 @@ def share_places(
     They are named in the order of their first use.  Those of `apart`, to which pointers point, keep a
     place of their own.
 
+    >>> from relift import f32
+    >>> from relift.compiler.codegen.passes.local_memory import share_places
+    >>> from relift.semantics.indices.views import Memory
+    >>> from relift.semantics.syntax.sizes import Size
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.compiler.text.reader import read_kernels
     >>> a, b, c = (Memory(name, f32, Size.of(n), "local") for name, n in (("a", 4), ("b", 2), ("c", 1)))

@@ -40,6 +40,7 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
     `fresh` makes a name that nothing in the kernel has.  A variable is declared where it is first written, if that is
     in the block of the array.
 
+    >>> from relift.compiler.codegen.passes.registers import named_registers
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.compiler.text.reader import read_kernels
     >>> text = "float4 own[2]; own[0] = x; for (int i = 0; i < 9; ++i) { own[1] = own[0] + own[0]; } y[i] = 1;"

@@ -77,6 +77,9 @@ def share_indices(
 
     `known` are whole numbers that never change in the kernel; `fresh` makes a name.
 
+    >>> from relift.compiler.codegen.passes.shared_indices import share_indices
+    >>> from relift.compiler.dialects.printing import Printer
+    >>> from relift.compiler.text.tree import CType
     >>> from relift.compiler.text.reader import read_kernels
     >>> line = "a[64*wrg_0 + lcl_0] = b[64*wrg_0 + lcl_0 + 1] + b[(64*wrg_0 + lcl_0) / 8];"
     >>> [kernel] = read_kernels(f"kernel void f() {{ {line} {line} }}")

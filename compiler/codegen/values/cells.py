@@ -41,15 +41,9 @@ from relift.compiler.text.tree import (
     wrapped,
 )
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.expressions import (
-    Index,
-    depends_on,
-    divide,
-    linear_in,
-    modulo,
-    substitute,
-    surely_at_most,
-)
+from relift.semantics.indices.atoms import Index, depends_on, linear_in
+from relift.semantics.indices.expressions import divide, modulo, substitute
+from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.indices.views import Cell, Condition, Guarded, Leaf, Memory, Value, guarded
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import boolean, i32
@@ -81,6 +75,10 @@ class Addressing:
     def load(self, leaf: Leaf, lane: Lane | None) -> CExpression:
         """The value of a leaf, for all lanes if there are lanes.
 
+        >>> from relift import f32
+        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.semantics.indices.views import Cell
+        >>> from relift.semantics.syntax.sizes import Size
         >>> from relift.semantics.indices.expressions import variable
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)
@@ -193,6 +191,11 @@ class Addressing:
     def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[Statement]:
         """The statements that put a value where the leaf is.
 
+        >>> from relift import f32
+        >>> from relift.compiler.codegen.values.cells import Addressing, Lane
+        >>> from relift.compiler.codegen.values.expressions import CExpression
+        >>> from relift.semantics.indices.views import Cell
+        >>> from relift.semantics.syntax.sizes import Size
         >>> from relift.semantics.indices.expressions import variable
         >>> from relift.semantics.indices.views import Memory
         >>> i, l = variable("i", 8), variable("l", 4)

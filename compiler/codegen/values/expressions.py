@@ -5,6 +5,9 @@ C vector with the value of each lane.  A truth value is an `int` that is 0 or 1;
 integer vector with lanes 0 or -1, as OpenCL compares.  Signed integers are computed as unsigned ones: they
 wrap around, where overflow of signed ones means nothing in C and compilers make use of it.
 
+>>> from relift import f32, i32
+>>> from relift.compiler.codegen.values.expressions import CExpression, apply
+>>> from relift.compiler.text.tree import Whole
 >>> from relift.compiler.text.tree import Name
 >>> x, v, k = CExpression(Name("x"), f32), CExpression(Name("v"), f32, 4), CExpression(Name("k"), i32)
 >>> print(apply("mul", [x, v]))
@@ -74,6 +77,9 @@ class CExpression:
 def c_type(t: Scalar, width: int | None = None) -> CType:
     """The C type of a scalar, or of a vector of them, in registers.
 
+    >>> from relift import boolean, f32
+    >>> from relift.compiler.codegen.values.expressions import c_type
+    >>> from relift.compiler.dialects.printing import Printer
     >>> [Printer().type(t) for t in (c_type(f32, 16), c_type(boolean))]
     ['float16', 'int']
     """
@@ -88,6 +94,10 @@ def memory_type(t: Scalar, width: int | None = None) -> CType:
 def literal(t: Literal) -> CExpression:
     """A constant, exact in its type.
 
+    >>> from relift import f32
+    >>> from relift.compiler.codegen.values.expressions import literal
+    >>> from relift.semantics.language.programs import math
+    >>> from relift.semantics.syntax.terms import Literal
     >>> [str(literal(Literal(v, f32))) for v in (0.0, -1.5, 1e-7, math.inf)]
     ['0.0f', '(-1.5f)', '1e-07f', 'INFINITY']
     """
@@ -117,6 +127,8 @@ def _float(value: float, t: Scalar) -> Expression:
 def spread(e: CExpression, width: int | None) -> CExpression:
     """e with `width` lanes; e itself when it has them already.
 
+    >>> from relift import f32
+    >>> from relift.compiler.codegen.values.expressions import CExpression, spread
     >>> from relift.compiler.text.tree import Name
     >>> print(spread(CExpression(Name("x"), f32), 4))
     (float4)(x)
@@ -274,6 +286,9 @@ def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
 def definition(function: str, scalar: Scalar, width: int | None) -> Function | None:
     """The C function for what OpenCL C lacks on arguments of this type; None where it has all that is needed.
 
+    >>> from relift import f32, i32
+    >>> from relift.compiler.codegen.values.expressions import definition
+    >>> from relift.compiler.dialects.printing import Printer
     >>> print(Printer().function(definition("minimum", f32, 4)))
     float4 minimum_f32x4(float4 x, float4 y) {
       return (x < y) | (x != x) ? x : y;
@@ -356,6 +371,9 @@ def _halves(function: str, scalar: Scalar, width: int) -> Return:
 def converted(e: Expression, after: CType, size: int) -> Expression:
     """A vector as one of C type `after`; `size` is the number of bytes of the larger scalar.
 
+    >>> from relift.compiler.codegen.values.expressions import converted
+    >>> from relift.compiler.dialects.printing import Printer
+    >>> from relift.compiler.text.tree import CType
     >>> from relift.compiler.text.tree import Name
     >>> [Printer().expression(converted(Name("m"), CType("long", width), 8)) for width in (4, 8)]
     ['convert_long4(m)', '(long8)(convert_long4((m).lo), convert_long4((m).hi))']

@@ -18,15 +18,8 @@ from relift.compiler.text.tree import (
     wrapped,
 )
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.expressions import (
-    Index,
-    Larger,
-    Loaded,
-    Quotient,
-    Remainder,
-    Smaller,
-    surely_at_most,
-)
+from relift.semantics.indices.atoms import Index, Larger, Loaded, Quotient, Remainder, Smaller
+from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.syntax.sizes import Atom, Monomial, Size
 
 
@@ -35,6 +28,7 @@ def index_code(e: Index, *, long: bool = False) -> Expression:
 
     Raises `Unsupported` when something divided may be negative: C rounds towards zero, indices down.
 
+    >>> from relift.compiler.codegen.values.indices import index_code
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.semantics.indices.expressions import modulo, variable
     >>> i = variable("i", 8)

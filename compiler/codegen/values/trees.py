@@ -1,5 +1,9 @@
 """Values that are no arrays, as C expressions: scalars, vectors, and tuples of them.
 
+>>> from relift import f32, i32, tup, vec
+>>> from relift.compiler.codegen.values.expressions import CExpression
+>>> from relift.compiler.codegen.values.trees import as_view
+>>> from relift.semantics.syntax.sizes import Size
 >>> from relift.compiler.text.tree import Name
 >>> pair = (CExpression(Name("a"), f32), CExpression(Name("v"), i32, 4))
 >>> lane = as_view(pair, tup(f32, vec(i32, 4)), None).parts[1].lane(Size.of(2))
@@ -14,7 +18,7 @@ from typing import TypeAlias
 
 from relift.compiler.codegen.values.expressions import CExpression, as_mask, spread
 from relift.compiler.text.tree import Expression, Name, Whole
-from relift.semantics.indices.expressions import Index
+from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import TupleView, Value, VectorView, View, leaves
 from relift.semantics.syntax.types import (
     Array,

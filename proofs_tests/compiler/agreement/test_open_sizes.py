@@ -17,7 +17,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32, nat
 
 n, m = nat("n", least=0), nat("m")

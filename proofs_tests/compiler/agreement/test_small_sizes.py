@@ -20,8 +20,9 @@ from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
-from relift.semantics.syntax.types import f32, nat
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.types import f32
 
 n, m = nat("n"), nat("m")
 

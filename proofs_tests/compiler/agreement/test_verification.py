@@ -14,7 +14,7 @@ from relift.compiler.agreement import comparison, verification
 from relift.compiler.agreement.comparison import agreed, compared, is_exact
 from relift.compiler.agreement.sampled import sampled
 from relift.compiler.agreement.verification import check_run
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32, f64
 
 NAN = float("nan")

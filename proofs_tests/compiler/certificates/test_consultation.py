@@ -25,9 +25,9 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.isolated import Failed, run_apart
 from relift.semantics.errors import Refuted
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
-from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import f32, i32, nat
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.sizes import Size, nat
+from relift.semantics.syntax.types import f32, i32
 
 n = nat("n")
 

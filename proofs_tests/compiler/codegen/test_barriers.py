@@ -20,7 +20,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import SizeLike, nat
 from relift.semantics.syntax.types import Array, f32
 

@@ -12,7 +12,7 @@ from relift.compiler.program import compile_program
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import reverse, shift
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.types import f32, i32, tup
 

@@ -19,7 +19,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running import timing
 from relift.compiler.running.compiled import Compiled, load
 from relift.rewrites.loading import load_program
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 n = rl.nat("n")
 

@@ -18,7 +18,16 @@ from relift.compiler.codegen.values.indices import index_code
 from relift.compiler.dialects.opencl import OpenCL
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
-from relift.semantics.indices.expressions import Index, variable
+from relift.semantics.indices.atoms import (
+    Index,
+    Quotient,
+    Remainder,
+    Variable,
+    depends_on,
+    linear_in,
+)
+from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.ranges import bounds
 from relift.semantics.indices.rules import RULES, IndexRule
 from relift.semantics.syntax.sizes import Size, nat
 
@@ -88,11 +97,11 @@ def test_simplification_keeps_the_value(written: Written) -> None:
 @given(indices)
 def test_bounds_hold(written: Written) -> None:
     """Bounds are bounds, for every value of every variable."""
-    bounds = ix.bounds(written.index)
+    found = bounds(written.index)
     for values in all_values():
         value = written.meaning(values)
-        assert bounds.low is None or ix.evaluate(bounds.low, {}) <= value
-        assert bounds.high is None or value <= ix.evaluate(bounds.high, {})
+        assert found.low is None or ix.evaluate(found.low, {}) <= value
+        assert found.high is None or value <= ix.evaluate(found.high, {})
 
 
 @given(indices, st.sampled_from(sorted(EXTENTS)), st.integers(0, 3))
@@ -109,11 +118,11 @@ def test_substitution_is_evaluation(written: Written, name: str, value: int) -> 
 def test_strides_are_strides(written: Written, name: str) -> None:
     """Where an index is linear in a variable, the parts do not mention it and add up."""
     v = variable(name, EXTENTS[name])
-    linear = ix.linear_in(written.index, v)
+    linear = linear_in(written.index, v)
     if linear is not None:
         stride, rest = linear
-        assert not ix.depends_on(stride, v)
-        assert not ix.depends_on(rest, v)
+        assert not depends_on(stride, v)
+        assert not depends_on(rest, v)
         for values in all_values():
             total = ix.evaluate(stride, values) * values[name] + ix.evaluate(rest, values)
             assert total == written.meaning(values)
@@ -237,7 +246,7 @@ def test_steps_find_what_their_rules_ask_for(written: Written, d: Size) -> None:
     e, by = written.index, ix.evaluate(d, {})
     q, r = ix.parts_by_divisibility(e, d)
     k, factored, shifted = ix.quotient_by_range(r, d), ix.common_factor(r, d), ix.shift(r, d)
-    low = ix.bounds(r).low
+    low = bounds(r).low
     whole = ix.recombined(5 * (d * ix.divide(e, d) + ix.modulo(e, d)))
     for values in all_values():
         rest = ix.evaluate(r, values)
@@ -272,11 +281,11 @@ def z3_of(e: Index, known: dict[str, Any]) -> Any:
 
 def _z3_atom(a: object, known: dict[str, Any]) -> Any:
     match a:
-        case ix.Quotient(e, d):
+        case Quotient(e, d):
             return z3_of(e, known) / z3_of(d, known)
-        case ix.Remainder(e, d):
+        case Remainder(e, d):
             return z3_of(e, known) % z3_of(d, known)
-        case ix.Variable(name, _) | str(name):
+        case Variable(name, _) | str(name):
             return known.setdefault(name, z3.Int(str(name)))
         case _:
             raise AssertionError(a)

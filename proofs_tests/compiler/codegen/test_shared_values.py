@@ -11,7 +11,7 @@ import pytest
 from relift.compiler.program import compile_program
 from relift.compiler.validation.validate import validate
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import f32
 

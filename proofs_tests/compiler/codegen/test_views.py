@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from relift.semantics.domains import Exact
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
+from relift.semantics.indices.atoms import linear_in
 from relift.semantics.indices.expressions import variable
+from relift.semantics.indices.inverses import invertible_data, peel
+from relift.semantics.indices.stored import inputs, memories, stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -21,16 +25,11 @@ from relift.semantics.indices.views import (
     Value,
     VectorView,
     View,
-    inputs,
-    invertible_data,
     is_layout,
-    memories,
-    peel,
     same_cells,
-    stored,
     view,
 )
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Literal, Term
@@ -173,8 +172,8 @@ def test_the_stride_of_an_access() -> None:
     assert isinstance(column, ArrayView)
     place = column.at(j)
     assert isinstance(place, Cell)
-    assert ix.linear_in(place.offset, j) == (Size.of(5), i)
-    assert ix.linear_in(place.offset, i) == (Size.of(1), 5 * j)
+    assert linear_in(place.offset, j) == (Size.of(5), i)
+    assert linear_in(place.offset, i) == (Size.of(1), 5 * j)
 
 
 def test_what_computes_has_no_view() -> None:

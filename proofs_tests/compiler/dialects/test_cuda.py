@@ -17,10 +17,11 @@ from relift.compiler.dialects.nvrtc import NotCompiled, ptx
 from relift.compiler.program import kernels_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
-from relift.rewrites.checks.random.kernels import KINDS, random_kernel
+from relift.rewrites.checks.random.draws import KINDS
+from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.language.tracing import scalar
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.coercion import scalar
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.types import Scalar
 

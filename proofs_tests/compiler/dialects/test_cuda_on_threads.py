@@ -22,8 +22,8 @@ from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import KernelText, Source
-from relift.semantics.interpreter import DTYPES
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.domains import DTYPES
+from relift.semantics.language.programs import Program
 
 WORDS = r"""
 #include <barrier>

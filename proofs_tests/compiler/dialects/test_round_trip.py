@@ -14,9 +14,10 @@ from relift.compiler.dialects.opencl import OpenCL
 from relift.compiler.program import kernels_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Binary, Name, Source, Whole
-from relift.rewrites.checks.random.kernels import KINDS, Kind, random_kernel
+from relift.rewrites.checks.random.draws import KINDS, Kind
+from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "low_level"
 BENCHMARKS = [b for target in ("cpu", "gpu") for b in load_benchmarks(EXAMPLES, [], target)]

@@ -17,19 +17,18 @@ import pytest
 from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
-from relift.compiler import compile_program
 from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.lowering import analyses
 from relift.compiler.lowering.threads import Counts
-from relift.compiler.program import is_low_level, runs
+from relift.compiler.program import compile_program, is_low_level, runs
 from relift.compiler.running.compiled import load
 from relift.compiler.running.launch import Kernel
 from relift.compiler.validation.validate import validate
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.functions import reorder_stride, reverse, shift
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size, SizeLike, nat
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import f32, vec

@@ -14,7 +14,7 @@ from proofs_tests.compiler.programs import typed
 from proofs_tests.semantics.patterns.test_patterns import CASES as ROWS
 from relift.compiler import compile_program
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.terms import Input, Pattern, subterms
 from relift.semantics.syntax.types import dimensions, f32

@@ -13,10 +13,10 @@ from proofs_tests.compiler.codegen.test_views import layouts
 from proofs_tests.compiler.programs import CASES, Case
 from relift.compiler import compile_program
 from relift.compiler.running.buffers import components, unflatten
-from relift.semantics.indices.views import invertible_data
-from relift.semantics.interpreter import DTYPES
+from relift.semantics.domains import DTYPES
+from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.terms import Input, Term, subterms
 

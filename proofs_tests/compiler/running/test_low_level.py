@@ -32,7 +32,7 @@ from relift.compiler.running.session import Session
 from relift.device import CPU
 from relift.rewrites.loading import load_file
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import f32
 
 FOLDER = Path(__file__).parents[3] / "examples" / "low_level"

@@ -15,7 +15,7 @@ from proofs_tests.compiler.texts import BARRIER
 from relift.compiler import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.rewrites.loading import load_file
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 
 UNROLL, KEEP = "#pragma unroll", "#pragma unroll 1"
 

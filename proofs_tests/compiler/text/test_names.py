@@ -17,8 +17,8 @@ from relift.compiler.text.opencl_words import FUNCTIONS, KEYWORDS, MACROS, is_ta
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
 from relift.semantics.language.tracing import trace
-from relift.semantics.language.vocabulary import Program
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import Scalar, f32, i32, tup

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from proofs_tests.fuzz_kernels import FINDINGS, NO_DEVICE, compared, judge
-from relift.rewrites.checks.random.kernels import KINDS, Kind, random_kernel
-from relift.semantics.language import vocabulary as rl
+from relift.rewrites.checks.random.draws import KINDS, Kind
+from relift.rewrites.checks.random.kernels import random_kernel
+from relift.semantics.language import programs
 from relift.testing import kernels
 
 ON_SYMBOLS, ON_DEVICE = 120, 8
@@ -82,6 +83,6 @@ def test_a_seed_is_a_program() -> None:
     max_examples=10, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
 @given(kernels("items"))
-def test_hypothesis_draws_the_same_programs(program: rl.Program) -> None:
+def test_hypothesis_draws_the_same_programs(program: programs.Program) -> None:
     """A test of one's own device shrinks what it finds."""
     assert compared(program, 0, NO_DEVICE)[0] in ("right", "refused", "too large")

@@ -17,7 +17,7 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.evidence import reports_of, small_sizes, with_values
 from relift.compiler.validation.validate import Report, validate
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import f32, i32

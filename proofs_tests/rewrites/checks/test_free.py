@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relift.rewrites.checks.free import Algebra, FreeOperator, Symbol, check_free
+from relift.rewrites.checks.free.algebra import Algebra, FreeOperator, Symbol
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.instances import Instances
 from relift.rewrites.conditions import Condition, associative, commutative, neutral
 from relift.rewrites.library import RULES

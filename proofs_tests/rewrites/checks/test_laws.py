@@ -15,6 +15,7 @@ from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.library import RULES
 from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.terms import BinaryOperator, Input
@@ -160,10 +161,10 @@ def test_rows_and_vectors_are_combined_too() -> None:
     assert "declared associative" in str(check_laws(rows, f32[4]))
 
 
-def total(operator: BinaryOperator) -> rl.Program:
+def total(operator: BinaryOperator) -> programs.Program:
     """The sum of 64 numbers by an operator."""
     x = Input("x", f32[64])
-    return rl.Program("total", (x,), rl.reduce(operator, 0.0, x))
+    return programs.Program("total", (x,), rl.reduce(operator, 0.0, x))
 
 
 MINUS = made(lambda x, y: x - y, associative=True, commutative=True, neutral=0)

@@ -32,7 +32,7 @@ from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.notation import k, m
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.signatures import Op
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.ledger.literature import LIFT, RISE, Entry, entries

@@ -24,7 +24,7 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ReduceSeq, ToGlobal, ToPrivate
 from relift.semantics.syntax.terms import subterms
 

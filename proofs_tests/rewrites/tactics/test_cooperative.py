@@ -17,7 +17,8 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each, share
-from relift.semantics.language.vocabulary import Program, add, map, program, reduce
+from relift.semantics.language.programs import Program, program
+from relift.semantics.language.vocabulary import add, map, reduce
 from relift.semantics.notation.printer import show
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import positions, term_at

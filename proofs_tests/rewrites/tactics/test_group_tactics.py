@@ -28,17 +28,8 @@ from relift.rewrites.tactics.group_tiles import (
     stencil_in_groups,
     tile_for_groups,
 )
-from relift.semantics.language.vocabulary import (
-    Program,
-    add,
-    map,
-    minimum,
-    operator,
-    program,
-    reduce,
-    transpose,
-    zip,
-)
+from relift.semantics.language.programs import Program, program
+from relift.semantics.language.vocabulary import add, map, minimum, operator, reduce, transpose, zip
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.types import f32, f64, nat
 

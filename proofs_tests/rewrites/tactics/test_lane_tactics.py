@@ -28,7 +28,7 @@ from relift.rewrites.tactics.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms
 

@@ -34,14 +34,13 @@ from relift.rewrites.tactics.combinators import (
     vectorize_reduction,
 )
 from relift.semantics.language.multidimensional import map_nd, pad_nd, slide_nd, zip_nd
+from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import (
-    Program,
     add,
     clamp,
     map,
     mirror,
     pad,
-    program,
     reduce,
     slide,
     wrap,

@@ -15,16 +15,15 @@ from relift.semantics.indices import expressions as indices
 from relift.semantics.indices.functions import (
     IndexExpression,
     IndexFunction,
-    Numbers,
     SizeIndex,
     TheIndex,
     index_function,
-    numbers,
-    read_written,
     reorder_stride,
     reverse,
     shift,
 )
+from relift.semantics.indices.reader import read_written
+from relift.semantics.indices.rows import Numbers, numbers
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import Size, nat

@@ -9,10 +9,11 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from relift.compiler.program import compile_program
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.syntax.types import Scalar, boolean, f32, f64, i32, i64, nat, tup
+from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.types import Scalar, boolean, f32, f64, i32, i64, tup
 
 n = nat("n")
 

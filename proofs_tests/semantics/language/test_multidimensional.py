@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import multidimensional as nd
-from relift.semantics.language.vocabulary import Program, clamp, map, zip
+from relift.semantics.language.programs import Program
+from relift.semantics.language.vocabulary import clamp, map, zip
 from relift.semantics.syntax.terms import Input, Term
 from relift.semantics.syntax.types import f32, i32, nat
 

@@ -12,15 +12,15 @@ import pytest
 from proofs_tests.compiler.programs import typed
 from proofs_tests.prover import needs_prover
 from relift.egraph.search.optimize import optimize
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.rocq.tier import prove
 from relift.rewrites.checks.smt.tier import check_index
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import rule
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
 from relift.semantics.language.tracing import trace
-from relift.semantics.language.vocabulary import Program
 from relift.semantics.notation.parser import names_used, parse_term
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import nat

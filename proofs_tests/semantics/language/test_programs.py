@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import f32, nat
 
 n, m = nat("n"), nat("m")
 
 
-@rl.program
+@programs.program
 def row_sums(rows: f32[n, 2 * m]):  # type: ignore[valid-type,no-untyped-def]
     """The sum of each row, two by two."""
     return rl.map(lambda r: rl.reduce(rl.add, 0.0, rl.join(rl.split(2, r))), rows)
@@ -65,7 +66,7 @@ def test_points_free_and_pointful_programs_are_the_same() -> None:
     """Patterns without their data are functions, and `>>` composes them from left to right."""
     chunks = rl.split(2) >> rl.map(rl.reduce(rl.add, 0.0)) >> rl.reduce(rl.add, 0.0)
 
-    @rl.program
+    @programs.program
     def total(x: f32[2 * n]):  # type: ignore[valid-type,no-untyped-def]
         return chunks(x)
 

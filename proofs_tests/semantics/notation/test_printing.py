@@ -13,7 +13,7 @@ from proofs_tests.strategies import types
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import literal
+from relift.semantics.language.coercion import literal
 from relift.semantics.notation.parser import names_used, parse_term, parse_type
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import alpha_equal
@@ -30,7 +30,7 @@ xs = Input("xs", f32[n])
 
 
 @pytest.mark.parametrize(
-    "file", [p for p in EXAMPLES if "@rl.program" in p.read_text()], ids=lambda p: p.stem
+    "file", [p for p in EXAMPLES if "@programs.program" in p.read_text()], ids=lambda p: p.stem
 )
 @pytest.mark.parametrize("width", [40, 100])
 def test_examples_read_back(file: Path, width: int) -> None:

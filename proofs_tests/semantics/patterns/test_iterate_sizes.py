@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.program import compile_program
 from relift.rewrites.loading import load_program
+from relift.semantics.domains import Exact
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.interpreter import Exact, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.notation.parser import parse_term, parse_type
 from relift.semantics.notation.printer import show

@@ -12,7 +12,7 @@ from proofs_tests.compiler.programs import typed
 from relift.compiler.program import compile_program
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import combine, scalar
+from relift.semantics.language.coercion import combine, scalar
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.terms import Input, Literal, Term

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
+from relift.semantics.domains import Exact
 from relift.semantics.indices.functions import reorder_stride, reverse, shift
-from relift.semantics.interpreter import Exact, World, evaluate, from_numpy, to_numpy
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.notation.printer import show
+from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.binding import alpha_equal, canonical, substitute
 from relift.semantics.syntax.substitution import Substitution

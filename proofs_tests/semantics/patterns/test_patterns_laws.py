@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
-from relift.rewrites.checks.free import Algebra, Symbolic, check_free
+from relift.rewrites.checks.free.algebra import Algebra, Symbolic
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.conditions import Condition
 from relift.rewrites.notation import MONOID, A, B, C, k, left, m, n, q, right, size, step, w
 from relift.rewrites.rule import Rule, make_rule
 from relift.semantics import catalogue
+from relift.semantics.domains import Exact, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.functions import reorder_stride, reverse, shift
-from relift.semantics.interpreter import Exact, Value, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import Fun, Op

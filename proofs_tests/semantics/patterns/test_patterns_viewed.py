@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from proofs_tests.semantics.patterns.test_patterns import CASES, Build, V, term_of
+from relift.semantics.domains import UNSPECIFIED, Exact
 from relift.semantics.indices.algebra import Algebra, asked_for
-from relift.semantics.indices.functions import IndexFunction, Numbers
-from relift.semantics.interpreter import UNSPECIFIED, Exact, World, denote_operator, evaluate
+from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.rows import Numbers
+from relift.semantics.interpreter import World, denote_operator, evaluate
 from relift.semantics.interpreter import operand_type as operand_of
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.binding import map_children

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from relift.compiler.agreement.user_functions import EDGES, close_enough
 from relift.compiler.program import compile_program
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped, Undefined
-from relift.semantics.interpreter import DTYPES
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import scalar
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.coercion import scalar
+from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS

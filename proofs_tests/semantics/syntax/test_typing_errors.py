@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from relift.semantics.errors import IllTyped
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import f32, i32, nat, tup
@@ -164,6 +165,6 @@ def test_parameter_without_a_type_is_refused() -> None:
     """A program's parameters need types."""
     with pytest.raises(IllTyped, match=r"f: parameter x needs a type such as rl\.f32\[n\]"):
 
-        @rl.program
+        @programs.program
         def f(x):  # type: ignore[no-untyped-def]
             return x

@@ -37,6 +37,8 @@ def simplest(
     `fails` may raise `Drawn` for a value that is not to count, and `OutOfTime`; then the simplest so far is
     returned.
 
+    >>> from hypothesis import strategies as st
+    >>> from relift.rewrites.checks.random.drawing import simplest
     >>> simplest(st.integers(), lambda k: k > 41, examples=100)
     42
     """

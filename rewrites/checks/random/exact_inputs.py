@@ -10,10 +10,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, GatherIndices, ScatterIndices
 from relift.semantics.syntax.terms import Input, Lambda, Term, Var, children
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, boolean
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, boolean
 
 WHOLE = tuple(range(-50, 51))
 EDGES = (0, 1, -1, 2, 127, -128, 2**15, 2**31 - 1, -(2**31))
@@ -31,7 +31,9 @@ FRACTIONS = (
 def exact_inputs(program: Program, count: int) -> Iterator[dict[str, Any]]:
     """So many inputs by name, the same ones each time: ordinary numbers first, then edges, then both.
 
-    >>> from relift.semantics.language.vocabulary import program as made
+    >>> from relift import i32
+    >>> from relift.rewrites.checks.random.exact_inputs import exact_inputs
+    >>> from relift.semantics.language.programs import program as made
     >>> list(exact_inputs(made("f", {"x": i32[2]}, lambda x: x), 2)) # doctest: +SKIP
     [{'x': [12, -3]}, {'x': [0, -1]}]
     """
@@ -51,7 +53,7 @@ def _draw(t: Type, random: Random, number: int, below: int | None) -> Any:
             return random.random() < 0.5
         case Scalar() if not t.is_float and below is not None:
             return random.randrange(max(below, 1))
-        case _:
+        case Scalar() | TypeVariable():
             return random.choice(_values(t, number))
 
 
@@ -64,8 +66,12 @@ def _values(t: Type, number: int) -> Sequence[Any]:
 def index_bounds(t: Term) -> dict[str, int]:
     """The inputs whose numbers may be used as indices, each with the shortest length that they index.
 
+    >>> from relift import f32, i32
+    >>> from relift.rewrites.checks.random.exact_inputs import index_bounds
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
     >>> ids, xs = Input("ids", i32[4]), Input("xs", f32[3])
-    >>> index_bounds(parse("map(lambda i: at_runtime_unsafe(i, xs), ids)", ids=ids, xs=xs))
+    >>> index_bounds(parse_term("map(lambda i: at_runtime_unsafe(i, xs), ids)", ids=ids, xs=xs))
     {'ids': 3}
     """
     found: dict[str, int] = {}

@@ -26,11 +26,13 @@ from relift.rewrites.checks.instances import (
 from relift.rewrites.checks.smt.tables import Table, draw_tables, looked_up
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import UNSPECIFIED, Exact, Value
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import UNSPECIFIED, Exact, Value, World, refines
+from relift.semantics.interpreter import World, refines
 from relift.semantics.syntax.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.types import (
+    AnyType,
     Array,
     Scalar,
     Tuple,
@@ -284,7 +286,7 @@ class Model:
                     pass
                 case IndexKind():
                     shown[name] = f"lambda i: {list(self.tables[name])}[i]"
-                case _:
+                case AnyType():
                     shown[name] = show_value(self.world.metavariables[name])
         return shown
 
@@ -328,7 +330,7 @@ def draw_model(
                 pass
             case IndexKind():
                 draw.metavariables[name] = looked_up(name, tables[name])
-            case _:
+            case AnyType():
                 if name not in draw.metavariables:  # a neutral element is there already
                     data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
                     draw.metavariables[name] = data
@@ -361,8 +363,8 @@ class _Drawing:
                 return [self.value(element, leaf) for _ in range(n.evaluate(self.sizes))]
             case Tuple(parts):
                 return tuple(self.value(part, leaf) for part in parts)
-            case other:
-                return leaf(leaf_of(other))
+            case (Scalar() | TypeVariable()) as single:
+                return leaf(leaf_of(single))
 
     def function(self, name: str, result: Type) -> None:
         """A function that scatters its arguments: equal ones give equal results, few others do."""
@@ -417,7 +419,7 @@ def _cell_by_cell(chosen: Mapping[Leaf, Operation], t: Type, x: Value, y: Value)
             return tuple(
                 _cell_by_cell(chosen, part, p, q) for part, p, q in zip(parts, x, y, strict=True)
             )
-        case _:
+        case Scalar() | TypeVariable():
             if x is UNSPECIFIED or y is UNSPECIFIED:
                 return UNSPECIFIED
             return chosen[leaf_of(t)].function(x, y)
@@ -437,7 +439,7 @@ def leaf_of(t: Type) -> Leaf:
             return "text"
         case Scalar():
             return "truth" if t == boolean else "number"
-        case _:
+        case Array() | Vector() | Tuple():
             raise AssertionError(f"cannot happen: {t} is no single cell")
 
 
@@ -448,7 +450,7 @@ def leaves(t: Type) -> set[Leaf]:
             return leaves(element)
         case Tuple(parts):
             return {leaf for part in parts for leaf in leaves(part)}
-        case _:
+        case Scalar() | TypeVariable():
             return {leaf_of(t)}
 
 

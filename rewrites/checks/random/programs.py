@@ -15,11 +15,13 @@ from typing import Any, TypeAlias
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from relift.rewrites.checks.random.kernels import Builder, Kind
+from relift.rewrites.checks.random.draws import Kind
+from relift.rewrites.checks.random.kernels import Builder
 from relift.semantics.indices.functions import reverse, shift
-from relift.semantics.interpreter import to_numpy
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import literal, make_tuple
+from relift.semantics.language.coercion import literal, make_tuple
+from relift.semantics.language.programs import Program
+from relift.semantics.numpy_values import to_numpy
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms
 from relift.semantics.syntax.types import (
@@ -59,7 +61,7 @@ def terms(draw: st.DrawFn, patterns: int = 10) -> Term:
     return _Growing(draw, patterns).grow(Input(name, INPUTS[name]))
 
 
-def programs(patterns: int = 10) -> st.SearchStrategy[rl.Program]:
+def programs(patterns: int = 10) -> st.SearchStrategy[Program]:
     """Well-typed programs with up to this many patterns, whose sizes are n and m at most.
 
     `program.body` is the term, `values(...)` and `arguments(program)` are what to run it on.
@@ -78,7 +80,7 @@ class _Drawn:
 
 
 @st.composite
-def kernels(draw: st.DrawFn, kind: Kind = "groups") -> rl.Program:
+def kernels(draw: st.DrawFn, kind: Kind = "groups") -> Program:
     """Low-level programs: work-items or groups, tiles, private arrays, captures, several kernels, open sizes.
 
     See the module `random_kernels`, which makes the same programs from seeds, and faster.
@@ -89,9 +91,9 @@ def kernels(draw: st.DrawFn, kind: Kind = "groups") -> rl.Program:
     return made
 
 
-def _as_program(t: Term) -> rl.Program:
+def _as_program(t: Term) -> Program:
     used = {u.name: u for u, _ in subterms(t) if isinstance(u, Input)}
-    return rl.Program("random", tuple(used[name] for name in sorted(used)), t)
+    return Program("random", tuple(used[name] for name in sorted(used)), t)
 
 
 def values(t: Type, sizes: Mapping[str, int]) -> st.SearchStrategy[Any]:
@@ -107,7 +109,7 @@ def values(t: Type, sizes: Mapping[str, int]) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def arguments(draw: st.DrawFn, program: rl.Program, most: int = 3) -> tuple[Any, ...]:
+def arguments(draw: st.DrawFn, program: Program, most: int = 3) -> tuple[Any, ...]:
     """NumPy arguments for a program, with each size from 1 up to `most`."""
     sizes = {name: draw(st.integers(1, most)) for name in program.sizes}
     known = {name: Size.of(size) for name, size in sizes.items()}

@@ -69,6 +69,7 @@ def kept_definedness(rule: Rule) -> tuple[Direction, ...]:
     `take(m, map(f, xs))` may be undefined where `map(f, take(m, xs))` is not, for it applies f more often; so
     the rule between them must not be applied to the second where f may have no value.
 
+    >>> from relift.rewrites.checks.random.tier import kept_definedness
     >>> from relift.rewrites.library import RULES
     >>> kept_definedness(RULES["take_map"]), kept_definedness(RULES["map_fusion"])
     (('forward',), ('forward', 'backward'))

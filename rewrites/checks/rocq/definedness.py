@@ -30,15 +30,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from relift.rewrites.checks.rocq import library as rocq_library
-from relift.rewrites.checks.rocq.statements import (
-    AnyFunction,
-    Head,
-    Provable,
-    Side,
-    Statement,
-    Uninterpreted,
-    proposition,
-)
+from relift.rewrites.checks.rocq.statements import Head, Provable, proposition
+from relift.rewrites.checks.rocq.text import AnyFunction, Side, Statement, Uninterpreted
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.rule import Rule
 from relift.semantics.indices.functions import (
@@ -53,23 +46,30 @@ from relift.semantics.syntax.signatures import (
     IndexKind,
     Kind,
     NatKind,
+    NumbersKind,
     OperatorKind,
     WrittenKind,
 )
 from relift.semantics.syntax.terms import (
+    Apply,
     BinaryOperator,
     Call,
     Combine,
+    Get,
+    Input,
     Lambda,
+    Literal,
+    MakeTuple,
     Metavariable,
     Operator,
     OperatorMetavariable,
     Pattern,
     Term,
+    Var,
     Vectorized,
     children,
 )
-from relift.semantics.syntax.types import Type, Vector
+from relift.semantics.syntax.types import AnyType, Type, Vector
 
 
 @dataclass
@@ -96,15 +96,16 @@ class Domains(Side):
             case Metavariable(name, arguments):
                 if name not in self.total:
                     yield self.applied(self.domain(name), arguments)
-            case Call(function, arguments) if function.body is not None:
-                if (known := self.function_domain(function.body)) is not None:
+            case Call(function, arguments):
+                known = None if function.body is None else self.function_domain(function.body)
+                if known is not None:
                     yield self.applied(known, arguments)
             case Combine(operator, left, right):
                 if (known := self.operator_domain(operator, left.type)) is not None:
                     yield self.applied(known, (left, right))
             case Pattern():
                 yield from self._pattern(t)
-            case _:
+            case Var() | Input() | Literal() | Apply() | MakeTuple() | Get():
                 pass
 
     def domain(self, name: str) -> str:
@@ -137,7 +138,7 @@ class Domains(Side):
                         p = self.metavariable(value.body.name)
                         body = f"(fun {i} : nat => Z.of_nat ({p} {i}))"
                     values[f"{name}_whole"] = body
-                case _:
+                case NatKind() | NumbersKind() | AnyType():
                     pass
         if functions and not t.partial and not any(functions.values()):
             return
@@ -172,14 +173,12 @@ class Domains(Side):
         parts = self.of(f.body)
         if not parts:
             return None
-        match f.body:
-            case Metavariable(name, arguments) if arguments == f.parameters and len(parts) == 1:
-                text = self.domain(name)
-            case _:
-                binders = [
-                    f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters
-                ]
-                text = f"(fun {' '.join(binders)} => {conjunction(parts)})"
+        body = f.body
+        if isinstance(body, Metavariable) and body.arguments == f.parameters and len(parts) == 1:
+            text = self.domain(body.name)
+        else:
+            binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
+            text = f"(fun {' '.join(binders)} => {conjunction(parts)})"
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
     def operator_domain(self, operator: Operator, element: Type) -> str | None:
@@ -224,6 +223,7 @@ def definedness(rule: Provable, direction: Direction, total: Collection[str] = (
 
     The metavariables `total` are defined everywhere.
 
+    >>> from relift.rewrites.checks.rocq.definedness import definedness
     >>> from relift.rewrites.library import RULES
     >>> print(definedness(RULES["take_map"], "forward"))
     forall (A : Type) (R_A : rel A)

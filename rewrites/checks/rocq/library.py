@@ -73,6 +73,7 @@ def normalised(text: str) -> str:
 def parts(text: str) -> tuple[list[Part], str]:
     """The named parts of a file, and the sentences that belong to all of it.
 
+    >>> from relift.rewrites.checks.rocq.library import parts
     >>> found, shared = parts("Set Implicit Arguments. Definition one := 1. Lemma l : one = 1. Proof. auto. Qed.")
     >>> [part.names for part in found], shared
     ([('one',), ('l',)], 'Set Implicit Arguments.')

@@ -84,6 +84,7 @@ def prove(
     `rejected`: the script is no proof; `skipped`: no denotation of what the rule uses, or no prover, and then
     what the ledger has recorded of the statement is told, which proves nothing now.
 
+    >>> from relift.rewrites.checks.rocq.tier import prove
     >>> from relift.rewrites.library import RULES
     >>> prove([RULES["join_split"]])["join_split"].detail  # doctest: +SKIP
     'all sizes, no axioms'
@@ -216,6 +217,7 @@ ARROWS: Mapping[Direction, str] = {"forward": "left to right", "backward": "righ
 def described(detail: str, total: Mapping[Direction, Sequence[str]]) -> str:
     """What is proved, with what must be total in which direction.
 
+    >>> from relift.rewrites.checks.rocq.tier import described
     >>> described("all sizes", {"forward": (), "backward": ("f",)})
     'all sizes; right to left where f is total'
     """

@@ -213,10 +213,8 @@ class Prover:
     def holds(self, fact: Fact) -> bool:
         """Whether a fact follows quickly; False where Z3 cannot tell."""
         goal = self.normal(fact)
-        if z3.is_true(goal):
-            return True
-        if z3.is_false(goal):
-            return False
+        if z3.is_true(goal) or z3.is_false(goal):
+            return bool(z3.is_true(goal))
         if self.exhausted():
             return False
         key = (goal.get_id(), *(known.get_id() for known in self.assumed))
@@ -386,13 +384,8 @@ class Prover:
         for monomial, c in x.ordered():
             product: Number = z3.IntVal(c)
             for atom, power in monomial:
-                match atom:
-                    case Unknown():
-                        factor = atom.number
-                    case Quotient():
-                        factor = self.quotients[atom]
-                    case _:
-                        raise AssertionError("cannot happen: the atoms are the two above")
+                assert isinstance(atom, Unknown | Quotient), "cannot happen: it has these atoms"
+                factor = atom.number if isinstance(atom, Unknown) else self.quotients[atom]
                 for _ in range(power):
                     product = product * factor
             total = total + product
@@ -421,11 +414,10 @@ def answer_of(solver: Any) -> Any:
 
 def _lone_quotient(monomial: Monomial) -> Quotient | None:
     """The quotient that a monomial is, if it is just that."""
-    match monomial:
-        case ((Quotient() as quotient, 1),):
-            return quotient
-        case _:
-            return None
+    if len(monomial) != 1:
+        return None
+    ((atom, power),) = monomial
+    return atom if isinstance(atom, Quotient) and power == 1 else None
 
 
 def _factors(r: Size, d: Size) -> list[Size]:

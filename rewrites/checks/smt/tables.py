@@ -22,6 +22,7 @@ Table: TypeAlias = tuple[int, ...]
 def is_permutation(table: Sequence[int]) -> bool:
     """Whether each index is the value at one index.
 
+    >>> from relift.rewrites.checks.smt.tables import is_permutation
     >>> is_permutation((2, 0, 1)), is_permutation((0, 0, 1))
     (True, False)
     """
@@ -45,6 +46,7 @@ def holds(condition: IndexCondition, tables: Mapping[str, Sequence[int]]) -> boo
 def all_tables(rule: Rule, sizes: Mapping[str, int]) -> Iterator[dict[str, Table]]:
     """Every choice for the index metavariables of a rule; one empty choice when it has none.
 
+    >>> from relift.rewrites.checks.smt.tables import all_tables
     >>> from relift.rewrites.conditions import bijective, naturals, type_variables
     >>> from relift.rewrites.rule import rule
     >>> from relift.semantics.language.vocabulary import gather

@@ -15,24 +15,16 @@ from typing import Any, TypeAlias
 
 import z3
 
-from relift.rewrites.checks.smt.goals import Fact, Number, Open, Permutation, Prover
-from relift.rewrites.conditions import IndexCondition
+from relift.rewrites.checks.smt.goals import Fact, Number, Prover
+from relift.rewrites.checks.smt.index_functions import IndexFunctions
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
-from relift.semantics.indices.functions import (
-    IndexExpression,
-    IndexFunction,
-    IndexMetavariable,
-    IndexOperation,
-    Numbers,
-    SizeIndex,
-    TheIndex,
-    folded,
-)
+from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operand_type
-from relift.semantics.patterns import Gather, Scatter
-from relift.semantics.syntax.signatures import IndexKind
+from relift.semantics.syntax.expression import Expression
+from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
@@ -49,11 +41,11 @@ from relift.semantics.syntax.terms import (
     OperatorMetavariable,
     Pattern,
     Term,
+    UserFunction,
     Var,
     Vectorized,
-    subterms,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import AnyType, Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 # ---- values
 
@@ -127,7 +119,7 @@ def at(xs: Value, i: Number) -> Value:
             return xs.at(i)
         case Choice(condition, yes, no):
             return Choice(condition, at(yes, i), at(no, i))
-        case _:
+        case Whole() | Opaque() | tuple():
             raise AssertionError("cannot happen: only arrays are indexed")
 
 
@@ -138,7 +130,7 @@ def component(x: Value, index: int) -> Value:
             return x[index]
         case Choice(condition, yes, no):
             return Choice(condition, component(yes, index), component(no, index))
-        case _:
+        case Whole() | Opaque() | Cells():
             raise AssertionError("cannot happen: only tuples have components")
 
 
@@ -150,43 +142,7 @@ class Meaning:
 
     def __init__(self, rule: Rule, prover: Prover) -> None:
         self.rule, self.prover = rule, prover
-        self.index_functions: dict[str, z3.FuncDeclRef] = {}
-        self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
-        self._written = list(_written_permutations(rule))
-        self._state_index_laws()
-
-    def _state_index_laws(self) -> None:
-        """Index metavariables stay in range; each has the inverse that its conditions give it."""
-        integers = (z3.IntSort(), z3.IntSort())
-        lengths: dict[str, Number] = {}
-        for name, kind in self.rule.parameters.items():
-            if isinstance(kind, IndexKind):
-                lengths[name] = self.prover.size(kind.length)
-                self.index_functions[name] = z3.Function(name, *integers)
-        i = z3.Int("i")
-
-        def state(function: Any, undone: Any, n: Number) -> None:
-            inside = z3.And(i >= 0, i < n)
-            facts = [function(i) >= 0, function(i) < n]
-            facts += [undone(function(i)) == i] if undone is not None else []
-            rule = z3.ForAll([i], z3.Implies(inside, z3.And(*facts)), patterns=[function(i)])
-            self.prover.given.append(rule)
-
-        for name, n in lengths.items():
-            state(self.index_functions[name], None, n)
-        for condition in self.rule.where:
-            if not isinstance(condition, IndexCondition):
-                continue
-            f, n = self.index_functions[condition.function], lengths[condition.function]
-            if condition.inverse is None:
-                g = z3.Function(f"{condition.function} undone", *integers)
-                self.index_functions[_undone(condition.function)] = g
-            else:
-                g = self.index_functions[condition.inverse]
-                self.index_functions[_undone(condition.function)] = g
-                self.index_functions[_undone(condition.inverse)] = f
-            state(f, g, n)
-            state(g, f, n)
+        self.index_functions = IndexFunctions(rule, prover)
 
     def of(self, t: Term, names: Mapping[str, Value]) -> Value:
         """The value of t, where free variables stand for `names`."""
@@ -247,18 +203,17 @@ class Meaning:
 
     def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
         """op(x, y); of a vectorised operator, lane by lane."""
-        match operator, t:
-            case Vectorized(_, inner), Vector(element, _) | Array(element, _):
+        match operator:
+            case Vectorized(_, inner):
+                assert isinstance(t, Vector | Array), "cannot happen: only vectors have lanes"
                 return Cells(
                     self.prover.size(t.length if isinstance(t, Array) else t.width),
-                    lambda i: self.combined(inner, at(x, i), at(y, i), element),
+                    lambda i: self.combined(inner, at(x, i), at(y, i), t.element),
                 )
-            case BinaryOperator(), _:
+            case BinaryOperator():
                 return self.opaque(t, Named("operator", operator), ((x, t), (y, t)))
-            case OperatorMetavariable(name, _), _:
+            case OperatorMetavariable(name, _):
                 return self.opaque(t, Named("operator metavariable", name), ((x, t), (y, t)))
-            case _:
-                raise AssertionError("cannot happen: only vectors have lanes")
 
     def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
         """A lambda as a function on values."""
@@ -293,7 +248,7 @@ class Meaning:
                 )
             case Tuple(parts) if self._apart(step, accumulator, n):
                 return tuple(self._part_of_fold(step, init, parts, c, n) for c in range(len(parts)))
-            case _:
+            case Scalar() | TypeVariable() | Array() | Vector() | Tuple():
                 return self.opaque(accumulator, Fold(step, init, accumulator, (n,)))
 
     def _part_of_fold(
@@ -333,7 +288,7 @@ class Meaning:
                         for d, part in enumerate(parts)
                         for x in self.uses(component(after, d), part, last)
                     )
-                case _:
+                case Scalar() | TypeVariable():
                     raise AssertionError("cannot happen: only these have cells and components")
 
     def unknown(self, kind: str) -> Named:
@@ -372,53 +327,7 @@ class Meaning:
             case Named():
                 pass
 
-    # ---- indices
-
-    def index_at(self, f: IndexFunction, i: Number) -> Number:
-        """The value of an index function."""
-
-        def operation(e: IndexOperation, x: Number, y: Number) -> Number:
-            match e.symbol:
-                case "+":
-                    return x + y
-                case "-":
-                    return x - y
-                case "*":
-                    return x * y
-                case "//":
-                    return x / y
-                case "%":
-                    return x % y
-
-        return folded(
-            f.body, i, self.prover.size, operation, lambda e, x: self.index_functions[e.name](x)
-        )
-
-    def divisors_of(self, f: IndexFunction) -> Iterator[Number]:
-        """What an index function divides by."""
-
-        def within(e: IndexExpression) -> Iterator[Number]:
-            match e:
-                case IndexOperation(symbol, left, right):
-                    if symbol in ("//", "%") and isinstance(right, SizeIndex):
-                        yield self.prover.size(right.value)
-                    yield from within(left)
-                    yield from within(right)
-                case IndexMetavariable(_, _, argument):
-                    yield from within(argument)
-                case TheIndex() | SizeIndex():
-                    pass
-
-        return within(f.body)
-
-    def in_range(self, f: IndexFunction, n: Number) -> None:
-        """Show that the indices below n are mapped to such; what is out of range makes all undefined."""
-        i = self.prover.index()
-        with self.prover.anywhere(i >= 0, i < n):
-            for d in self.divisors_of(f):
-                self.prover.show(d >= 1, "a divisor is positive")
-            j = self.index_at(f, i)
-            self.prover.show(z3.And(j >= 0, j < n), "an index is in range")
+    # ---- patterns
 
     def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
         """The value of a pattern, by its view."""
@@ -431,7 +340,7 @@ class Meaning:
         }
 
         def given(name: str) -> Any:
-            match getattr(t, name, None):
+            match argument(t, name):
                 case None:
                     return self.prover.size(t.solved[name])
                 case Size() as n:
@@ -445,71 +354,14 @@ class Meaning:
                 case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
                     of = operand_type(t)
                     return lambda x, y: self.combined(operator, x, y, of)
-                case _:
+                case Expression():
                     return data[name]
+                case Written() | str() | int() | float() | tuple() | UserFunction() | AnyType():
+                    raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
 
         ix = Indices(self, t)
         found: Value = t.view(ix, **{name: given(name) for name in asked_for(t.view)})
         return found
-
-    def undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        """What undoes an index function on the indices below n, which must be a permutation of them."""
-
-        def undone(e: IndexExpression) -> Callable[[Number], Number] | None:
-            match e:
-                case TheIndex():
-                    return lambda i: i
-                case IndexMetavariable(name, _, argument):
-                    outer, inner = self.index_functions.get(_undone(name)), undone(argument)
-                    if outer is None or inner is None:
-                        return None
-                    return lambda i: inner(outer(i))
-                case SizeIndex() | IndexOperation():
-                    return None
-
-        return undone(f.body) or self._inverse(f, n)
-
-    def permutations(self, n: Number) -> Iterator[Callable[[Number], Number]]:
-        """The permutations of the indices below n that the rule names or writes, and what undoes them."""
-        for name, kind in self.rule.parameters.items():
-            if not isinstance(kind, IndexKind) or _undone(name) not in self.index_functions:
-                continue
-            if self.prover.holds(self.prover.size(kind.length) == n):
-                yield self.index_functions[name]
-                yield self.index_functions[_undone(name)]
-        for f, length in self._written:
-            if self.prover.holds(self.prover.size(length) == n):
-                try:
-                    undone = self.undoing(f, n)
-                except Unsupported:
-                    continue
-                yield partial(self.index_at, f)
-                yield undone
-
-    def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        """The inverse of a permutation, once it is shown that there is one."""
-        prover = self.prover
-        key = self.index_at(f, z3.Int("i")).sexpr(), n.sexpr()
-        if key in self.inverses:
-            return self.inverses[key]
-        i, j = prover.index(), prover.index()
-        here, there = self.index_at(f, i), self.index_at(f, j)
-        try:
-            self.in_range(f, n)
-            with prover.anywhere(i >= 0, i < n, j >= 0, j < n):
-                divided = [
-                    fact
-                    for d in prover.names.values()
-                    if prover.holds(d >= 1)
-                    for fact in (here / d == there / d, here % d == there % d)
-                ]
-                with prover.assuming(here == there, *divided):
-                    prover.show(i == j, "two indices are equal")
-        except Open as error:
-            raise Unsupported("a scatter by what is not known to permute", place="") from error
-        permutation = Permutation(lambda i: self.index_at(f, i), n)
-        self.inverses[key] = prover.inverse(permutation)
-        return self.inverses[key]
 
 
 @dataclass(frozen=True)
@@ -538,11 +390,11 @@ class Indices:
         return row * width + column
 
     def function(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        self.meaning.in_range(f, n)
-        return partial(self.meaning.index_at, f)
+        self.meaning.index_functions.in_range(f, n)
+        return partial(self.meaning.index_functions.at, f)
 
     def undoing(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
-        return self.meaning.undoing(f, n)
+        return self.meaning.index_functions.undoing(f, n)
 
     def array(self, n: Number, at: Callable[[Number], Value]) -> Cells:
         return Cells(n, at)
@@ -599,19 +451,3 @@ class Indices:
     ) -> Value:
         of = getattr(self.pattern, place).type
         return self.meaning.fold(lambda a, i: step(a, i[0]), first, of, n)
-
-
-def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
-    """The index functions of the rule that are no metavariables, and how many indices they are of."""
-    seen: set[tuple[IndexFunction, Size]] = set()
-    for side in (rule.left, rule.right):
-        for t, _ in subterms(side):
-            if isinstance(t, Gather | Scatter):
-                found = t.idx, t.solved["n"]
-                if not isinstance(t.idx.body, IndexMetavariable) and found not in seen:
-                    seen.add(found)
-                    yield found
-
-
-def _undone(name: str) -> str:
-    return f"{name} undone"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from relift.compiler.certificates.certificate import Certificate
     from relift.compiler.running.compiled import Compiled
     from relift.rewrites.derivation.steps import Derivation
-    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.language.programs import Program
     from relift.semantics.syntax.terms import Term
 
 InputOption = Annotated[
@@ -408,7 +408,7 @@ def _verify_found(
 
 def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
     """The certificates of a candidate."""
-    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.language.programs import Program
     from relift.semantics.syntax.binding import tidy
 
     source = derivation.program

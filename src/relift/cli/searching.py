@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
     from relift.egraph.search.optimize import FoundProgram, Optimized
-    from relift.semantics.language.vocabulary import Program
+    from relift.semantics.language.programs import Program
 
 SketchOption = Annotated[
     str | None,

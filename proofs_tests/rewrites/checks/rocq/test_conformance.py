@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 
 from proofs_tests.prover import PROVER, needs_prover
 from relift.rewrites.checks.random.programs import programs, values
-from relift.rewrites.checks.rocq.statements import Uninterpreted, denotation
+from relift.rewrites.checks.rocq.statements import denotation
+from relift.rewrites.checks.rocq.text import Uninterpreted
 from relift.rewrites.checks.rocq.tier import MISSING, compiled_library
+from relift.semantics.domains import Numeric
 from relift.semantics.errors import Undefined
-from relift.semantics.interpreter import Numeric, World, evaluate
+from relift.semantics.interpreter import World, evaluate
 from relift.semantics.notation.parser import parse_term
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS

@@ -24,7 +24,7 @@ from relift.rewrites.checks.rocq.definedness import conjunction, defined
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.language.tracing import as_term, literal
+from relift.semantics.language.coercion import as_term, literal
 from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms

@@ -25,8 +25,8 @@ from relift.rewrites.rule import Rule, rule
 from relift.rewrites.totality import first_partial
 from relift.semantics.errors import Undefined
 from relift.semantics.language import vocabulary as language
+from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import (
-    Program,
     concat,
     drop,
     gather,

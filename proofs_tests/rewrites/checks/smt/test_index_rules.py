@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
-from relift.rewrites.checks.free import Algebra, FreeOperator, Symbol, check_free
+from relift.rewrites.checks.free.algebra import Algebra, FreeOperator, Symbol
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard
 from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.random.models import LEAF_VALUES, OPERATIONS, Leaf, Operation
@@ -32,6 +33,7 @@ from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.semantics.indices.functions import reverse, shift
+from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import concat, gather, map, reduce, scatter
 from relift.semantics.notation.printer import show
@@ -242,7 +244,7 @@ def test_a_derivation_keeps_declared_laws() -> None:
     """An operator read from a file is idempotent if it was, so the step replays."""
     larger = rl.operator(lambda x, y: rl.maximum(x, y), idempotent=True, name="larger")
 
-    @rl.program
+    @programs.program
     def program(xs: f32[6]):
         return gather(shift(2), map(lambda x: larger(x, x), xs))
 
@@ -257,7 +259,7 @@ def test_a_derivation_keeps_declared_laws() -> None:
 def test_a_derivation_reads_index_functions_back() -> None:
     """What an index metavariable stood for is written in the file."""
 
-    @rl.program
+    @programs.program
     def program(xs: f32[6]):
         return gather(shift(2), map(lambda x: x + 1.0, xs))
 

@@ -8,7 +8,7 @@ import pytest
 import z3
 
 from proofs_tests.wrong_rules import WRONG
-from relift.rewrites.checks.free import check_free
+from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.smt.tier import check_index
 from relift.rewrites.conditions import associative, bijective, commutative
 from relift.rewrites.ledger.refuted import REFUTED

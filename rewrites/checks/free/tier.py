@@ -7,7 +7,7 @@ and an operator obeys its declared laws and no others:
     associative, commutative      sorted words
     neutral                       its element is dropped from words and trees
     idempotent                    op(t, t) is t in trees; of sorted words each letter is kept once
-    associative, idempotent       words, equal where Green and Rees say so (see `Bands`)
+    associative, idempotent       words, equal where Green and Rees say so (see `algebra.Bands`)
     distributive                  sums of products, the sum being sorted words
     none                          trees               op(op(a, b), c)
 
@@ -15,19 +15,24 @@ Two elements are equal in this algebra exactly when they are equal in every mode
 proves the rule for its sizes, for all types, data, functions and operators at once.  Of a few sets of laws
 no normal form is known here (see `undecided`); then equal elements are still equal in every model, but a
 difference counts only when a model shows it.  Index metavariables stand for every map, or
-permutation, of their indices in turn.  Each unspecified cell is a generator of its own; see `covers`.
+permutation, of their indices in turn.  Each unspecified cell is a generator of its own; see `algebra.covers`.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from relift.rewrites.checks.free.algebra import (
+    Algebra,
+    FreeOperator,
+    Symbolic,
+    covers,
+    freeze,
+    open_in_words,
+)
 from relift.rewrites.checks.instances import (
     Difference,
     Instances,
@@ -40,296 +45,24 @@ from relift.rewrites.checks.random.models import confirm_difference
 from relift.rewrites.checks.smt.tables import Table, all_tables, looked_up
 from relift.rewrites.checks.verdicts import Counterexample, Status, TierResult
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Value
 from relift.semantics.errors import Undefined, Unsupported
-from relift.semantics.interpreter import Numeric, Value, World
+from relift.semantics.interpreter import World
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
     Call,
-    Combine,
     Literal,
-    Pattern,
-    UserFunction,
     innermost,
+    operator_of,
     subterms,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
-
-OPEN = "unspecified"
-"""The owner of the symbols that stand for unspecified cells."""
+from relift.semantics.syntax.types import AnyType, Scalar, Type, TypeVariable
 
 LARGEST = 20_000
 """An instance with an array of more cells than this is left out, and the result says so."""
-
-
-@dataclass(frozen=True, eq=False)
-class Symbol:
-    """An element of the free algebra, made once, so it equals only itself.
-
-    `owner` made it and keeps equal heads of different kinds apart; a generator has no arguments; `path` is
-    the place of a component in what a name stands for.
-    """
-
-    owner: object
-    head: str
-    arguments: tuple[Any, ...] | None
-    path: tuple[int, ...]
-    number: int
-
-    def __bool__(self) -> bool:
-        return self._known("True", "False") == "True"
-
-    def __index__(self) -> int:
-        return int(self._known())
-
-    def _known(self, *heads: str) -> str:
-        """The literal that this is; patterns that branch on other symbols have no value on them."""
-        literal = self.owner == "meaning" and self.arguments is None
-        if literal and (self.head in heads or (not heads and self.head.lstrip("-").isdigit())):
-            return self.head
-        raise Unsupported(f"{self} is free, and a branch depends on it", place="")
-
-    def __repr__(self) -> str:
-        if self.arguments is None:
-            return self.head + "_".join(map(str, self.path))
-        shown = ", ".join(map(_thaw, self.arguments))
-        return f"{self.head}({shown})" + "".join(f"[{i}]" for i in self.path)
-
-
-def _thaw(argument: Any) -> str:
-    if not isinstance(argument, tuple):
-        return repr(argument)
-    left, *items, right = argument
-    return f"{left}{', '.join(map(_thaw, items))}{right}"
-
-
-def _freeze(value: Value) -> Any:
-    """A value as a key: the brackets keep lists and tuples apart."""
-    if isinstance(value, list):
-        return ("[", *map(_freeze, value), "]")
-    if isinstance(value, tuple):
-        return ("(", *map(_freeze, value), ")")
-    return value
-
-
-class Algebra:
-    """Makes the symbols of one instance, each once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], Symbol] = {}
-        self.work = 0
-        """How often a symbol was asked for, which is what a run costs."""
-
-    def symbol(
-        self,
-        owner: object,
-        head: str,
-        arguments: tuple[Any, ...] | None = None,
-        path: tuple[int, ...] = (),
-    ) -> Symbol:
-        self.work += 1
-        key = (owner, head, arguments, path)
-        if key not in self._known:
-            self._known[key] = Symbol(owner, head, arguments, path, len(self._known))
-        return self._known[key]
-
-    def value(
-        self,
-        t: Type,
-        size: Callable[[Size], int],
-        head: str,
-        arguments: tuple[Any, ...] | None = None,
-        path: tuple[int, ...] = (),
-    ) -> Value:
-        """A value of type t with one symbol in each cell."""
-        match t:
-            case Array(element, n) | Vector(element, n):
-                return [
-                    self.value(element, size, head, arguments, (*path, i)) for i in range(size(n))
-                ]
-            case Tuple(parts):
-                return tuple(
-                    self.value(part, size, head, arguments, (*path, i))
-                    for i, part in enumerate(parts)
-                )
-            case Scalar() | TypeVariable():
-                return self.symbol("metavariable", head, arguments, path)
-
-
-class Bands:
-    """The free band: words in which a part may be doubled or halved, `w w = w`, each class of them once.
-
-    Two words are equal in every associative and idempotent operation exactly when they have the same letters
-    and, of their shortest beginnings with all letters, the last letters are the same and what comes before is
-    equal, and so of their shortest ends (Green and Rees, 1952).
-    """
-
-    def __init__(self) -> None:
-        self._classes: dict[tuple[int, int, int, int], int] = {}
-        self._words: dict[tuple[int, ...], int] = {(): 0}
-        self._first: dict[int, tuple[Symbol, ...]] = {}
-
-    def word(self, letters: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
-        """The word of the same class that was met first."""
-        return self._first.setdefault(self._class(tuple(x.number for x in letters)), letters)
-
-    def _class(self, word: tuple[int, ...]) -> int:
-        """The number of the class of a word."""
-        if word not in self._words:
-            beginning, end = _missing_one(word), _missing_one(word[::-1])[::-1]
-            key = (
-                self._class(beginning),
-                word[len(beginning)],
-                word[-1 - len(end)],
-                self._class(end),
-            )
-            self._words[word] = self._classes.setdefault(key, len(self._classes) + 1)
-        return self._words[word]
-
-
-def _missing_one(word: tuple[int, ...]) -> tuple[int, ...]:
-    """The longest beginning of a word in which one of its letters is missing."""
-    seen: set[int] = set()
-    last = 0
-    for i, letter in enumerate(word):
-        if letter not in seen:
-            seen.add(letter)
-            last = i
-    return word[:last]
-
-
-class FreeOperator:
-    """An operator that obeys its laws and nothing else; its results are in normal form."""
-
-    def __init__(
-        self,
-        algebra: Algebra,
-        name: str,
-        laws: Collection[str],
-        neutral: Symbol | None,
-        over: FreeOperator | None = None,
-    ) -> None:
-        self.algebra, self.name, self.neutral, self.over = algebra, name, neutral, over
-        self.associative = "associative" in laws
-        self.commutative = "commutative" in laws
-        self.idempotent = "idempotent" in laws
-        self.bands = Bands()
-
-    def __call__(self, x: Symbol, y: Symbol) -> Symbol:
-        if self.over is None:
-            return self.product(x, y)
-        over = self.over
-        return over.mapped(x, lambda p: over.mapped(y, lambda q: self.product(p, q)))
-
-    def mapped(self, x: Symbol, f: Callable[[Symbol], Symbol]) -> Symbol:
-        """f on everything that x combines by this operator."""
-        if x.owner is not self or x.arguments is None:
-            return f(x)
-        return functools.reduce(self, (self.mapped(letter, f) for letter in x.arguments))
-
-    def product(self, x: Symbol, y: Symbol) -> Symbol:
-        """Both combined, where neither is a sum that this operator distributes over."""
-        letters = (*self.letters(x), *self.letters(y))
-        self.algebra.work += len(letters)
-        if self.commutative:
-            letters = tuple(sorted(letters, key=lambda symbol: symbol.number))
-        if self.idempotent:
-            letters = tuple(letter for letter, _ in itertools.groupby(letters))
-            if self.associative and not self.commutative:
-                self.algebra.work += len(letters) ** 2
-                letters = self.bands.word(letters)
-        if not letters:
-            assert self.neutral is not None, (
-                "cannot happen: only the neutral element has no letters"
-            )
-            return self.neutral
-        return letters[0] if len(letters) == 1 else self.algebra.symbol(self, self.name, letters)
-
-    def letters(self, x: Symbol) -> tuple[Symbol, ...]:
-        """The word that x is; of an operator that is not associative, at most x itself."""
-        if x is self.neutral:
-            return ()
-        if self.associative and x.owner is self and x.arguments is not None:
-            return x.arguments
-        return (x,)
-
-    def describe(self) -> str:
-        laws = ["associative"] * self.associative + ["commutative"] * self.commutative
-        laws += ["idempotent"] * self.idempotent
-        unit = f" with neutral element {self.neutral}" if self.neutral is not None else ""
-        over = f" that distributes over {self.over.name}" if self.over is not None else ""
-        return "any " + ", ".join(laws) + " " * bool(laws) + "operator" + unit + over
-
-
-def covers(left: Value, right: Value, fills: dict[Symbol, Symbol] | None = None) -> bool:
-    """Whether some content of the left's unspecified cells makes it equal the right, whatever is in the right's.
-
-    `fills` is what is in the unspecified cells so far; each unspecified cell has one content wherever it is seen.  An open
-    cell inside a word of an operator is not searched for: then it may say no where a content exists.
-    """
-    known: dict[Symbol, Symbol] = {} if fills is None else fills
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(
-            covers(x, y, known) for x, y in zip(left, right, strict=True)
-        )
-    if not isinstance(left, Symbol) or not isinstance(right, Symbol):
-        return bool(left == right)
-    if left.owner == OPEN:
-        return known.setdefault(left, right) is right
-    if left is right:
-        return True
-    return (
-        (left.owner, left.head, left.path) == (right.owner, right.head, right.path)
-        and left.arguments is not None
-        and right.arguments is not None
-        and covers(left.arguments, right.arguments, known)
-    )
-
-
-def open_in_words(value: Value) -> bool:
-    """Whether an unspecified cell is combined by an operator, where `covers` does not search."""
-    match value:
-        case Symbol(FreeOperator(), _, arguments) if arguments is not None:
-            return has_open_symbols(arguments)
-        case Symbol(_, _, arguments) if arguments is not None:
-            return open_in_words(arguments)
-        case list() | tuple():
-            return any(map(open_in_words, value))
-        case _:
-            return False
-
-
-def has_open_symbols(value: Value) -> bool:
-    """Whether a symbol, or one that it is made of, stands for an unspecified cell."""
-    if isinstance(value, list | tuple):
-        return any(map(has_open_symbols, value))
-    return isinstance(value, Symbol) and (
-        value.owner == OPEN or (value.arguments is not None and has_open_symbols(value.arguments))
-    )
-
-
-class Symbolic(Numeric):
-    """Scalar functions, user functions and literals without a meaning of their own."""
-
-    def __init__(self, algebra: Algebra) -> None:
-        self.algebra = algebra
-        self.open_cells = 0
-
-    def unspecified(self) -> Value:
-        self.open_cells += 1
-        return self.algebra.symbol(OPEN, f"open{self.open_cells}")
-
-    def literal(self, value: float, t: Type) -> Value:
-        return self.algebra.symbol("meaning", repr(value))
-
-    def function(self, name: str) -> Callable[..., Value]:
-        return lambda *xs: self.algebra.symbol("meaning", name, tuple(map(_freeze, xs)))
-
-    def reference(self, function: UserFunction) -> Callable[..., Value]:
-        """A function is known by all that it is: another one of its name is another one."""
-        return lambda *xs: self.algebra.symbol(function, function.name, tuple(map(_freeze, xs)))
 
 
 def free_world(
@@ -357,7 +90,7 @@ def free_world(
             case IndexKind():
                 table = (tables or {})[name]
                 values[name], shown[name] = looked_up(name, table), f"lambda i: {list(table)}[i]"
-            case _:
+            case AnyType():
                 values[name] = algebra.value(kind, world.size, stems[name])
                 shown[name] = show_value(values[name])
     operators = {n: kind for n, kind in rule.parameters.items() if isinstance(kind, OperatorKind)}
@@ -380,7 +113,7 @@ def _stems(rule: Rule) -> dict[str, str]:
 def _free_function(
     algebra: Algebra, name: str, result: Type, size: Callable[[Size], int]
 ) -> Callable[..., Value]:
-    return lambda *xs: algebra.value(result, size, name, tuple(map(_freeze, xs)))
+    return lambda *xs: algebra.value(result, size, name, tuple(map(freeze, xs)))
 
 
 def _free_operator(
@@ -461,6 +194,7 @@ def check_free(
     A rule that says `i // 1000` may hold below 1000 only; so sizes beside the numbers of the rule are tried as
     well.  What stops the tier is `work`, the number of symbols made, and never a clock.
 
+    >>> from relift.rewrites.checks.free.tier import check_free
     >>> from relift.rewrites.library import RULES
     >>> check_free(RULES["split_join"]).detail
     'exhaustive to 3, 12 instances'
@@ -590,17 +324,14 @@ def interpreted(rule: Rule) -> list[str]:
     found: set[str] = set()
     for side in (rule.left, rule.right):
         for t, _ in subterms(side):
-            match t:
-                case Apply(name) | Combine(BinaryOperator(name)):
-                    found.add(name)
-                case Call(function):
-                    found.add(function.name)
-                case Literal(value):
-                    found.add(repr(value))
-                case Pattern():
-                    op = getattr(t, "op", None)
-                    if op is not None and isinstance(inner := innermost(op), BinaryOperator):
-                        found.add(inner.name)
-                case _:
-                    pass
+            if isinstance(t, Apply):
+                found.add(t.function)
+            elif isinstance(t, Call):
+                found.add(t.function.name)
+            elif isinstance(t, Literal):
+                found.add(repr(t.value))
+            elif (operator := operator_of(t)) is not None and isinstance(
+                inner := innermost(operator), BinaryOperator
+            ):
+                found.add(inner.name)
     return sorted(found)

@@ -1,0 +1,187 @@
+"""A match over a closed union names every member: a new one is then seen by the type checker.
+
+Which unions are closed is read from the sources: a `TypeAlias` of classes that Relift itself defines.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from proofs_tests.sizes import ROOT, sources
+
+STILL_SWALLOWED: dict[str, int] = {
+    "egraph/checks/search_tier.py": 2,
+    "egraph/cost/accesses.py": 1,
+    "egraph/cost/operations.py": 2,
+    "egraph/cost/walk.py": 5,
+    "egraph/encode/built.py": 2,
+    "egraph/encode/constructors.py": 3,
+    "egraph/encode/heads.py": 2,
+    "egraph/encode/matched.py": 1,
+    "egraph/encode/prelude.py": 1,
+    "egraph/encode/rules.py": 1,
+    "egraph/encode/terms.py": 1,
+    "egraph/explanation/explainer.py": 1,
+    "egraph/explanation/firings.py": 1,
+    "egraph/explanation/ground.py": 1,
+    "egraph/search/planning.py": 3,
+    "egraph/sketches/language.py": 2,
+    "egraph/sketches/search.py": 1,
+    "compiler/certificates/flows.py": 1,
+    "compiler/codegen/values/expressions.py": 1,
+    "compiler/codegen/values/indices.py": 1,
+    "compiler/dialects/printing.py": 1,
+    "compiler/validation/translation/expressions.py": 1,
+}
+"""Files whose matches have a `case _` over a closed union, and how many: no number may grow."""
+
+
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@cache
+def _origins(file: Path) -> dict[str, str]:
+    """What the names of a file stand for: a class or a union with the module that defines it."""
+    module = file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+    found: dict[str, str] = {}
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("relift."):
+            source = str(node.module).removeprefix("relift.")
+            found |= {name.asname or name.name: f"{source}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.ClassDef):
+            found[node.name] = f"{module}.{node.name}"
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found[node.target.id] = f"{module}.{node.target.id}"
+    return found
+
+
+def closed_unions() -> dict[str, frozenset[str]]:
+    """The members of each union of Relift's own classes, unions in unions taken apart."""
+    written: dict[str, list[str]] = {}
+    classes: set[str] = set()
+    for file in sources():
+        origins = _origins(file)
+        classes |= {origins[n.name] for n in ast.walk(_tree(file)) if isinstance(n, ast.ClassDef)}
+        for node in _tree(file).body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                members = [origins.get(m, m) for m in _members(node.value)]
+                if len(members) > 1:
+                    written[origins[node.target.id]] = members
+
+    def flat(name: str, above: frozenset[str]) -> frozenset[str]:
+        if name not in written or name in above:
+            return frozenset((name,))
+        return frozenset().union(*(flat(m, above | {name}) for m in written[name]))
+
+    return {name: found for name in written if len(found := flat(name, frozenset()) & classes) > 1}
+
+
+def _members(value: ast.expr | None) -> list[str]:
+    """The names that a union joins, whether it is written as such or as text."""
+    match value:
+        case ast.BinOp(left, ast.BitOr(), right):
+            return [*_members(left), *_members(right)]
+        case ast.Name(name):
+            return [name]
+        case ast.Constant(str(text)):
+            return _members(ast.parse(text, mode="eval").body)
+        case _:
+            return []
+
+
+def swallowed(tree: ast.AST, closed: frozenset[str]) -> Iterator[int]:
+    """The lines of wildcards in matches that otherwise name members of closed unions, as the file calls these."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Match):
+            named = {name for case in node.cases for name in _classes(case.pattern)}
+            for case in node.cases:
+                if _matches_all(case.pattern) and named & closed:
+                    yield case.pattern.lineno
+
+
+def _matches_all(pattern: ast.pattern) -> bool:
+    match pattern:
+        case ast.MatchAs(pattern=None):
+            return True
+        case ast.MatchSequence(parts):
+            return all(map(_matches_all, parts))
+        case _:
+            return False
+
+
+def _classes(pattern: ast.pattern) -> Iterator[str]:
+    """The classes that a pattern asks its subject, or a part of a tuple of subjects, to be of."""
+    match pattern:
+        case ast.MatchClass(cls=ast.Name(name)):
+            yield name
+        case ast.MatchClass(cls=ast.Attribute(value=ast.Name(module), attr=name)):
+            yield name if module != "ast" else f"ast.{name}"
+        case ast.MatchOr(parts) | ast.MatchSequence(parts):
+            for part in parts:
+                yield from _classes(part)
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            yield from _classes(inner)
+        case _:
+            pass
+
+
+def _found() -> dict[str, list[int]]:
+    closed: frozenset[str] = frozenset().union(*closed_unions().values())
+    found: dict[str, list[int]] = {}
+    for file in sources():
+        here = frozenset(name for name, origin in _origins(file).items() if origin in closed)
+        if lines := sorted(swallowed(_tree(file), here)):
+            found[file.relative_to(ROOT).as_posix()] = lines
+    return found
+
+
+def test_no_match_swallows_a_member_of_a_closed_union() -> None:
+    """Each member of a union is named, so that a new one cannot be overlooked."""
+    found = _found()
+    grown = {
+        file: lines for file, lines in found.items() if len(lines) > STILL_SWALLOWED.get(file, 0)
+    }
+
+    assert not grown, f"name the members that are left instead of `case _`: {grown}"
+
+
+def test_the_list_of_those_that_do_shrinks() -> None:
+    """What was made exhaustive is no longer listed, and a smaller number is written down."""
+    found = {file: len(lines) for file, lines in _found().items()}
+
+    assert {file: found.get(file, 0) for file in STILL_SWALLOWED} == STILL_SWALLOWED
+
+
+def test_the_unions_of_the_language_are_seen() -> None:
+    """Terms, types, kinds of parameters, index expressions and statements of kernels are closed."""
+    unions = {name.rpartition(".")[2]: members for name, members in closed_unions().items()}
+    terms, types = "semantics.syntax.terms", "semantics.syntax.types"
+
+    assert {"Term", "Type", "Kind", "Operator", "IndexExpression", "View", "Statement"} <= {*unions}
+    assert {f"{terms}.{name}" for name in ("Var", "Pattern", "Metavariable")} <= unions["Term"]
+    assert f"{types}.Array" in unions["Kind"], "a union in a union is taken apart"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("match t:\n case Var(): pass\n case _: pass", 1),
+        ("match t:\n case Var() | Get(): pass\n case other: pass", 1),
+        ("match t:\n case Var() as x: pass\n case _ if x: pass", 1),
+        ("match p, t:\n case Var(), Get(): pass\n case _: pass", 1),
+        ("match p, t:\n case Var(), Get(): pass\n case _, _: pass", 1),
+        ("match t:\n case Var(): pass\n case Get(): pass", 0),
+        ("match t:\n case ast.Var(): pass\n case _: pass", 0),
+        ("match t:\n case 'a' | int(): pass\n case _: pass", 0),
+    ],
+)
+def test_a_wildcard_is_seen(text: str, count: int) -> None:
+    """However the wildcard is written, and whatever else the subject is a tuple of."""
+    assert len(list(swallowed(ast.parse(text), frozenset(("Var", "Get"))))) == count

@@ -1,0 +1,63 @@
+"""Writing through layouts: where the data of a pattern are, given where its result is written."""
+
+from __future__ import annotations
+
+from relift.semantics.indices.algebra import asked_for
+from relift.semantics.indices.views import View, Views, name_of
+from relift.semantics.syntax.nodes import argument
+from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children
+
+
+def peel(t: Term, target: View) -> tuple[Term, View] | None:
+    """The data of an invertible layout pattern and where to write it, given where t is written; or None.
+
+    >>> from relift import f32
+    >>> from relift.semantics.indices.expressions import variable
+    >>> from relift.semantics.indices.inverses import peel
+    >>> from relift.semantics.indices.stored import stored
+    >>> from relift.semantics.indices.views import array, cell
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> xss = Input("xss", f32[4, 8])
+    >>> xs, target = peel(parse_term("join(xss)", xss=xss), stored("out", f32[32]))
+    >>> cell(array(array(target).at(variable("i", 4))).at(variable("j", 8))).offset
+    8*i + j
+    """
+    data = invertible_data(t)
+    if data is None or not isinstance(t, Pattern):
+        return None
+
+    def given(name: str) -> object:
+        held = argument(t, name)
+        if isinstance(held, Lambda):
+            return lambda place: _through(held.body, place)
+        return t.solved[name] if held is None else held
+
+    place: View = t.inverse(Views(t.name), target, **{n: given(n) for n in asked_for(t.inverse)})
+    return data, place
+
+
+def invertible_data(t: Term) -> Term | None:
+    """The data of t when t is a layout pattern that `peel` inverts, else None."""
+    if not isinstance(t, Pattern) or not t.has_inverse():
+        return None
+    *functions, data = (child for _, child in children(t))
+    assert not isinstance(data, Lambda), f"cannot happen: {t.name} has its data last"
+    return data if all(isinstance(f, Lambda) and _invertible(f) for f in functions) else None
+
+
+def _invertible(f: Lambda) -> bool:
+    """Whether f applies invertible layout patterns to its argument and nothing else."""
+    body: Term | None = f.body
+    while body is not None and body != f.parameters[0]:
+        body = invertible_data(body)
+    return body is not None
+
+
+def _through(body: Term, target: View) -> View:
+    """Where the argument of an invertible function is written, given where its result is."""
+    while not isinstance(body, Var):
+        peeled = peel(body, target)
+        assert peeled is not None, f"cannot happen: {name_of(body)} was found invertible"
+        body, target = peeled
+    return target

@@ -1,0 +1,283 @@
+"""What Python writes as terms: numbers, tuples, scalar functions and operators on terms and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import (
+    Apply,
+    BinaryOperator,
+    Call,
+    Combine,
+    Literal,
+    MakeTuple,
+    Operator,
+    OperatorMetavariable,
+    Term,
+    UserFunction,
+    Vectorized,
+    free_variables,
+)
+from relift.semantics.syntax.types import (
+    SCALARS,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    boolean,
+    f32,
+    i32,
+    i64,
+)
+
+_BITS = {i32: 31, i64: 63}
+"""The integers, and which power of two is beyond each."""
+
+
+class Incomplete:
+    """A function that lacks the arguments which are missing."""
+
+    __name__: str
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of the arguments that are still to come."""
+        raise NotImplementedError
+
+
+def is_term(value: object) -> bool:
+    """Whether `value` is a term already."""
+    return isinstance(value, get_args(Term))
+
+
+def as_term(value: Any, expected: Type | None = None) -> Term:
+    """`value` as a term: a term itself, a Python number as a literal, a Python tuple as a tuple."""
+    if is_term(value):
+        term: Term = value
+        return _adapted(term, expected)
+    if isinstance(value, tuple):
+        parts = expected.parts if isinstance(expected, Tuple) else (None,) * len(value)
+        if len(parts) == len(value) >= 2:
+            return make_tuple(*(as_term(v, t) for v, t in zip(value, parts, strict=True)))
+    if isinstance(value, bool | int | float):
+        return literal(value, expected)
+    if isinstance(value, Incomplete):
+        raise IllTyped(f"{value.__name__} still lacks arguments: {', '.join(value.missing)}")
+    raise IllTyped(f"{_not_a_term(value)}; a program computes with its parameters and numbers")
+
+
+def _adapted(t: Term, expected: Type | None) -> Term:
+    """t, in another type where it is made of bare whole numbers alone: these are `i32` until they meet a float.
+
+    >>> from relift import f32, select
+    >>> from relift.semantics.syntax.terms import Input
+    >>> v = Input("v", f32)
+    >>> select(v < 0, 1, 2).type, (v * select(v < 0, 1, 2)).type
+    (i32, f32)
+    """
+    if not isinstance(expected, Scalar) or t.type == expected or not _is_bare(t):
+        return t
+    return _retyped(t, expected)
+
+
+def _retyped(t: Term, expected: Scalar) -> Term:
+    if isinstance(t, Literal):
+        return literal(t.value, expected)
+    assert isinstance(t, Apply), "cannot happen: no bare number"
+    kept = t.arguments[:1] if t.function == "select" else ()
+    changed = (_retyped(u, expected) for u in t.arguments[len(kept) :])
+    return Apply(t.function, (*kept, *changed), expected)
+
+
+def _is_bare(t: Term) -> bool:
+    """Whether t chooses among whole numbers, or computes with them, and nothing says of what type they are."""
+
+    def bare(u: Term) -> bool:
+        return _is_bare(u) or (isinstance(u, Literal) and u.type == i32)
+
+    if not isinstance(t, Apply):
+        return False
+    if t.function == "select":
+        return all(map(bare, t.arguments[1:]))
+    return t.function in _KEEPING_BARE and all(map(bare, t.arguments))
+
+
+_KEEPING_BARE = ("minimum", "maximum", "absolute", "add", "sub", "mul", "neg")
+"""What is a bare whole number again, of such."""
+
+
+def _common(values: Sequence[Any]) -> Type:
+    """The type in which values meet: that of a term which is no bare number, else that of the numbers."""
+    for v in values:
+        if is_term(v) and not _is_bare(v):
+            met: Type = v.type
+            return met
+    numbers = [v for v in values if not is_term(v)]
+    if any(isinstance(v, float) for v in numbers):
+        return f32
+    return boolean if numbers and all(isinstance(v, bool) for v in numbers) else i32
+
+
+def _not_a_term(value: object) -> str:
+    """What `value` is instead of a term, and the nearest thing that is one."""
+    if value is None:
+        return "None is not a term: a function that is traced returns its result"
+    if isinstance(value, Size):
+        return f"the size {value} is not a term: sizes are known to types and patterns only"
+    if isinstance(value, list):
+        return "a list is not a term: a tuple is written (x, y), and patterns make arrays"
+    if isinstance(value, np.ndarray | np.generic):
+        number = isinstance(value, np.generic) or np.shape(value) == ()
+        hint = "write float(...) or int(...) around it, or " if number else ""
+        return f"a NumPy value of shape {np.shape(value)} is not a term: {hint}make it a parameter"
+    if callable(value):
+        name = getattr(value, "__name__", repr(value))
+        return f"the function {name} is not a term: call it, or give it to map"
+    return f"{value!r} is not a term"
+
+
+def refused_by_numpy(function: str, given: Sequence[object]) -> IllTyped:
+    """What to write instead of a function of NumPy's on terms, or of a NumPy value beside a term."""
+    if numpy := [v for v in given if isinstance(v, np.ndarray | np.generic)]:
+        return IllTyped(_not_a_term(numpy[0]))
+    known = function in SCALAR_FUNCTIONS
+    return IllTyped(
+        f"np.{function} knows no terms; "
+        + (f"write rl.{function}" if known else "the functions of relift do, such as rl.sqrt")
+    )
+
+
+def literal(value: float, expected: Type | None = None) -> Literal:
+    """A scalar constant: of the expected type if there is one, else `f32`, `i32` or `boolean`."""
+    if not isinstance(expected, Scalar):
+        expected = boolean if isinstance(value, bool) else i32 if isinstance(value, int) else f32
+    if isinstance(value, bool) != (expected == boolean):
+        raise IllTyped(f"{value!r} is not a value of type {expected}")
+    if isinstance(value, float) and not expected.is_float:
+        raise IllTyped(f"{value!r} is not a value of type {expected}; write a whole number")
+    if expected in _BITS and not -(2 ** _BITS[expected]) <= value < 2 ** _BITS[expected]:
+        bits = _BITS[expected]
+        hint = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
+        raise IllTyped(
+            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{hint}"
+        )
+    if expected.is_float and isinstance(value, int) and abs(value) >= 2**1024:
+        raise IllTyped(
+            f"a whole number of {len(str(abs(value)))} digits is not a value of type {expected}: it is too large"
+        )
+    return Literal(float(value) if expected.is_float else value, expected)
+
+
+def scalar(name: str, *arguments: Any) -> Term:
+    """A scalar function of the table, applied; all arguments have one scalar type."""
+    function = SCALAR_FUNCTIONS[name]
+    if len(arguments) != function.arity:
+        count = f"{function.arity} argument{'s' * (function.arity != 1)}"
+        raise IllTyped(f"{name} takes {count}, {len(arguments)} are given")
+    if any(not is_term(a) and not isinstance(a, bool | int | float) for a in arguments):
+        odd = next(a for a in arguments if not is_term(a) and not isinstance(a, bool | int | float))
+        raise IllTyped(f"{name} works on scalars: {_not_a_term(odd)}")
+    compared = arguments[1:] if name == "select" else arguments
+    if name in SCALARS and not any(map(is_term, compared)):
+        common: Type = SCALARS[name]
+    else:
+        common = (
+            f32
+            if function.on == "floats" and not any(map(is_term, compared))
+            else _common(compared)
+        )
+    if not isinstance(common, Scalar):
+        raise IllTyped(f"{name} works on scalars, not on {common}; use map or a component")
+    terms = [as_term(a, common) for a in compared]
+    for t in terms:
+        if not isinstance(t.type, Scalar):
+            raise IllTyped(f"{name} works on scalars, not on {t.type}; use map or a component")
+        if t.type != common:
+            raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
+    match function.on:
+        case "floats" if not common.is_float:
+            raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
+        case "integers" if common.is_float or common == boolean:
+            raise IllTyped(f"{name} is defined on i32 and i64, not on {common}")
+        case "bits" if common.is_float:
+            raise IllTyped(f"{name} is defined on boolean, i32 and i64, not on {common}")
+        case "numbers" if common == boolean:
+            raise IllTyped(f"{name} works on numbers, not on {common}")
+        case "floats" | "integers" | "bits" | "numbers" | "scalars":
+            pass
+    if name == "select":
+        if isinstance(arguments[0], bool):
+            raise IllTyped(
+                f"select: the condition is {arguments[0]}, whatever the data; "
+                "terms are compared with <, <=, equal or not_equal, as == compares programs"
+            )
+        condition = as_term(arguments[0])
+        if condition.type != boolean:
+            raise IllTyped(
+                f"select: the condition has type {condition.type}, not boolean; compare it first"
+            )
+        terms.insert(0, condition)
+    return Apply(name, tuple(terms), SCALARS.get(function.result, common))
+
+
+def make_tuple(*parts: Any) -> Term:
+    """A tuple of terms."""
+    terms = tuple(as_term(part) for part in parts)
+    return MakeTuple(terms, Tuple(tuple(t.type for t in terms)))
+
+
+def combine(operator: Operator, left: Any, right: Any) -> Term:
+    """A binary operator applied to two terms of one type."""
+    expected = (
+        operator.element if isinstance(operator, OperatorMetavariable) else _common((left, right))
+    )
+    x, y = as_term(left, expected), as_term(right, expected)
+    for t in (x, y):
+        if t.type != expected:
+            raise IllTyped(f"{operator_name(operator)}: {expected} is needed, not {t.type}")
+    if isinstance(operator, Vectorized) and not (
+        isinstance(expected, Vector) and expected.width == operator.width
+    ):
+        raise IllTyped(f"{operator_name(operator)}: a vector is needed, not {expected}")
+    if isinstance(operator, BinaryOperator):
+        body = as_term(operator.function(x, y), expected)
+        result = body.type
+        if result != expected:
+            raise IllTyped(
+                f"{operator.name} maps two {expected} to {result}; it must stay in {expected}"
+            )
+        if captured := free_variables(body) - free_variables(x) - free_variables(y):
+            raise IllTyped(
+                f"operator {operator.name} uses the variable {min(captured)} of the program around it; "
+                "its value depends on its two arguments only, so use reduce_seq"
+            )
+    return Combine(operator, x, y, expected)
+
+
+def operator_name(operator: Operator) -> str:
+    """How an operator is written."""
+    match operator:
+        case BinaryOperator(name) | OperatorMetavariable(name):
+            return name
+        case Vectorized(width, inner):
+            return f"vectorize({width}, {operator_name(inner)})"
+
+
+def call(function: UserFunction, arguments: Sequence[Any]) -> Term:
+    """A user function applied."""
+    if len(arguments) != len(function.types):
+        raise IllTyped(
+            f"{function.name} takes {len(function.types)} argument{'s' * (len(function.types) != 1)}, "
+            f"{len(arguments)} are given"
+        )
+    terms = tuple(as_term(a, t) for a, t in zip(arguments, function.types, strict=True))
+    for name, term, t in zip(function.parameters, terms, function.types, strict=True):
+        if term.type != t:
+            raise IllTyped(f"{function.name}: {name} has type {term.type}, {t} is needed")
+    return Call(function, terms, function.result)
