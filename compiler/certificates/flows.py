@@ -14,12 +14,16 @@ from typing import Literal, TypeAlias
 from relift.compiler.text.expressions import shown
 from relift.compiler.text.tree import (
     Binary,
+    Cast,
+    Conditional,
     CType,
     Element,
     Expression,
     Invocation,
+    Member,
     Name,
     Prefix,
+    Real,
     Whole,
     within,
 )
@@ -83,9 +87,9 @@ def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
             return sizes.get(name, 0) > 0
         case Invocation(function, _):
             return function in COUNTS
-        case Binary("+" | "*", left, right):
-            return advances(left, sizes) and advances(right, sizes)
-        case _:
+        case Binary(operator, left, right):
+            return operator in ("+", "*") and advances(left, sizes) and advances(right, sizes)
+        case Real() | Element() | Member() | Prefix() | Conditional() | Cast():
             return False
 
 

@@ -52,7 +52,17 @@ from relift.semantics.syntax.terms import (
     free_variables,
     subterms,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, cells, i32
+from relift.semantics.syntax.types import (
+    AnyType,
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    cells,
+    i32,
+)
 
 _SIZES = ((2, 3), (2, 3, 4), (3, 2), (4, 2), (2, 2), (3, 3))
 _CHOICES = (2, 3, 4)
@@ -261,7 +271,7 @@ class Trial:
                     found[name] = _opaque_function((seed, name), self.substitution.type(result))
                 case OperatorKind() | NatKind() | IndexKind():
                     pass
-                case _:
+                case AnyType():
                     found[name] = _value(
                         self.substitution.type(kind), (seed, name), seed >= _WORLDS
                     )
@@ -469,7 +479,7 @@ def _value(t: Type, key: object, small: bool = False) -> Any:
             if digest[2] % 3 == 0:  # for operators that treat zero in a way of their own
                 return 0
             return int.from_bytes(digest[:2], "big") % 199 - 99
-        case _:
+        case TypeVariable():
             raise AssertionError(f"cannot happen: a value of type {t}")
 
 

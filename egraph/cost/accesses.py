@@ -65,21 +65,20 @@ class Accesses:
         """Write what a view shows to where another one is."""
         if source is target:  # a fold in place
             return
-        match source, target:
-            case ArrayView(n), ArrayView(_, place):
-                with self.meter.loop(n) as i:
-                    self.copy(source.at(i), place(i))
-            case TupleView(parts), TupleView(places):
-                for part, at in zip(parts, places, strict=True):
-                    self.copy(part, at)
-            case _:
-                self.touch(source)
-                kernel = self.meter.counted
-                waits = kernel.waits, kernel.waited
-                self._storing = True
-                self.touch(target)
-                self._storing = False
-                kernel.waits, kernel.waited = waits  # nobody waits for what is written
+        if isinstance(source, ArrayView) and isinstance(target, ArrayView):
+            with self.meter.loop(source.length) as i:
+                self.copy(source.at(i), target.at(i))
+        elif isinstance(source, TupleView) and isinstance(target, TupleView):
+            for part, at in zip(source.parts, target.parts, strict=True):
+                self.copy(part, at)
+        else:
+            self.touch(source)
+            kernel = self.meter.counted
+            waits = kernel.waits, kernel.waited
+            self._storing = True
+            self.touch(target)
+            self._storing = False
+            kernel.waits, kernel.waited = waits  # nobody waits for what is written
 
     def touch(self, v: View) -> None:
         """Read what a view shows."""

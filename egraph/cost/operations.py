@@ -56,13 +56,10 @@ class Operations:
             return _OPAQUE
         total = 0.0
         for t, _ in subterms(user.body.body):
-            match t:
-                case Apply(function, arguments):
-                    total += self._cycles(function, arguments)
-                case Call(inner):
-                    total += self._cycles_of(inner)
-                case _:
-                    pass
+            if isinstance(t, Apply):
+                total += self._cycles(t.function, t.arguments)
+            elif isinstance(t, Call):
+                total += self._cycles_of(t.function)
         return total
 
     def _is_fused(self, function: str, arguments: tuple[Term, ...]) -> bool:
@@ -75,12 +72,8 @@ class Operations:
 
 
 def _is_product(t: Term) -> bool:
-    match t:
-        case Apply(function):
-            return function == "mul"
-        case Combine(operator):
-            return innermost(operator).name == "mul"
-        case MapVec(f):
-            return _is_product(f.body)
-        case _:
-            return False
+    if isinstance(t, Apply):
+        return t.function == "mul"
+    if isinstance(t, Combine):
+        return innermost(t.operator).name == "mul"
+    return isinstance(t, MapVec) and _is_product(t.f.body)

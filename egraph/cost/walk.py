@@ -50,12 +50,25 @@ from relift.semantics.syntax.terms import (
     Apply,
     Call,
     Combine,
+    Get,
+    Input,
     Literal,
     MakeTuple,
+    Metavariable,
+    Pattern,
     Term,
+    Var,
     free_variables,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, Vector, cells
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    cells,
+)
 
 _BARRIER = 30.0  # cycles that a work-item waits
 
@@ -122,10 +135,14 @@ class Walk:
                     self._write(part, place, environment)
             case ToGlobal(xs):
                 self._write(xs, target, environment)
-            case _ if (peeled := peel(t, target)) is not None:
-                self._write(*peeled, environment)
-            case _:
-                self._accesses.copy(self._view(t, environment), target)
+            case (
+                Var() | Input() | Literal() | Apply() | Call() | Combine() | Get() | Metavariable()
+                | Pattern()
+            ):  # fmt: skip
+                if (peeled := peel(t, target)) is not None:
+                    self._write(*peeled, environment)
+                else:
+                    self._accesses.copy(self._view(t, environment), target)
 
     # ---- values
 
@@ -198,7 +215,7 @@ class Walk:
                 return target
             case ToPrivate(x) | Splat(_, x):
                 touch(x)
-            case _:
+            case Var() | Input() | MakeTuple() | Get() | Metavariable() | Pattern():
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
 
@@ -227,13 +244,11 @@ class Walk:
 
 def _held(t: Term) -> float:
     """Registers that a work-item has of a private array: a dimension over work-items takes none."""
-    match t, t.type:
-        case MapLcl(_, f), _:
-            return _held(f.body)
-        case ((MapSeq(f) | MapSeqUnroll(f)), Array(_, n)):
-            return float(n.constant or 0) * _held(f.body)
-        case _, other:
-            return float(cells(other).constant or 0)
+    if isinstance(t, MapLcl):
+        return _held(t.f.body)
+    if isinstance(t, MapSeq | MapSeqUnroll) and isinstance(t.type, Array):
+        return float(t.type.length.constant or 0) * _held(t.f.body)
+    return float(cells(t.type).constant or 0)
 
 
 def _registers(t: Type) -> View:
@@ -247,5 +262,5 @@ def _registers(t: Type) -> View:
             return VectorView(width, lambda i: _registers(element))
         case Array(element, n):
             return ArrayView(n, lambda i: _registers(element))
-        case _:
+        case TypeVariable():
             raise AssertionError(f"cannot happen: a register of type {t}")

@@ -30,6 +30,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     subterms,
 )
+from relift.semantics.syntax.types import AnyType
 
 _ROOT = '(V "" (Sc "f32"))'
 
@@ -79,8 +80,8 @@ class Built:
                 return self._build_operator(value)
             case Expression():
                 return self._build(value, scope)
-            case of:
-                return self.matched.sizes.type_value(of)
+            case AnyType():
+                return self.matched.sizes.type_value(value)
 
     def _build_operator(self, operator: Operator) -> str:
         match operator:
@@ -140,13 +141,10 @@ class Built:
     def _keep_out(self, variable: str, t: Term, scope: dict[str, str]) -> None:
         """Require that `t` does not use `variable`, which is replaced after it was put in."""
         for u, _ in subterms(t):
-            match u:
-                case Var(name) if name in scope:
-                    self.names.require_distinct(scope[name], variable)
-                case Metavariable(name) if name in self.matched.parameters:
-                    self.names.require_absent(name, variable)
-                case _:
-                    pass
+            if isinstance(u, Var) and u.name in scope:
+                self.names.require_distinct(scope[u.name], variable)
+            elif isinstance(u, Metavariable) and u.name in self.matched.parameters:
+                self.names.require_absent(u.name, variable)
 
 
 def _variables(t: Term) -> set[str]:

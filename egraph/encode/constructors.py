@@ -17,13 +17,15 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.terms import (
     Call,
-    MakeTuple,
     Metavariable,
     Pattern,
     Term,
     subterms,
 )
-from relift.semantics.syntax.types import Tuple
+from relift.semantics.syntax.types import (
+    AnyType,
+    Tuple,
+)
 
 Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
 Kind: TypeAlias = Choice[
@@ -114,7 +116,7 @@ def _slots(pattern: type[Pattern]) -> Iterator[Slot]:
                 for i in range(len(arguments)):
                     yield Slot("N", f"{place}.{i}")
                 yield Slot("E", place, binds=len(arguments))
-            case _:
+            case AnyType():
                 yield Slot("E", place)
 
 
@@ -123,13 +125,8 @@ def arity_of(terms: Iterable[Term]) -> int:
     most = 3
     for t in terms:
         for u, _ in subterms(t):
-            match u:
-                case MakeTuple(parts):
-                    most = max(most, len(parts))
-                case Call(_, arguments) | Metavariable(_, arguments):
-                    most = max(most, len(arguments))
-                case _ if isinstance(u.type, Tuple):
-                    most = max(most, len(u.type.parts))
-                case _:
-                    pass
+            if isinstance(u, Call | Metavariable):
+                most = max(most, len(u.arguments))
+            elif isinstance(u.type, Tuple):
+                most = max(most, len(u.type.parts))
     return most

@@ -12,6 +12,7 @@ from relift.semantics.indices.functions import Written
 from relift.semantics.indices.reader import read_written
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
+from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -22,7 +23,6 @@ from relift.semantics.syntax.signatures import (
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
-    BinaryOperator,
     Call,
     Combine,
     Get,
@@ -33,15 +33,18 @@ from relift.semantics.syntax.terms import (
     Metavariable,
     Number,
     Operator,
-    OperatorMetavariable,
     Pattern,
     Term,
     UserFunction,
     Var,
-    Vectorized,
     children,
 )
-from relift.semantics.syntax.types import Scalar, Type, boolean
+from relift.semantics.syntax.types import (
+    AnyType,
+    Scalar,
+    Type,
+    boolean,
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Head:
                 case FunctionKind(types):
                     parameters = tuple(next(binders) for _ in types)
                     arguments.append(FixedLambda(parameters, next(terms)))
-                case _:
+                case AnyType():
                     arguments.append(next(terms))
         return build(self.pattern, arguments)
 
@@ -206,18 +209,15 @@ def head_of(t: Term) -> Head:
 
 def _pattern(t: Pattern, places: tuple[str, ...]) -> Head:
     found: dict[str, Any] = {"naturals": (), "binders": ()}
-    for place in t.signature.parameters:
-        match getattr(t, place):
-            case Size() as n:
-                found["naturals"] += (n,)
-            case Lambda(parameters, _):
-                found["binders"] += parameters
-            case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                found["operator"] = operator
-            case Written() as constant:
-                found["written"] = str(constant)
-            case _:
-                pass
+    for value in fields(t):
+        if isinstance(value, Size):
+            found["naturals"] += (value,)
+        elif isinstance(value, Lambda):
+            found["binders"] += value.parameters
+        elif isinstance(value, Operator):
+            found["operator"] = value
+        elif isinstance(value, Written):
+            found["written"] = str(value)
     return Head("pattern", places, type(t), t.name, **found)
 
 

@@ -29,7 +29,10 @@ from relift.semantics.syntax.terms import (
     Var,
     Vectorized,
 )
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+)
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class Matched:
                 return self._match_operator(value)
             case Expression():
                 return self._match(value, scope)
-            case of:
-                return self.sizes.type_pattern(of)
+            case AnyType():
+                return self.sizes.type_pattern(value)
 
     def _match_size(self, n: Size) -> str:
         if n.constant is not None:

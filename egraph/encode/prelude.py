@@ -17,7 +17,10 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Laws
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+)
 
 
 def rule_text(
@@ -210,7 +213,7 @@ def _pattern_typing(c: Constructor) -> str:
                     binders.append((f"v{i}", t))
                     i, _ = next(slots)
                 results.append(f"(= (ty v{i}) {sizes.type_pattern(result)})")
-            case _:
+            case AnyType():
                 data.append(f"(= (ty v{i}) {sizes.type_pattern(kind)})")
     sizes.solve()
     return rule_text(

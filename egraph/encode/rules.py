@@ -31,7 +31,12 @@ from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Metavariable, Pattern, Term, subterms
-from relift.semantics.syntax.types import Type, Vector, type_names
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+    Vector,
+    type_names,
+)
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
@@ -225,8 +230,8 @@ class _Encoder:
                     premises.append(self._premise(f"ty m_{name}", result))
                 case OperatorKind() | NatKind() | IndexKind():
                     pass
-                case t:
-                    premises.append(self._premise(f"ty m_{name}", t))
+                case AnyType():
+                    premises.append(self._premise(f"ty m_{name}", kind))
         for b in self.matched.binders:
             premises.append(self._premise(f"nty {b.variable}", b.type))
         premises.append(self._premise("ty root", left.type))

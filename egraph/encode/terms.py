@@ -43,7 +43,15 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     subterms,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    AnyType,
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+)
 
 Applied: TypeAlias = (
     Input | Literal | Apply | Call | Metavariable | Combine | MakeTuple | Get | Pattern
@@ -190,8 +198,8 @@ def _field(value: Field) -> str:
             return written_text(value)
         case Expression():
             return term_text(value)
-        case of:
-            return type_text(of)
+        case AnyType():
+            return type_text(value)
 
 
 def written_data(value: Written) -> list[Any]:

@@ -33,17 +33,23 @@ from relift.semantics.syntax.binding import Position, binders_at, canonical, sub
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
+    BinaryOperator,
     Get,
     Lambda,
     MakeTuple,
     Operator,
+    OperatorMetavariable,
     Term,
     Var,
+    Vectorized,
     children,
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+)
 
 
 class Unexplained(ReliftError):
@@ -301,5 +307,5 @@ def _own_slots(value: Size | Type | Operator | Written) -> Sequence[Any]:
             return [value.constant]
         case Written():
             return written_data(value)
-        case _:
+        case AnyType() | BinaryOperator() | OperatorMetavariable() | Vectorized():
             return [value]

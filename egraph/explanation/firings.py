@@ -31,7 +31,10 @@ from relift.semantics.syntax.terms import (
     Var,
     Vectorized,
 )
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+)
 
 
 @dataclass(frozen=True)
@@ -106,5 +109,5 @@ class Sides:
                 return written_data(value.substitute(sizes))
             case BinaryOperator() | OperatorMetavariable() | Vectorized():
                 return [self.substitution.operator(value)]
-            case of:
-                return [self.substitution.type(of)]
+            case AnyType():
+                return [self.substitution.type(value)]

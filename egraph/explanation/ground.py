@@ -10,8 +10,19 @@ from relift.egraph.encode.terms import Applied, node_of
 from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Lambda, Operator, Term, Var
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.terms import (
+    BinaryOperator,
+    Lambda,
+    Operator,
+    OperatorMetavariable,
+    Term,
+    Var,
+    Vectorized,
+)
+from relift.semantics.syntax.types import (
+    AnyType,
+    Type,
+)
 
 
 class Ground:
@@ -80,8 +91,11 @@ class Ground:
                 case Expression():
                     data.append(None)
                     children.append(child(field))
-                case known:
-                    data += slots(known)
+                case (
+                    Size() | Written() | AnyType()
+                    | BinaryOperator() | OperatorMetavariable() | Vectorized()
+                ):  # fmt: skip
+                    data += slots(field)
         return self.node(constructor, tuple(data), tuple(children))
 
     def variable(self, name: int) -> int:

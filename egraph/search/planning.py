@@ -35,7 +35,13 @@ from relift.egraph.sketches.language import (
 from relift.egraph.sketches.search import LOWERED
 from relift.semantics.patterns import Map, MapVec, Reduce, ReduceSeq
 from relift.semantics.syntax.terms import Apply, Call, Combine, Pattern, Term, inside
-from relift.semantics.syntax.types import Array, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    TypeVariable,
+    Vector,
+)
 
 LoopKind: TypeAlias = Literal["map", "reduce_seq", "lanes"]
 
@@ -111,33 +117,31 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
 
 def _computes(t: Term) -> bool:
     """Whether the body of a map computes: a scalar, or a loop that does."""
-    match t:
-        case Apply() | Call() | Combine() | Reduce() | ReduceSeq():
-            return True
-        case _:
-            return any(_computes(u) for _, u, _ in inside(t))
+    if isinstance(t, Apply | Call | Combine | Reduce | ReduceSeq):
+        return True
+    return any(_computes(u) for _, u, _ in inside(t))
 
 
 def _length(t: Term) -> int:
     match t.type:
         case Array(_, n) | Vector(_, n):
             return n.constant or 0
-        case other:
-            raise AssertionError(f"cannot happen: {other} is mapped over")
+        case Scalar() | Tuple() | TypeVariable():
+            raise AssertionError(f"cannot happen: {t.type} is mapped over")
 
 
 def loops_wanted(shape: Shape) -> tuple[tuple[Loop, ...], Shape]:
     """The loops that a sketch states, outermost first, and what it wants inside them."""
     found: list[Loop] = []
     while True:
-        match shape:
-            case Containing(part):
-                shape = part
-            case OfPattern(pattern, parts, int(length)) if (kind := _kind(pattern)) is not None:
-                found.append(Loop(kind, length))
-                shape = next((p.shape for p in parts if p.place == "f"), Anything())
-            case _:
-                return tuple(found), shape
+        if isinstance(shape, Containing):
+            shape = shape.part
+            continue
+        kind = _kind(shape.pattern) if isinstance(shape, OfPattern) else None
+        if not isinstance(shape, OfPattern) or kind is None or shape.length is None:
+            return tuple(found), shape
+        found.append(Loop(kind, shape.length))
+        shape = next((p.shape for p in shape.parts if p.place == "f"), Anything())
 
 
 def _kind(pattern: type[Pattern]) -> LoopKind | None:

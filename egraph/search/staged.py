@@ -42,7 +42,7 @@ class Kernel:
 def kernels_of(whole: Program) -> list[Kernel]:
     """The kernels of a program that says what is stored, each after those whose values it reads.
 
-    >>> from relift import add, f32, program, reduce, show, to_global
+    >>> from relift import add, f32, map, program, reduce, show, to_global
     >>> from relift.egraph.search.staged import kernels_of
     >>> @program
     ... def total(x: f32[8]):

@@ -41,7 +41,15 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.sizes import Unknown
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import SCALARS, Array, Scalar, Type, TypeVariable, tup, vec
+from relift.semantics.syntax.types import (
+    SCALARS,
+    AnyType,
+    Array,
+    Type,
+    TypeVariable,
+    tup,
+    vec,
+)
 
 
 class BadSketch(ReliftError):
@@ -343,7 +351,7 @@ class _Reader:
                         raise self.fail(argument, f"write ... for the {place} of {name}")
                 case FunctionKind(types):
                     parts.append(self._function(place, len(types), argument, bound))
-                case _:
+                case AnyType():
                     parts.append(Part(place, self.shape(argument, bound)))
         return OfPattern(
             pattern,
@@ -411,12 +419,8 @@ class _Reader:
 
 def fits(wanted: Type, actual: Type) -> bool:
     """Whether a type is the one wanted, in which `array` stands for any element type."""
-    match wanted, actual:
-        case TypeVariable(), _:
-            return wanted == _ANY
-        case Array(element, n), Array(other, m):
-            return n == m and fits(element, other)
-        case Scalar(), _:
-            return wanted == actual
-        case _:
-            return wanted == actual
+    if isinstance(wanted, TypeVariable):
+        return wanted == _ANY
+    if isinstance(wanted, Array) and isinstance(actual, Array):
+        return wanted.length == actual.length and fits(wanted.element, actual.element)
+    return wanted == actual

@@ -43,7 +43,13 @@ from relift.semantics.patterns import (
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.signatures import FunctionKind, NatKind
 from relift.semantics.syntax.terms import Operator, Pattern, Term, Vectorized
-from relift.semantics.syntax.types import Array, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    TypeVariable,
+    Vector,
+)
 
 _WEIGHTS: Mapping[type[Pattern] | None, float] = {Map: 3.0, ReduceSeq: 3.0, Reduce: 5.0}
 LOWERED: Mapping[type[Pattern], tuple[type[Pattern] | None, str]] = {
@@ -319,7 +325,7 @@ class SketchSearch:
         match t:
             case Array(_, n) | Vector(_, n):
                 return n.constant
-            case _:
+            case Scalar() | Tuple() | TypeVariable():
                 return None
 
     # ---- terms

@@ -238,13 +238,13 @@ def _as(scalar: Scalar, width: int | None, sign: str = "") -> str:
 
 def _unsigned(e: CExpression) -> Expression:
     """The bits of an integer as an unsigned one."""
-    match e.code:
-        case Whole(value, parentheses=0):
-            return Real(f"{value}{'ul' if e.scalar == i64 else 'u'}")
-        case Invocation(name, (inner,), parentheses=0) if name == _as(e.scalar, e.width):
-            return wrapped(inner)
-        case code:
-            return call(_as(e.scalar, e.width, "u"), code)
+    code, same = e.code, _as(e.scalar, e.width)
+    if isinstance(code, Whole) and code.parentheses == 0:
+        return Real(f"{code.value}{'ul' if e.scalar == i64 else 'u'}")
+    if isinstance(code, Invocation) and code.function == same and code.parentheses == 0:
+        (inner,) = code.arguments
+        return wrapped(inner)
+    return call(_as(e.scalar, e.width, "u"), code)
 
 
 def _convert(e: CExpression, to: Scalar) -> CExpression:

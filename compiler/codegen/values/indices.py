@@ -18,7 +18,16 @@ from relift.compiler.text.tree import (
     wrapped,
 )
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.atoms import Index, Larger, Loaded, Quotient, Remainder, Smaller
+from relift.semantics.indices.atoms import (
+    Index,
+    IndexAtom,
+    Larger,
+    Loaded,
+    Quotient,
+    Remainder,
+    Smaller,
+    Variable,
+)
 from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.syntax.sizes import Atom, Monomial, Size
 
@@ -90,6 +99,8 @@ def _printed_order(term: tuple[Monomial, int]) -> tuple[bool, int]:
 
 
 def _atom(atom: Atom, long: bool) -> Expression:
+    if not isinstance(atom, IndexAtom):
+        return Name(str(atom))
     match atom:
         case Quotient(e, d) | Remainder(e, d):
             if not surely_at_most(Size.of(0), e):
@@ -103,7 +114,7 @@ def _atom(atom: Atom, long: bool) -> Expression:
             return call(name, _argument(left, long), _argument(right, long))
         case Loaded(memory, Size() as offset):
             return Element(Name(memory), index_code(offset, long=long))
-        case _:
+        case Variable() | Loaded():
             return Name(str(atom))
 
 
