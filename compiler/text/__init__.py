@@ -1,1 +1,11 @@
-"""OpenCL C as text: its names, its types, and the reader that gives the tree of a kernel back."""
+"""OpenCL C as text: its names, its types, and the reader that gives the tree of a kernel back.
+
+tree               a kernel as code generation builds it, and as it is read
+lexing             a text as tokens, and what would be cut in another way; `macros` are replaced before
+cursor             a place in a row of tokens: names and types
+expression_reader  expressions; `statement_reader` is what stands around them
+reader             a source: kernels and functions
+expressions        a tree as text, in messages
+c_types            what C does to types
+names              names that C leaves to programs, by `opencl_words`
+"""

@@ -429,10 +429,14 @@ def mapped_statement(
             return s if made is called else Evaluation(made)
         case Barrier():
             return s
-        case Loop(_, _, start, end, step):
-            return replace(s, start=f(start), end=f(end), step=f(step), body=body(s.body))
-        case Guard(condition, _):
-            return Guard(f(condition), body(s.body))
+        case Loop(_, _, start, end, step, inside):
+            first, last, by, made_body = f(start), f(end), f(step), body(inside)
+            same = first is start and last is end and by is step and made_body is inside
+            return s if same else replace(s, start=first, end=last, step=by, body=made_body)
+        case Guard(condition, inside):
+            asked, made_body = f(condition), body(inside)
+            same = asked is condition and made_body is inside
+            return s if same else Guard(asked, made_body)
 
 
 def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Statement, ...]:
