@@ -18,6 +18,7 @@ from relift.compiler.lowering.distribution import InPlace, PrivateArray
 from relift.semantics.indices.atoms import Index, linear_in, variables_of
 from relift.semantics.indices.expressions import substitute, variable
 from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
+from relift.semantics.patterns import MapGlb, MapLcl
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
 
@@ -117,7 +118,7 @@ class Accesses:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
         if cell.memory.space != "global" or lane is not None or not self._loops:
             return
-        items = [f"{kind}_0" for kind in ("glb", "lcl")]
+        items = [f"{m.items}_0" for m in (MapGlb, MapLcl)]
         for walker, names in (("loop", self._loops[-1:]), ("items", items)):
             for atom in variables_of(cell.offset):
                 linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None

@@ -22,6 +22,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
+from relift.compiler.lowering.threads import Parallel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
@@ -147,7 +148,7 @@ class Generator:
         with around_loop(e, f.body):
             loop(e, data, scope, element, unroll=unrolling(t))
 
-    def _in_parallel(self, t: MapGlb | MapWrg | MapLcl, target: View, scope: Scope) -> None:
+    def _in_parallel(self, t: Parallel, target: View, scope: Scope) -> None:
         """Emit one element of a parallel map, for the work-item or work-group that has it."""
         e, f = self._emission, t.f
         data, places = array(self.view(t.xs, scope)), array(target)

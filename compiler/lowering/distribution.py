@@ -83,7 +83,7 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
 
 def work_item(t: MapLcl) -> str:
     """The name of the number of a work-item in its group, in the dimension of a map."""
-    return f"lcl_{number(t.dim)}"
+    return f"{t.items}_{number(t.dim)}"
 
 
 def _first_lcl(t: Term) -> MapLcl | None:
@@ -145,7 +145,7 @@ class PrivateArray:
 
 
 def _map(item: str) -> str:
-    return f"map_lcl({item.removeprefix('lcl_')})"
+    return f"{MapLcl.name}({item.removeprefix(f'{MapLcl.items}_')})"
 
 
 def _nest(share: Share) -> str:

@@ -9,13 +9,11 @@ else only layouts stand.  Whatever is refused is named, with the hint.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal as OneOf
-from typing import TypeAlias
 
 import numpy as np
 
 from relift.compiler.codegen.values.expressions import WIDTHS
-from relift.compiler.lowering.threads import describe, fixed, number
+from relift.compiler.lowering.threads import Parallel, Used, describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
 from relift.semantics.indices.expressions import divide, modulo, variable
@@ -85,9 +83,6 @@ UNROLL_LIMIT = 256
 INDEX_LIMIT = 1 << 24
 """Elements of an array whose index function is checked one by one."""
 
-Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
-Map_: TypeAlias = OneOf["map_glb", "map_wrg", "map_lcl"]
-
 
 @dataclass(frozen=True)
 class Place:
@@ -97,15 +92,15 @@ class Place:
     that its result goes to; `sequential` inside a loop of one work-item, `lanes` inside a vector operation.
     """
 
-    used: frozenset[tuple[str, int]]
-    around: frozenset[tuple[str, int]] = frozenset()
+    used: Used
+    around: Used = frozenset()
     target: Space = "global"
     sequential: bool = False
     lanes: bool = False
 
-    def has(self, name: Map_) -> bool:
-        """Whether a map of this name encloses the term."""
-        return any(name == other for other, _ in self.around)
+    def has(self, m: type[Parallel]) -> bool:
+        """Whether such a map encloses the term."""
+        return any(m is other for other, _ in self.around)
 
 
 def check_sizes(program: Program) -> None:
@@ -117,14 +112,14 @@ def check_sizes(program: Program) -> None:
                 fixed(size, f"{program.name}: a power in the type {t}")
 
 
-def check_kernel(t: Term, used: frozenset[tuple[str, int]]) -> None:
+def check_kernel(t: Term, used: Used) -> None:
     """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
     for u, _ in subterms(t):
         _check_type(u.type, name_of(u))
         if isinstance(u, Pattern):
             _check_pattern(u)
-    names = {name for name, _ in used}
-    if "map_glb" in names and len(names) > 1:
+    maps = {m for m, _ in used}
+    if MapGlb in maps and len(maps) > 1:
         raise Unsupported(
             f"one kernel has {describe(used)}; work-items are either global (map_glb) or in groups "
             "(map_wrg, map_lcl); put to_global between the two to make two kernels"
@@ -209,10 +204,7 @@ def _write(t: Term, place: Place) -> None:
 
 def _check_owner(t: Term, place: Place) -> None:
     """Each cell of shared memory is written by one work-item."""
-    shared = {"global": ("map_glb", "map_wrg", "map_lcl"), "local": ("map_lcl",), "private": ()}
-    missing = frozenset(
-        (name, d) for name, d in place.used - place.around if name in shared[place.target]
-    )
+    missing = frozenset((m, d) for m, d in place.used - place.around if place.target in m.shares)
     if missing:
         if isinstance(t, Iterate):
             raise Unsupported(
@@ -228,8 +220,8 @@ def _check_owner(t: Term, place: Place) -> None:
 def _under(t: Parallel, place: Place) -> Place:
     """The place inside a parallel map; raises `Unsupported` where it may not stand."""
     here = f"{t.name}({number(t.dim)})"
-    key = t.name, number(t.dim)
-    if place.sequential and not (isinstance(t, MapLcl) and not place.has("map_lcl")):
+    key = type(t), number(t.dim)
+    if place.sequential and not (isinstance(t, MapLcl) and not place.has(MapLcl)):
         raise Unsupported(f"{here} inside a sequential loop; work-items enclose what each one does")
     if key in place.around:
         raise Unsupported(f"{here} inside {here}; each dimension is used once, take another")
@@ -237,10 +229,10 @@ def _under(t: Parallel, place: Place) -> Place:
         case MapGlb():
             pass
         case MapWrg():
-            if place.has("map_lcl"):
+            if place.has(MapLcl):
                 raise Unsupported(f"{here} inside map_lcl; work-groups enclose their work-items")
         case MapLcl():
-            if ("map_wrg", number(t.dim)) not in place.around:
+            if (MapWrg, number(t.dim)) not in place.around:
                 raise Unsupported(
                     f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
                 )
@@ -406,9 +398,9 @@ def _strides(e: Index, i: Index, n: Size) -> bool:
 
 
 def _check_local(place: Place) -> None:
-    if not place.has("map_wrg"):
+    if not place.has(MapWrg):
         raise Unsupported("to_local outside map_wrg; local memory belongs to a work-group")
-    if place.has("map_lcl"):
+    if place.has(MapLcl):
         raise Unsupported(
             "to_local inside map_lcl; the work-items of a group fill local memory together, "
             "outside the map_lcl that reads it: rl.let(lambda tile: map_lcl(...), to_local(...))"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -34,9 +34,16 @@ Counts: TypeAlias = int | Sequence[int] | None
 """Work-items by dimension as a user gives them; None where they are inferred."""
 
 
+Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
+"""A map whose elements work-items or work-groups have."""
+
+Used: TypeAlias = frozenset[tuple[type[Parallel], int]]
+"""Parallel maps, and the dimensions that they are in."""
+
+
 @dataclass(frozen=True)
 class Threads:
-    """`local` and `groups` by dimension; `used` names the maps and dimensions that the kernel has.
+    """`local` and `groups` by dimension; `used` are the maps and dimensions that the kernel has.
 
     The number of groups is None where it is known at the launch only.  In the dimensions of `turns` it is not
     known to be enough for all maps.
@@ -44,7 +51,7 @@ class Threads:
 
     local: tuple[int, ...]
     groups: tuple[int | None, ...]
-    used: frozenset[tuple[str, int]]
+    used: Used = field(repr=False)
     asked: tuple[Size, ...] = field(default=(), repr=False)
     turns: frozenset[int] = field(default=frozenset(), repr=False)
 
@@ -61,14 +68,14 @@ class Threads:
     @property
     def has_groups(self) -> bool:
         """Whether the kernel is written for work-groups of one fixed size."""
-        return any(name != "map_glb" for name, _ in self.used)
+        return any(m is not MapGlb for m, _ in self.used)
 
     @property
     def group_size(self) -> int:
         """The number of work-items in a group."""
         return math.prod(self.local)
 
-    def count(self, t: MapGlb | MapWrg | MapLcl) -> Size | None:
+    def count(self, t: Parallel) -> Size | None:
         """How many work-items or groups share the elements of a parallel map; None if the launch says it."""
         d = number(t.dim)
         if isinstance(t, MapLcl):
@@ -115,32 +122,32 @@ def threads_of(
     >>> from relift.semantics.notation.parser import parse_term
     >>> from relift.semantics.syntax.terms import Input
     >>> threads_of(parse_term("map_glb(0)(lambda row: row, xs)", xs=Input("xs", f32[1000, 12])))
-    Threads(local=(50,), groups=(20,), used=frozenset({('map_glb', 0)}))
+    Threads(local=(50,), groups=(20,))
     """
-    lengths: dict[tuple[str, int], Size] = {}
+    lengths: dict[tuple[type[Parallel], int], Size] = {}
     shared_out: defaultdict[int, set[Size]] = defaultdict(set)
     for u, _ in subterms(t):
         if isinstance(u, MapGlb | MapWrg | MapLcl):
-            key = u.name, fixed(u.dim, f"the dimension of {u.name}")
+            key = type(u), fixed(u.dim, f"the dimension of {u.name}")
             lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
             if not isinstance(u, MapLcl):
                 shared_out[key[1]].add(u.solved["n"])
     dimensions = range(1 + max((d for _, d in lengths), default=0))
     used = frozenset(lengths)
 
-    def along(name: str) -> list[Size]:
-        return [lengths.get((name, d), Size.of(1)) for d in dimensions]
+    def along(m: type[Parallel]) -> list[Size]:
+        return [lengths.get((m, d), Size.of(1)) for d in dimensions]
 
-    in_groups = not any(name == "map_glb" for name, _ in used)
-    longest = along("map_wrg" if in_groups else "map_glb")
+    in_groups = not any(m is MapGlb for m, _ in used)
+    longest = along(MapWrg if in_groups else MapGlb)
     if in_groups:
-        items = _limited(along("map_lcl"), GROUP_LIMIT)
+        items = _limited(along(MapLcl), GROUP_LIMIT)
     else:
         known = [n.constant for n in longest if n.constant is not None]
         split = len(known) == len(longest)
         items = _split_global(known) if split else _limited(longest, OPEN_GROUP)
     own = counts_of(local, "local")
-    shared = {d for name, d in used if name != "map_wrg"}
+    shared = {d for m, d in used if m is not MapWrg}
     items = [own[d] if d < len(own) and d in shared else n for d, n in enumerate(items)]
     asked = [n * m if in_groups else n for n, m in zip(longest, items, strict=True)]
     for d, n in enumerate(counts_of(global_, "global_")):
@@ -202,6 +209,6 @@ def _split_global(lengths: list[int]) -> list[int]:
     return local
 
 
-def describe(used: Mapping[tuple[str, int], object] | frozenset[tuple[str, int]]) -> str:
+def describe(used: Used) -> str:
     """Parallel maps as they are written: `map_wrg(0), map_lcl(0)`."""
-    return ", ".join(f"{name}({d})" for name, d in sorted(used))
+    return ", ".join(sorted(f"{m.name}({d})" for m, d in used))

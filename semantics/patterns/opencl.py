@@ -29,7 +29,10 @@ def _same(xs: Any) -> Any:
 
 @dataclass(frozen=True)
 class EachOf(Pattern):
-    """f on every element, each by another work-item, or work-group, of a dimension."""
+    """f on every element, each by another work-item, or work-group, of a dimension.
+
+    These are called `items` in a kernel, and see one array in the address spaces that they share.
+    """
 
     dim: Size
     f: Lambda
@@ -39,6 +42,8 @@ class EachOf(Pattern):
     view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
     meaning: ClassVar = staticmethod(each)
+    items: ClassVar[str]
+    shares: ClassVar[frozenset[Space]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ class MapGlb(EachOf):
     name: ClassVar = "map_glb"
     compiled: ClassVar = True
     searched: ClassVar = True
+    items: ClassVar = "glb"
+    shares: ClassVar = frozenset(["global"])
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,8 @@ class MapWrg(EachOf):
     name: ClassVar = "map_wrg"
     compiled: ClassVar = True
     searched: ClassVar = True
+    items: ClassVar = "wrg"
+    shares: ClassVar = frozenset(["global"])
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,8 @@ class MapLcl(EachOf):
     name: ClassVar = "map_lcl"
     compiled: ClassVar = True
     searched: ClassVar = True
+    items: ClassVar = "lcl"
+    shares: ClassVar = frozenset(["global", "local"])
 
 
 @dataclass(frozen=True)
