@@ -8,7 +8,7 @@ from dataclasses import replace
 from relift.compiler.codegen.interface import buffers, parameter
 from relift.compiler.codegen.kernel import Settings, kernel_of, needs_long
 from relift.compiler.codegen.values.functions import Functions
-from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import ALL, Analyses
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.spec import check_sizes

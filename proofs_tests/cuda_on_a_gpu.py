@@ -20,10 +20,10 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of
-from relift.compiler.dialects.cuda_session import CudaSession
+from relift.compiler.dialects.cuda.session import CudaSession
 from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.buffers import unflatten
-from relift.compiler.running.session import Session
+from relift.compiler.running.session import session_on
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
@@ -56,7 +56,7 @@ def in_turns(b: Benchmark, device: str) -> dict[str, Any]:
     program = b.at(b.variants[0])
     compiled, (source, plan) = compile_program(program), kernels_of(program)
     rows, _ = inputs_of(entry_of(b, b.variants[0], program, plan))
-    opencl = Session(compiled.source, compiled.plan, device, b.options)
+    opencl = session_on(compiled.source, compiled.plan, device, b.options)
     cuda = CudaSession(source, plan, b.options)
     error = 0.0
     for x, y in zip(cuda.run(rows), opencl.run(rows), strict=True):

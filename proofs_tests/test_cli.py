@@ -242,7 +242,7 @@ def test_devices_lists_the_embedded_one() -> None:
         (("optimize", "nowhere.py", "--size", "n=4"), "no file"),
         (("optimize", "README.md", "--size", "n=4"), "names no program"),
         (("optimize", f"{DOT}:nothing", "--size", "n=4"), "nothing"),
-        (("optimize", DOT, "--size", "n=64", "--target", "abacus"), "no OpenCL device is called"),
+        (("optimize", DOT, "--size", "n=64", "--target", "abacus"), "no device is called"),
         (("optimize", DOT, "--size", "n=64", "--float", "wrong"), "reassociate or exact"),
         (("run", DOT, "--size", "n=64"), "needs x: f32[n]"),
         (("run", DOT, "--input", "x=gone.npy", "--input", "y=gone.npy"), "no file gone.npy"),

@@ -130,7 +130,7 @@ def parse_log(text: str) -> list[str]:
 def _simulate(folder: Path, driver: Driver) -> None:
     """Run a saved program on the simulator: the other process."""
     from relift.compiler.devices.survey import untested_device
-    from relift.compiler.running.session import Session
+    from relift.compiler.running.session import session_on
 
     compiled = of_files(
         {name: (folder / name).read_text(encoding="utf-8") for name in (SOURCE, LAUNCH)}
@@ -140,7 +140,7 @@ def _simulate(folder: Path, driver: Driver) -> None:
     # optimised code crashes the detection of uninitialised vectors, and hides divergent barriers
     options = ("-cl-opt-disable",)
     simulator = untested_device(driver)
-    Session(compiled.source, compiled.plan, simulator, options, apart=False, unchecked=True).run(
+    session_on(compiled.source, compiled.plan, simulator, options, apart=False, unchecked=True).run(
         rows
     )
 

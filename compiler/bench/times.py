@@ -23,9 +23,10 @@ from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of, largest_error, picked_rows
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.devices.survey import find_device
+from relift.compiler.dialects.backend import Session, backend_of
 from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
-from relift.compiler.running.session import Session
+from relift.compiler.running.session import session_on
 from relift.compiler.validation.validate import validate
 from relift.device import DeviceDescription
 from relift.rewrites.loading import load_file
@@ -125,12 +126,12 @@ def time_in_turn(
                 require_not_refuted(compiled)
                 entry = entry_of(b, variant, program, compiled.plan)
                 about = {**entry, "analyses": setting, "device": device}
-                session = Session(compiled.source, compiled.plan, device, tuple(b.options))
+                session = session_on(compiled.source, compiled.plan, device, tuple(b.options))
                 kernels.append(_checked(session, rows, about, expected, arguments))
     by_hand = {
         device: _written_by_hand(b, variants[0], device, expected)
         for device in devices
-        if b.by_hand is not None
+        if b.by_hand is not None and backend_of(find_device(device)).name == "opencl"
     }
     everything = [*kernels, *by_hand.values()]
     numpy, threads = _taken_in_turn(everything, b, arguments, devices[0], rounds)
@@ -160,7 +161,7 @@ def _written_by_hand(
         **entry_of(b, variant, program, whole), "device": device, "tolerance": b.tolerance,
     }  # fmt: skip
     options = (*b.options, *b.by_hand.options(b.sizes))
-    session = Session(b.by_hand.source, b.by_hand.plan(whole, b.sizes), device, options)
+    session = session_on(b.by_hand.source, b.by_hand.plan(whole, b.sizes), device, options)
     return _checked(session, rows, about, expected, arguments)
 
 

@@ -17,7 +17,7 @@ from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Addressing
 from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.codegen.values.functions import Functions
-from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.lowering.analyses import Analyses
 from relift.compiler.lowering.spec import check_kernel
 from relift.compiler.lowering.stages import Stage

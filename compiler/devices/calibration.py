@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relift.compiler.devices.naming import Device, label
 from relift.device import Packing
 from relift.files import user_cache, write_text
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -42,7 +43,7 @@ class Calibration:
     packs: Packing
 
 
-def kept(device: cl.Device) -> Calibration | None:
+def kept(device: Device) -> Calibration | None:
     """What was measured of a device; None when nothing was, or it cannot be read.
 
     A file that holds something else is as good as none: it is measured again.
@@ -58,7 +59,7 @@ def kept(device: cl.Device) -> Calibration | None:
         return None
 
 
-def keep(device: cl.Device, found: Calibration) -> Path:
+def keep(device: Device, found: Calibration) -> Path:
     """Write what was measured, whole or not at all; the file."""
     file = file_of(device)
     try:
@@ -69,7 +70,7 @@ def keep(device: cl.Device, found: Calibration) -> Path:
     return file
 
 
-def file_of(device: cl.Device) -> Path:
+def file_of(device: Device) -> Path:
     """Where what was measured of a device is kept."""
     words = (
         device.platform.name,
@@ -81,8 +82,12 @@ def file_of(device: cl.Device) -> Path:
     return user_cache() / "devices" / f"{name}.json"
 
 
-def calibrate(device: cl.Device) -> Calibration:
-    """Measure a device; takes a few seconds."""
+def calibrate(device: Device) -> Calibration:
+    """Measure a device of OpenCL; takes a few seconds.  Raises `Unsupported` for others."""
+    import pyopencl as cl
+
+    if not isinstance(device, cl.Device):
+        raise Unsupported(f"{label(device)} is not measured: only devices of OpenCL are", place="")
     bench = _Bench(device)
     seconds = {name: bench.best(kernel) for name, kernel in _kernels(device).items()}
     units, width = device.max_compute_units, max(1, device.native_vector_width_float)

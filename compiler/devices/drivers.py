@@ -38,11 +38,15 @@ INSTALL = "pip install intel-opencl-rt intel-cmplr-lib-rt, or apt-get install po
 
 @dataclass(frozen=True)
 class Driver:
-    """A library that implements OpenCL: its path or, where the linker finds it, its name."""
+    """A library that implements OpenCL: its path or, where the linker finds it, its name.
+
+    Of another back end it is what its devices are reached by, such as a compiler.
+    """
 
     library: str
     named_by: str
     """The package, file or variable that names it."""
+    backend: str = "opencl"
 
     @property
     def is_missing(self) -> bool:

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import pyopencl as cl
+
+class Platform(Protocol):
+    """An implementation, and its version."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+
+
+class Device(Protocol):
+    """What is asked of a device of any back end, in the words of OpenCL, whose devices are such."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def platform(self) -> Platform: ...
+    @property
+    def type(self) -> int: ...
+    @property
+    def driver_version(self) -> str: ...
+    @property
+    def extensions(self) -> str: ...
+    @property
+    def max_compute_units(self) -> int: ...
+    @property
+    def max_clock_frequency(self) -> int: ...
+    @property
+    def max_work_group_size(self) -> int: ...
+    @property
+    def native_vector_width_float(self) -> int: ...
+    @property
+    def local_mem_size(self) -> int: ...
+
+
+IS_CPU, IS_GPU = 1 << 1, 1 << 2
+"""The bits of a device's `type`, as OpenCL has them."""
 
 SIMULATOR = "Oclgrind"
 """A simulator is no device to run on, unless it is asked for by name."""
@@ -14,12 +49,12 @@ IMPLEMENTATIONS = {"Intel(R) OpenCL": "Intel", "Portable Computing Language": "P
 """Short names of platforms."""
 
 
-def is_simulator(device: cl.Device) -> bool:
+def is_simulator(device: Device) -> bool:
     """Whether the device is one to find mistakes with, not to run on."""
     return SIMULATOR.lower() in label(device).lower()
 
 
-def label(device: cl.Device) -> str:
+def label(device: Device) -> str:
     """The name of a device and the implementation that it belongs to, on one line."""
     version = " ".join(device.platform.version.split(",")[0].split())
     name = implementation(device)
@@ -28,7 +63,7 @@ def label(device: cl.Device) -> str:
     return f"{' '.join(device.name.split())} [{version}]"
 
 
-def implementation(device: cl.Device) -> str:
+def implementation(device: Device) -> str:
     """The short name of the OpenCL implementation, by which a device can be asked for."""
     name: str = device.platform.name
     return IMPLEMENTATIONS.get(name, name)

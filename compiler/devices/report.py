@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from relift.compiler.devices.calibration import Calibration, kept
+from relift.compiler.devices.naming import Device
 from relift.compiler.devices.survey import DEFECTS, SurveyedDevice, describe, find_device
-
-if TYPE_CHECKING:
-    import pyopencl as cl
 
 PACKED = {
     "nothing": "no work-items",
@@ -69,10 +67,10 @@ def measured_line(name: str, measured: Calibration, file: object) -> str:
     )
 
 
-def _working(found: Sequence[SurveyedDevice]) -> list[tuple[SurveyedDevice, cl.Device]]:
+def _working(found: Sequence[SurveyedDevice]) -> list[tuple[SurveyedDevice, Device]]:
     return [(f, f.device) for f in found if f.works and f.device is not None]
 
 
-def _default(found: Sequence[SurveyedDevice]) -> cl.Device | None:
+def _default(found: Sequence[SurveyedDevice]) -> Device | None:
     """The device that is taken where none is named."""
     return find_device(None) if any(f.kind == "cpu" for f, _ in _working(found)) else None

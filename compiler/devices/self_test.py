@@ -1,34 +1,30 @@
 """What a device must compute before it is used, and what it may get wrong: run in a process of its own.
 
-`python -m relift.compiler.devices.self_test LIBRARY FIRST` loads one driver and tests its devices from number FIRST on.
-Each line of its output is an object of JSON: `{"doing": …}` before a step that a driver may not survive,
+`python -m relift.compiler.devices.self_test BACKEND DRIVER FIRST` loads one driver and tests its devices from number
+FIRST on.  Each line of its output is an object of JSON: `{"doing": …}` before a step that a driver may not survive,
 `{"device": …}` before the first step on a device, `{"tested": …}` with what was found of it.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib
 import json
 import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from relift.compiler.codegen.passes.exact_loops import in_order
-from relift.compiler.devices.drivers import Driver, register
-from relift.compiler.running.build_child import UNCACHED
+from relift.compiler.devices.naming import IS_GPU, Device, is_simulator, label
+from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:
-    import pyopencl as cl
+    from relift.compiler.dialects.backend import Trial
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -40,51 +36,68 @@ FORKED_SECONDS = 12
 
 LENGTH, GROUP = 997, 64
 
-BASICS = """
+_VECTORS = """
+kernel void vectors{w}(global const float* restrict x, global float* restrict out, int n) {{
+  for (int i = get_global_id(0); i < n / {w}; i += get_global_size(0)) {{
+    vstore{w}(vload{w}(i, x) * 2.0f + 1.0f, i, out);
+  }}
+  if (get_global_id(0) == 0) {{
+    for (int i = n / {w} * {w}; i < n; ++i) {{
+      out[i] = 2.0f * x[i] + 1.0f;
+    }}
+  }}
+}}
+"""
+BASICS = f"""
 #pragma OPENCL FP_CONTRACT OFF
-kernel void scalars(global const float* restrict x, global float* restrict out, int n) {
-  for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i] = 2.0f * x[i] + 1.0f;
-}
-#define VECTORS(W) \\
-  kernel void vectors##W(global const float* restrict x, global float* restrict out, int n) { \\
-    for (int i = get_global_id(0); i < n / W; i += get_global_size(0)) \\
-      vstore##W(vload##W(i, x) * 2.0f + 1.0f, i, out); \\
-    if (get_global_id(0) == 0) \\
-      for (int i = n / W * W; i < n; ++i) out[i] = 2.0f * x[i] + 1.0f; \\
-  }
-VECTORS(2) VECTORS(3) VECTORS(4) VECTORS(8) VECTORS(16)
-kernel void aligned(global const float* restrict x, global float* restrict out, int n) {
+kernel void scalars(global const float* restrict x, global float* restrict out, int n) {{
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) {{
+    out[i] = 2.0f * x[i] + 1.0f;
+  }}
+}}
+{"".join(_VECTORS.format(w=w) for w in (2, 3, 4, 8, 16))}
+kernel void aligned(global const float* restrict x, global float* restrict out, int n) {{
   local float16 tile[4] __attribute__((aligned(128)));
-  for (int i = get_group_id(0); i < n / 64; i += get_num_groups(0)) {
-    for (int l = get_local_id(0); l < 4; l += get_local_size(0))
+  for (int i = get_group_id(0); i < n / 64; i += get_num_groups(0)) {{
+    for (int l = get_local_id(0); l < 4; l += get_local_size(0)) {{
       tile[l] = ((global const float16*)x)[4 * i + l];
+    }}
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int l = get_local_id(0); l < 4; l += get_local_size(0))
+    for (int l = get_local_id(0); l < 4; l += get_local_size(0)) {{
       ((global float16*)out)[4 * i + l] = tile[3 - l].s76543210fedcba98;
+    }}
     barrier(CLK_LOCAL_MEM_FENCE);
-  }
-}
-kernel void tree(global const int* restrict x, global int* restrict out, int n) {
+  }}
+}}
+kernel void tree(global const int* restrict x, global int* restrict out, int n) {{
   local int tile[64];
   const int l = get_local_id(0), size = get_local_size(0);
-  for (int g = get_group_id(0); g < n / 64; g += get_num_groups(0)) {
-    for (int i = l; i < 64; i += size) tile[i] = x[64 * g + i];
-    for (int rest = 32; rest > 0; rest /= 2) {
+  for (int g = get_group_id(0); g < n / 64; g += get_num_groups(0)) {{
+    for (int i = l; i < 64; i += size) {{
+      tile[i] = x[64 * g + i];
+    }}
+    for (int step = 0; step < 6; ++step) {{
+      const int rest = 32 >> step;
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (int i = l; i < rest; i += size) tile[i] = 3 * tile[i] + tile[i + rest];
-    }
+      for (int i = l; i < rest; i += size) {{
+        tile[i] = 3 * tile[i] + tile[i + rest];
+      }}
+    }}
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (l == 0) out[g] = tile[0];
+    if (l == 0) {{
+      out[g] = tile[0];
+    }}
     barrier(CLK_LOCAL_MEM_FENCE);
-  }
-}
-kernel void ordered(global const float* restrict x, global float* restrict out, int n) {
-  for (int i = get_global_id(0); i < 8; i += get_global_size(0)) {
-    volatile float acc = 0.0f;
-    for (int k = i; k < n; k += 8) acc = acc + x[k];
-    out[i] = acc;
-  }
-}
+  }}
+}}
+kernel void ordered(global const float* restrict x, global float* restrict out, int n) {{
+  for (int i = get_global_id(0); i < 8; i += get_global_size(0)) {{
+    out[i] = 0.0f;
+    for (int k = i; k < n; k += 8) {{
+      out[i] = out[i] + x[k];
+    }}
+  }}
+}}
 """
 
 DEFECTS = """
@@ -133,7 +146,9 @@ kernel void parts(global const float* restrict x, global float* restrict out, in
   out[get_global_id(0)] = acc;
 }
 kernel void contracted(global const float* restrict x, global float* restrict out, int n) {
-  for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i] = x[i] * x[i] + x[n - 1 - i];
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
+    out[i] = x[i] * x[i] + x[n - 1 - i];
+  }
 }
 kernel void extremes(global const float* restrict x, global float* restrict out, int n) {
   for (int i = get_global_id(0); i < 4; i += get_global_size(0)) {
@@ -150,65 +165,20 @@ long i64_from_float(float x) {
 kernel void reread(global const float* restrict x, global float* restrict out, int n) {
   local float tile[8];
   for (int g = get_group_id(0); g < 64; g += get_num_groups(0)) {
-    for (int l = get_local_id(0); l < 8; l += get_local_size(0)) tile[l] = 100.0f * x[8 * g + l];
+    for (int l = get_local_id(0); l < 8; l += get_local_size(0)) {
+      tile[l] = 100.0f * x[8 * g + l];
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int l = get_local_id(0); l < 4; l += get_local_size(0))
+    for (int l = get_local_id(0); l < 4; l += get_local_size(0)) {
       out[4 * g + l] = (float)max(i64_from_float(tile[3]), i64_from_float(tile[3]));
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 """
 
-SPEED = """
-kernel void copy(global const float16* restrict x, global float16* restrict out, int n) {
-  for (int i = get_global_id(0) * n; i < (get_global_id(0) + 1) * n; ++i) out[i] = x[i];
-}
-kernel void multiply(global const float16* restrict x, global float16* restrict out, int n) {
-  float16 a = x[0], b = x[1], c = x[2], d = x[3];
-  const float16 s = x[4];
-  for (int i = 0; i < n; ++i) {
-    a = fma(a, s, a); b = fma(b, s, b); c = fma(c, s, c); d = fma(d, s, d);
-  }
-  out[get_global_id(0)] = a + b + c + d;
-}
-"""
 
-
-@dataclass(frozen=True)
-class Run:
-    """A device under test, with programs and buffers on it."""
-
-    context: cl.Context
-    queue: cl.CommandQueue
-
-    def build(self, source: str) -> cl.Program:
-        import pyopencl as cl
-
-        found: cl.Program = cl.Program(self.context, source).build(["-w"], cache_dir=UNCACHED)
-        return found
-
-    def call(
-        self, program: cl.Program, kernel: str, x: npt.NDArray[Any], cells: int, group: int = GROUP
-    ) -> npt.NDArray[Any]:
-        """What a kernel of (x, out, n) writes to `out`; eight groups run it."""
-        import pyopencl as cl
-
-        flags = cl.mem_flags
-        memory = np.empty(x.nbytes + 128, np.uint8)  # aligned as for the kernels of Relift
-        start = -memory.ctypes.data % 128
-        shared = memory[start : start + x.nbytes].view(x.dtype)
-        shared[:] = x
-        given = cl.Buffer(self.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=shared)
-        out = np.zeros(cells, x.dtype)
-        taken = cl.Buffer(self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=out)
-        cl.Kernel(program, kernel)(
-            self.queue, (8 * group,), (group,), given, taken, np.int32(len(x))
-        )
-        cl.enqueue_copy(self.queue, out, taken)
-        return out
-
-
-def basics(run: Run, group: int) -> Iterator[tuple[str, bool]]:
+def basics(run: Trial, group: int) -> Iterator[tuple[str, bool]]:
     """What any program needs, each with whether the device computes it."""
     program = run.build(BASICS)
     x = np.arange(LENGTH, dtype=np.float32)
@@ -234,7 +204,7 @@ def basics(run: Run, group: int) -> Iterator[tuple[str, bool]]:
     yield "a fold in memory", np.array_equal(run.call(program, "ordered", x, 8, group), folds)
 
 
-def defects(run: Run, group: int) -> Iterator[str]:
+def defects(run: Trial, group: int) -> Iterator[str]:
     """The names, as in `devices.DEFECTS`, of what the device gets wrong."""
     program = run.build(DEFECTS)
     x = drawn()
@@ -253,7 +223,7 @@ def defects(run: Run, group: int) -> Iterator[str]:
         yield "stale local memory"
 
 
-def in_sequence(run: Run, program: cl.Program) -> bool:
+def in_sequence(run: Trial, program: Any) -> bool:
     """Whether folds of floats are taken from left to right."""
     x = drawn()
     squares = x[np.arange(2 * LENGTH - 1000) % LENGTH] ** 2
@@ -282,44 +252,7 @@ def folded(x: Floats, start: np.float32 | float = 0.0) -> np.float32:
     return np.float32(np.add.accumulate(np.append(np.float32(start), x), dtype=np.float32)[-1])
 
 
-def speeds(run: Run, device: cl.Device) -> dict[str, float]:
-    """Bytes copied, and operations of fused multiply-add, in 1e9 per second: the best of some runs."""
-    import pyopencl as cl
-
-    program = run.build(SPEED)
-    units = device.max_compute_units
-    items = 4 * units if device.type & cl.device_type.CPU else 256 * units
-    per_item = max(1, (1 << 18) // items)  # 16 MiB in all
-    x = np.full(16 * items * per_item, 1e-3, np.float32)
-    flags = cl.mem_flags
-    given = cl.Buffer(run.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=x)
-    out = cl.Buffer(run.context, flags.READ_WRITE, x.nbytes)
-    turns = 10_000
-
-    def seconds(kernel: str, n: int) -> float:
-        made, times = cl.Kernel(program, kernel), []
-        for _ in range(8):
-            run.queue.finish()
-            before = time.perf_counter()
-            made(
-                run.queue,
-                (items,),
-                (1,) if device.type & cl.device_type.CPU else None,
-                given,
-                out,
-                np.int32(n),
-            )
-            run.queue.finish()
-            times.append(time.perf_counter() - before)
-        return min(times)
-
-    return {
-        "bandwidth_gbs": round(2 * x.nbytes / seconds("copy", per_item) * 1e-9, 2),
-        "fma_gflops": round(2 * 4 * 16 * turns * items / seconds("multiply", turns) * 1e-9, 2),
-    }
-
-
-def fork(run: Run, group: int) -> int:
+def fork(run: Trial, group: int) -> int:
     """A copy of this process that ends with 0 if the device still computes there."""
     process = os.fork()
     if not process:
@@ -337,19 +270,16 @@ def well(process: int) -> bool:
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def examine(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
+def examine(
+    device: Device, trial: Callable[[Device], Trial], number: int, say: Callable[[Any], None]
+) -> None:
     """Test one device, and say what was found."""
-    import pyopencl as cl
-
-    from relift.compiler.devices.naming import is_simulator, label
-
-    name = label(device)
-    is_gpu = bool(device.type & cl.device_type.GPU)
+    is_gpu = bool(device.type & IS_GPU)
     say(
         {
             "device": {
                 "number": number,
-                "name": name,
+                "name": label(device),
                 "kind": "gpu" if is_gpu else "cpu",
                 "driver": f"{device.platform.name} {device.driver_version}",
             }
@@ -358,8 +288,7 @@ def examine(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
     group = min(GROUP, device.max_work_group_size)
     try:
         say({"doing": "opening it"})
-        context = cl.Context([device])
-        run = Run(context, cl.CommandQueue(context))
+        run = trial(device)
         say({"doing": "building and running kernels"})
         failed = [name for name, right in basics(run, group) if not right]
         if failed:
@@ -369,13 +298,15 @@ def examine(device: cl.Device, number: int, say: Callable[[Any], None]) -> None:
         wrong = list(defects(run, group))
         say({"doing": "measuring its speed"})
         forked = fork(run, group)
-        speed = {} if is_simulator(device) else speeds(run, device)
+        speed = {} if is_simulator(device) else run.speeds()
         say({"doing": "running a kernel in a forked process"})
         if not well(forked):
             wrong.append("lost by forking")
         say({"tested": {"defects": wrong, **speed}})
-    except cl.Error as error:
+    except RuntimeError as error:  # those of OpenCL are such
         say({"tested": {"failure": reason(str(error))}})
+    except ReliftError as error:
+        say({"tested": {"failure": reason(error.message)}})
 
 
 def reason(message: str) -> str:
@@ -390,17 +321,7 @@ def reason(message: str) -> str:
     return (errors or lines or ["an error without a message"])[0][:200]
 
 
-def mapped() -> list[str]:
-    """The files that this process has mapped and may run."""
-    try:
-        with open("/proc/self/maps", encoding="utf-8") as maps:
-            rows = [line.split(maxsplit=5) for line in maps]
-    except OSError:
-        return []
-    return sorted({r[5].strip() for r in rows if len(r) == 6 and "x" in r[1] and r[5][0] == "/"})
-
-
-def main(library: str, first: int) -> None:
+def main(backend: str, library: str, first: int) -> None:
     """Test the devices of a driver from the given one on."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a driver prints is not for the reader of the results
@@ -409,34 +330,17 @@ def main(library: str, first: int) -> None:
         signal.alarm(STEP_SECONDS + 10)  # nobody may be left to end it
         print(json.dumps(line), file=channel, flush=True)
 
-    say({"doing": "loading it"})
-    importlib.import_module("pyopencl")
-    before = set(mapped())
-    try:
-        loaded = ctypes.CDLL(library)
-    except OSError as error:
-        say({"failure": str(error)})
-        return
-    if not hasattr(loaded, "clGetExtensionFunctionAddress"):
-        say({"failure": "it is no OpenCL driver"})
-        return
-    register([Driver(library, "the command line")])
-    import pyopencl as cl
+    from relift.compiler.dialects.backend import backends
 
-    say({"doing": "asking for its devices"})
-    try:
-        devices = [d for p in cl.get_platforms() for d in p.get_devices()]
-    except cl.Error as error:
-        say({"failure": f"it has no device: {reason(str(error))}"})
+    say({"doing": "loading it"})
+    opened = backends()[backend].opened(library, say)
+    if opened is None:
         return
-    files = set(mapped()) - before
-    for number, device in enumerate(devices):
+    for number, device in enumerate(opened.devices):
         if number >= first:
-            examine(device, number, say)
-    beside = {os.path.dirname(file) for file in files}  # kernels are mapped too, from elsewhere
-    files |= {file for file in mapped() if os.path.dirname(file) in beside}
-    say({"files": sorted(files - before)})
+            examine(device, opened.trial, number, say)
+    say({"files": opened.files()})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""The OpenCL devices of this machine, found by name and never by number: those that pass a self-test."""
+"""The devices of this machine, of OpenCL and of other back ends, found by name and never by number: those that pass a self-test."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
-from typing import TYPE_CHECKING
+from typing import Any
 
 from relift.compiler.devices.calibration import kept
-from relift.compiler.devices.drivers import INSTALL, ONLY, Driver, drivers, register, users_setting
-from relift.compiler.devices.naming import IMPLEMENTATIONS, implementation, is_simulator, label
+from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
+from relift.compiler.devices.naming import (
+    IMPLEMENTATIONS,
+    IS_GPU,
+    Device,
+    implementation,
+    is_simulator,
+    label,
+)
 from relift.compiler.devices.verdicts import Tested, Verdict, verdict
+from relift.compiler.dialects.backend import backend_of, backends
 from relift.device import CPU, GPU, DeviceDescription, Packing, registers_of
 from relift.semantics.errors import Unsupported
-
-if TYPE_CHECKING:
-    import pyopencl as cl
 
 REASSOCIATES, ALWAYS, FORKING = "reassociates", "reassociates always", "lost by forking"
 CONTRACTS = "contracts"
@@ -37,6 +42,9 @@ DEFAULT = "RELIFT_DEVICE"
 CLEARLY_FASTER = 4.0
 """How many times as fast a device must be measured to come before one that stands before it."""
 
+_SEVERAL = frozenset(["cpu", "gpu"])
+"""Targets that are no names: the best device of a kind is taken."""
+
 UNSEEN = (
     "it is not seen in this process: OpenCL was called before Relift, or its driver was taken away"
 )
@@ -50,7 +58,7 @@ class SurveyedDevice:
     driver: Driver
     tested: Tested | None
     failure: str | None
-    device: cl.Device | None
+    device: Device | None
 
     @property
     def works(self) -> bool:
@@ -69,14 +77,14 @@ class SurveyedDevice:
 
 
 PACKS: dict[str, Packing] = {"Intel": "loops", "PoCL": "loop-free"}
-"""The kernels that an implementation makes vectors of by itself, where `calibrate` has not asked it."""
+"""The kernels that an implementation of OpenCL makes vectors of by itself, where `calibrate` has not asked it."""
 
 
-def devices() -> list[cl.Device]:
+def devices() -> list[Device]:
     """The devices that passed their self-test; raises `Unsupported` when OpenCL is missing or none did."""
     found = [f.device for f in survey() if f.works and f.device is not None]
     if not found:
-        raise Unsupported(_none("there is no OpenCL device that works", survey()))
+        raise Unsupported(_none("there is no device that works", survey()))
     return found
 
 
@@ -88,24 +96,23 @@ def survey(*, again: bool = False) -> tuple[SurveyedDevice, ...]:
     if again:
         _survey.cache_clear()
         _tested.cache_clear()
-        for driver in drivers():
-            verdict(driver, again=True)
-    settings = users_setting(), os.environ.get(ONLY)
-    register(driver for driver, said in _tested(*settings) if not said.unloadable)
-    return _survey(*settings)
+        for b in backends().values():
+            for driver in b.drivers():
+                verdict(driver, again=True)
+    return _survey(users_setting(), os.environ.get(ONLY), os.environ.get("PATH"))
 
 
 @lru_cache(maxsize=8)
-def _tested(setting: str, only: str | None) -> tuple[tuple[Driver, Verdict], ...]:
+def _tested(setting: str, only: str | None, path: str | None) -> tuple[tuple[Driver, Verdict], ...]:
     """Every driver with its verdict."""
-    return tuple((driver, verdict(driver)) for driver in drivers())
+    return tuple((driver, verdict(driver)) for b in backends().values() for driver in b.drivers())
 
 
 @lru_cache(maxsize=8)
-def _survey(setting: str, only: str | None) -> tuple[SurveyedDevice, ...]:
-    tested_drivers = _tested(setting, only)
+def _survey(setting: str, only: str | None, path: str | None) -> tuple[SurveyedDevice, ...]:
+    tested_drivers = _tested(setting, only, path)
     _first_process()
-    seen, found = _seen(), list[SurveyedDevice]()
+    seen, found = _seen(tested_drivers), list[SurveyedDevice]()
     for driver, said in tested_drivers:
         if said.failure is not None:
             found.append(SurveyedDevice(driver.library, driver, None, said.failure, None))
@@ -123,26 +130,18 @@ def _first_process() -> int:
     return os.getpid()
 
 
-def _seen() -> dict[str, list[cl.Device]]:
-    """The devices that the loader shows, by name."""
-    import pyopencl as cl
-
-    found: dict[str, list[cl.Device]] = {}
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:
-        return found
-    for platform in platforms:
-        try:
-            for device in platform.get_devices():
-                found.setdefault(label(device), []).append(device)
-        except cl.Error:
-            continue  # a driver without its device
+def _seen(tested: Iterable[tuple[Driver, Verdict]]) -> dict[str, list[Device]]:
+    """The devices that this process is shown, by name, by drivers that it survives."""
+    found: dict[str, list[Device]] = {}
+    for name, b in backends().items():
+        own = [d for d, said in tested if d.backend == name and not said.unloadable]
+        for device in b.seen(own):
+            found.setdefault(label(device), []).append(device)
     return found
 
 
-def find_device(target: str | None = None) -> cl.Device:
-    """The device for a target: `cpu`, `gpu`, or part of its name or of that of its implementation.
+def find_device(target: str | None = None) -> Device:
+    """The device for a target: `cpu`, `gpu`, a back end, or part of its name or of that of its implementation.
 
     Without a target it is a CPU, and `cpu` the one that `RELIFT_DEVICE` names where that is set.  Raises
     `Unsupported` with the devices that there are, when none fits or none is named, and with the reason when the
@@ -158,22 +157,25 @@ def find_device(target: str | None = None) -> cl.Device:
         wanted = os.environ.get(DEFAULT, "").lower() or wanted
     fitting = sorted(_fitting(known, wanted), key=lambda f: not f.works)
     if not any(f.works for f in known):
-        raise Unsupported(_none("there is no OpenCL device that works", known))
+        raise Unsupported(_none("there is no device that works", known))
+    if not fitting and wanted in backends():
+        raise Unsupported(_none(f"there is no device of {backends()[wanted].title}", (), wanted))
     if not fitting:
         names = "; ".join(f.name for f in known if f.works)
-        raise Unsupported(f"no OpenCL device is called {wanted!r}; there are: {names}")
+        broken = "".join(f"; {f.name} is broken: {f.failure}" for f in known if not f.works)
+        raise Unsupported(f"no device is called {wanted!r}; there are: {names}{broken}")
     if not fitting[0].works:
-        raise Unsupported(_none(f"no OpenCL device that is called {wanted!r} works", fitting))
+        raise Unsupported(_none(f"no device that is called {wanted!r} works", fitting))
     if _first_process() != os.getpid():
         survivors = [f for f in fitting if FORKING not in f.defects]
         fitting = survivors or fitting
-    best = _default([f for f in fitting if f.works]) if wanted in ("cpu", "gpu") else fitting[0]
+    best = _default([f for f in fitting if f.works]) if wanted in _SEVERAL else fitting[0]
     assert best.device is not None, "cannot happen: it works"
     require_alive(best.device)
     return best.device
 
 
-def require_alive(device: cl.Device) -> None:
+def require_alive(device: Device) -> None:
     """Raise `Unsupported` for a device that was lost when this process was forked."""
     if _first_process() != os.getpid() and FORKING in defects(device):
         raise Unsupported(
@@ -182,7 +184,7 @@ def require_alive(device: cl.Device) -> None:
         )
 
 
-def untested_device(driver: Driver) -> cl.Device:
+def untested_device(driver: Driver) -> Device:
     """The first device of a driver, whatever it computes: for a process that uses no other one."""
     register([driver])
     import pyopencl as cl
@@ -197,6 +199,9 @@ def _fitting(known: tuple[SurveyedDevice, ...], wanted: str) -> Iterator[Surveye
             case "cpu" | "gpu":
                 if found.kind == wanted and not simulator:
                     yield found
+            case _ if wanted in backends():
+                if found.driver.backend == wanted and not simulator:
+                    yield found
             case _:
                 names = [found.name, found.tested.driver if found.tested else ""]
                 if any(wanted in name.lower() for name in names):
@@ -204,8 +209,9 @@ def _fitting(known: tuple[SurveyedDevice, ...], wanted: str) -> Iterator[Surveye
 
 
 def _default(working: list[SurveyedDevice]) -> SurveyedDevice:
-    """The first in a fixed order, but for one that is clearly faster."""
-    working = sorted(working, key=_place)
+    """The first in a fixed order, but for one that is clearly faster; one that stands in only without others."""
+    own = [f for f in working if not backends()[f.driver.backend].stands_in]
+    working = sorted(own or working, key=_place)
     best = working[0]
     for found in working[1:]:
         if _speed(found) > CLEARLY_FASTER * _speed(best):
@@ -229,13 +235,15 @@ def _speed(found: SurveyedDevice) -> float:
     return float((tested.bandwidth_gbs * tested.fma_gflops) ** 0.5)
 
 
-def _none(what: str, known: Iterable[SurveyedDevice]) -> str:
-    """One line that says what is broken, and what to install."""
+def _none(what: str, known: Iterable[SurveyedDevice], backend: str | None = None) -> str:
+    """One line that says what is broken, and what to install, of one back end or of any."""
     broken = "; ".join(f"{f.name}: {f.failure}" for f in known if not f.works)
-    return f"{what}; {f'{broken}; ' if broken else ''}install one: {INSTALL}"
+    wanted = [b for b in backends().values() if backend in (None, b.name) and b.install]
+    install = ", or ".join(b.install for b in wanted)
+    return f"{what}; {f'{broken}; ' if broken else ''}install one: {install}"
 
 
-def defects(device: cl.Device) -> tuple[str, ...]:
+def defects(device: Device) -> tuple[str, ...]:
     """The names of what the device gets wrong; see `DEFECTS`."""
     return next((f.defects for f in survey() if f.device == device), ())
 
@@ -250,11 +258,19 @@ def rounds_otherwise(target: str) -> str | None:
     return f"{label(device)} {' and '.join(wrong)}: the last bits may differ from the interpreter's"
 
 
-def describe(device: cl.Device) -> DeviceDescription:
-    """A description for the cost model: what the driver says, what was measured, the rest from the preset of its kind."""
+def _has_local_memory(device: Any) -> bool:
+    """Whether local memory is memory of its own: on what is no device of OpenCL it is."""
     import pyopencl as cl
 
-    is_gpu = bool(device.type & cl.device_type.GPU)
+    return (
+        getattr(device, "local_mem_type", cl.device_local_mem_type.LOCAL)
+        == cl.device_local_mem_type.LOCAL
+    )
+
+
+def describe(device: Device) -> DeviceDescription:
+    """A description for the cost model: what the driver says, what was measured, the rest from the preset of its kind."""
+    is_gpu = bool(device.type & IS_GPU)
     preset = GPU if is_gpu else CPU
     units = device.max_compute_units
     width = preset.vector_width if is_gpu else max(1, device.native_vector_width_float)
@@ -272,8 +288,8 @@ def describe(device: cl.Device) -> DeviceDescription:
         max_work_group=device.max_work_group_size,
         launch_seconds=preset.launch_seconds,
         has_doubles="cl_khr_fp64" in device.extensions,
-        local_memory_is_fast=device.local_mem_type == cl.device_local_mem_type.LOCAL and is_gpu,
-        packs="nothing" if is_gpu else PACKS.get(implementation(device), preset.packs),
+        local_memory_is_fast=is_gpu and _has_local_memory(device),
+        packs="nothing" if is_gpu else PACKS.get(implementation(device), backend_of(device).packs),
     )
     measured = None if is_gpu else kept(device)
     return found if measured is None else replace(found, **asdict(measured))

@@ -24,6 +24,7 @@ from relift.compiler.codegen.passes import exact_loops
 from relift.compiler.devices import drivers as driver_module
 from relift.compiler.devices import self_test
 from relift.compiler.devices.drivers import Driver
+from relift.compiler.dialects.backend import FOLDER, written_in
 from relift.files import writable_cache, write_text
 
 SPEAKING = ("POCL_", "CL_CONFIG_", "CUDA_", "OCL_", "LD_LIBRARY_PATH", "LD_PRELOAD")
@@ -76,7 +77,7 @@ def verdict(
         meanwhile = _read(place)
         if meanwhile is not None and meanwhile != known:
             return meanwhile
-        found = run_self_test(driver.library, seconds)
+        found = run_self_test(driver, seconds)
         write_text(place, json.dumps(asdict(found), indent=1) + "\n")
     return found
 
@@ -85,6 +86,7 @@ def _key(driver: Driver) -> str:
     """What a verdict depends on, but for the driver's files, which it lists."""
     sources = (self_test, exact_loops, driver_module, sys.modules[__name__])
     texts = [Path(str(module.__file__)).read_bytes() for module in sources]
+    texts.append(written_in(FOLDER / driver.backend))
     settings = sorted(
         f"{name}={value}"
         for name, value in os.environ.items()
@@ -146,11 +148,12 @@ def _alone(place: Path) -> Generator[None]:
 # ---- the child
 
 
-def run_self_test(library: str, seconds: float) -> Verdict:
+def run_self_test(driver: Driver, seconds: float) -> Verdict:
     """Test all devices of a driver; one that ends the child fails, and the next child goes on after it."""
+    library = driver.library
     found = Verdict(library)
     while True:
-        part = _in_child(library, len(found.devices), seconds)
+        part = _in_child(driver, len(found.devices), seconds)
         more = bool(part.devices)
         found = replace(part, devices=found.devices + part.devices)
         if part.failure is None or not more or part.unloadable:
@@ -163,13 +166,20 @@ def run_self_test(library: str, seconds: float) -> Verdict:
     return found
 
 
-def _in_child(library: str, first: int, seconds: float) -> Verdict:
+def _in_child(driver: Driver, first: int, seconds: float) -> Verdict:
     """What one child says, up to its end; its `failure` is how it ended where that was not well."""
-    found = Verdict(library)
+    found = Verdict(driver.library)
     doing, device = "starting", None
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
-            [sys.executable, "-m", "relift.compiler.devices.self_test", library, str(first)],
+            [
+                sys.executable,
+                "-m",
+                "relift.compiler.devices.self_test",
+                driver.backend,
+                driver.library,
+                str(first),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

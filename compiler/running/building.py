@@ -78,7 +78,7 @@ def _binary(device: cl.Device, source: str, options: tuple[str, ...]) -> bytes:
     binary = _built(device, source, options, digest)
     if binary:
         with suppress(ReliftError, OSError):  # nothing is lost but time
-            _keep(_folder("binaries"), KEPT_BINARIES)
+            keep(_folder("binaries"), KEPT_BINARIES)
             write_bytes(_folder("binaries") / digest, hashlib.sha256(binary).digest() + binary)
     return binary
 
@@ -95,7 +95,7 @@ def _read(file: Path) -> bytes:
     return content[32:]
 
 
-def _keep(folder: Path, number: int) -> None:
+def keep(folder: Path, number: int) -> None:
     """Remove the oldest half of what a folder of the cache holds when that is too much."""
     if not folder.is_dir() or len(names := os.listdir(folder)) < number:
         return
@@ -210,7 +210,7 @@ def _address(device: cl.Device) -> Address:
 def _refused(device: cl.Device, source: str, how: str) -> Unsupported:
     """The error for a source that the driver does not build, which is kept to be looked at."""
     folder = writable_cache() / "refused"
-    _keep(folder, KEPT_SOURCES)
+    keep(folder, KEPT_SOURCES)
     kept = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}-kernel.cl"
     write_text(kept, source)
     return Unsupported(

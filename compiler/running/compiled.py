@@ -19,7 +19,7 @@ from relift.semantics.errors import IllTyped
 
 if TYPE_CHECKING:
     from relift.compiler.certificates.certificate import Certificate
-    from relift.compiler.running.session import Session
+    from relift.compiler.dialects.backend import Session
 
 SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
 
@@ -109,13 +109,13 @@ class Compiled:
         Raises `Refuted` where a certificate is refuted, unless it is to run `unchecked`.
         """
         from relift.compiler.certificates.consultation import require_not_refuted
-        from relift.compiler.running.session import Session
+        from relift.compiler.running.session import session_on
 
         key = device or ""
         if key not in self._sessions:
             if not self.unchecked:
                 require_not_refuted(self)
-            self._sessions[key] = Session(self.source, self.plan, device, unchecked=True)
+            self._sessions[key] = session_on(self.source, self.plan, device, unchecked=True)
         return self._sessions[key]
 
     def save(

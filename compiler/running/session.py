@@ -1,173 +1,61 @@
-"""Running a compiled program through pyopencl."""
+"""Running a compiled program on a device, whatever back end it belongs to."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relift.compiler.bench.bundle_runner import for_device
 from relift.compiler.certificates.consultation import require_text_not_refuted, unknowns
-from relift.compiler.codegen.passes.exact_loops import EXACT, in_order
-from relift.compiler.devices.naming import is_simulator, label
-from relift.compiler.devices.survey import REASSOCIATES, defects, find_device, require_alive
-from relift.compiler.lowering.threads import number
+from relift.compiler.devices.naming import Device, label
 from relift.compiler.running.buffers import Row
-from relift.compiler.running.building import build, build_here
 from relift.compiler.running.launch import Launch
-from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
 
 if TYPE_CHECKING:
-    import pyopencl as cl
+    from relift.compiler.dialects.backend import Session
 
-
-_ALIGNMENT = 128
+ALIGNMENT = 128
 """Bytes; at least those of the largest OpenCL vector."""
 
 
-class Session:
-    """A program built for one device; raises `Unsupported` with the build log when that fails.
+def session_on(
+    source: str,
+    plan: Launch,
+    target: str | Device | None = None,
+    options: Sequence[str] = (),
+    *,
+    apart: bool = True,
+    unchecked: bool = False,
+) -> Session:
+    """A program built for a device, or for the one that a target names; raises `Unsupported` where that fails.
 
     A text whose certificate is refuted is not built, whoever wrote it, unless it is to run `unchecked`; what is
     `unknown` of it is there to be said.
-
-    With `apart`, as always but in a process made to be lost, it is built in a child process first.
     """
+    from relift.compiler.devices.survey import find_device
+    from relift.compiler.dialects.backend import backend_of
 
-    def __init__(
-        self,
-        source: str,
-        plan: Launch,
-        target: str | cl.Device | None = None,
-        options: tuple[str, ...] = (),
-        *,
-        apart: bool = True,
-        unchecked: bool = False,
-    ) -> None:
-        self._plan, self._apart = plan, apart
-        self.unknown = (
-            [] if unchecked else unknowns(require_text_not_refuted(source, plan, options))
-        )
-        self.device = find_device(target) if target is None or isinstance(target, str) else target
-        import pyopencl as cl
-
-        self._context = cl.Context([self.device])
-        self._queue = cl.CommandQueue(
-            self._context, properties=cl.command_queue_properties.PROFILING_ENABLE
-        )
-        _check_limits(plan, self.device)
-        if apart and EXACT in source and REASSOCIATES in defects(self.device):
-            source = in_order(source)
-        source = for_device(source, self.device)
-        program = (build if apart else build_here)(self._context, source, options)
-        self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]
-
-    def run(self, rows: Mapping[str, Row]) -> list[Row]:
-        """Copy the arguments, run all kernels, copy the result."""
-        import pyopencl as cl
-
-        with self._explained():
-            plan = self._plan_of(rows)
-            arguments = self._arguments(plan, rows)
-            self._launch(plan, arguments)
-            results: list[Row] = []
-            for buffer in plan.buffers:
-                if buffer.role == "output":
-                    row = np.empty(number(buffer.cells), DTYPES[buffer.scalar.name])
-                    if len(row):
-                        cl.enqueue_copy(self._queue, row, arguments[buffer.name])
-                    results.append(row)
-            self._queue.finish()
-            return results
-
-    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
-        """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
-        with self._explained():
-            plan = self._plan_of(rows)
-            arguments = self._arguments(plan, rows)
-            self._launch(plan, arguments)
-            self._queue.finish()
-            times: list[float] = []
-            for _ in range(repeats):
-                events = self._launch(plan, arguments)
-                self._queue.finish()
-                times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
-            return times
-
-    @contextmanager
-    def _explained(self) -> Generator[None, None, None]:
-        """Errors of OpenCL, such as too little memory, become messages that name the device."""
-        import pyopencl as cl
-
-        if self._apart:
-            require_alive(self.device)
-        try:
-            yield
-        except cl.Error as error:
-            raise Unsupported(
-                f"{label(self.device)} cannot run {self._plan.program}: {error}"
-            ) from None
-
-    def _plan_of(self, rows: Mapping[str, Row]) -> Launch:
-        """The launch at the sizes that are among the arguments."""
-        return self._plan.at({name: int(rows[name][0]) for name in self._plan.sizes})
-
-    def _arguments(self, plan: Launch, rows: Mapping[str, Row]) -> dict[str, Any]:
-        import pyopencl as cl
-
-        found: dict[str, Any] = {}
-        for buffer in plan.buffers:
-            dtype = DTYPES[buffer.scalar.name]
-            if buffer.role in ("scalar", "size"):
-                row = rows[buffer.name]
-                found[buffer.name] = np.int32(row[0]) if dtype == np.bool_ else row[0]
-                continue
-            cells = max(1, number(buffer.cells))  # OpenCL has no empty buffers
-            content = rows[buffer.name] if buffer.role == "input" and buffer.cells != 0 else None
-            if self.device.type & cl.device_type.CPU and not is_simulator(self.device):
-                found[buffer.name] = self._shared(cells, dtype, content)
-            elif content is not None:
-                flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-                found[buffer.name] = cl.Buffer(self._context, flags, hostbuf=content)
-            else:
-                flags = cl.mem_flags.READ_WRITE
-                found[buffer.name] = cl.Buffer(self._context, flags, cells * dtype.itemsize)
-        return found
-
-    def _shared(self, cells: int, dtype: np.dtype[Any], content: Row | None) -> cl.Buffer:
-        """A buffer of a CPU device in memory that NumPy allocates, which asks for large pages.
-
-        The driver's own allocation does not, and misses in the address cache cost a tenth of the bandwidth.
-        A simulator gets none: it takes what the host wrote for uninitialised.
-        """
-        import pyopencl as cl
-
-        memory = np.empty(cells * dtype.itemsize + _ALIGNMENT, np.uint8)
-        start = -memory.ctypes.data % _ALIGNMENT
-        aligned = memory[start : start + cells * dtype.itemsize].view(dtype)
-        if content is not None:
-            aligned[:] = content
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        return cl.Buffer(self._context, flags, hostbuf=aligned)
-
-    def _launch(self, plan: Launch, arguments: Mapping[str, Any]) -> list[cl.Event]:
-        import pyopencl as cl
-
-        events: list[cl.Event] = []
-        for launch, kernel in zip(plan.kernels, self._kernels, strict=True):
-            kernel.set_args(*(arguments[name] for name in launch.arguments))
-            events += [
-                cl.enqueue_nd_range_kernel(self._queue, kernel, p.range, p.local, p.offset)
-                for p in launch.pieces
-            ]
-        return events
+    device = find_device(target) if target is None or isinstance(target, str) else target
+    unknown = [] if unchecked else unknowns(require_text_not_refuted(source, plan, options))
+    found = backend_of(device).session(source, plan, device, options, apart=apart)
+    found.unknown = unknown
+    return found
 
 
-def _check_limits(plan: Launch, device: cl.Device) -> None:
+def memory(cells: int, dtype: np.dtype[Any]) -> Row:
+    """Memory for a buffer, aligned for any vector.
+
+    NumPy asks for large pages: misses in the address cache cost a tenth of the bandwidth.
+    """
+    found = np.empty(cells * dtype.itemsize + ALIGNMENT, np.uint8)
+    start = -found.ctypes.data % ALIGNMENT
+    return found[start : start + cells * dtype.itemsize].view(dtype)
+
+
+def check_limits(plan: Launch, device: Device) -> None:
     """Raise `Unsupported` for what PoCL would not refuse but crash on."""
     for kernel in plan.kernels:
         for wanted, limit, what in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.text.reader import read_kernels
 from relift.compiler.text.tree import Statement
 

@@ -52,12 +52,13 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that were built for a device."""
     found: list[str] = []
 
-    class Watched(runtime.Session):
-        def __init__(self, source: str, *others: Any, **options: Any) -> None:
-            found.append(source)
-            super().__init__(source, *others, **options)
+    real = runtime.session_on
 
-    monkeypatch.setattr(runtime, "Session", Watched)
+    def watched(source: str, *others: Any, **options: Any) -> Any:
+        found.append(source)
+        return real(source, *others, **options)
+
+    monkeypatch.setattr(runtime, "session_on", watched)
     return found
 
 
@@ -119,9 +120,9 @@ def test_a_text_by_hand_is_run_where_it_is_not_refuted(parts: str, cells: int, w
     options = (f"-DPARTS={parts}", "-cl-fast-relaxed-math")
     if wrong:
         with pytest.raises(Refuted, match="kernel saxpy_1 is not run, its bounds are refuted"):
-            runtime.Session(BY_HAND, launch, "cpu", options)
+            runtime.session_on(BY_HAND, launch, "cpu", options)
     else:
-        assert runtime.Session(BY_HAND, launch, "cpu", options).unknown == []
+        assert runtime.session_on(BY_HAND, launch, "cpu", options).unknown == []
 
 
 @pytest.mark.parametrize(

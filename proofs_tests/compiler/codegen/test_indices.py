@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relift.compiler.codegen.values.indices import index_code
-from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
 from relift.semantics.indices.atoms import (

@@ -19,11 +19,12 @@ import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.compiler.programs import typed
 from relift.compiler.codegen.passes.exact_loops import in_order
-from relift.compiler.devices import self_test, verdicts
+from relift.compiler.devices import verdicts
 from relift.compiler.devices.drivers import INSTALL, ONLY, Driver
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import DEFECTS, devices, find_device, survey
 from relift.compiler.devices.verdicts import verdict
+from relift.compiler.dialects.opencl.trial import mapped
 from relift.compiler.running import building
 from relift.compiler.running.building import build
 
@@ -121,7 +122,7 @@ def test_what_is_no_driver_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     text = tmp_path / "libtext.so"
     text.write_text("no library")
     assert "libtext.so: " in str(verdict(Driver(str(text), "a test")).failure)
-    library = next(f for f in self_test.mapped() if "libc" in Path(f).name)
+    library = next(f for f in mapped() if "libc" in Path(f).name)
     assert verdict(Driver(library, "a test")).failure == "it is no OpenCL driver"
 
 
@@ -132,9 +133,9 @@ def test_a_verdict_is_kept_until_the_driver_changes(
     runs: list[str] = []
     real = verdicts.run_self_test
 
-    def counted(library: str, seconds: float) -> verdicts.Verdict:
-        runs.append(library)
-        return real(library, seconds)
+    def counted(driver: Driver, seconds: float) -> verdicts.Verdict:
+        runs.append(driver.library)
+        return real(driver, seconds)
 
     monkeypatch.setattr(verdicts, "run_self_test", counted)
     monkeypatch.setenv("FAULT", "refuse")
@@ -190,13 +191,13 @@ def test_every_device_here_passed() -> None:
 def test_no_working_device_is_one_line(
     target: str | None, run: tuple[str, ...], shim: Path
 ) -> None:
-    """It names the broken one, the reason and what to install; status 2."""
+    """It names the broken one, the reason and what to install, where no C compiler stands in; status 2."""
     words = ("devices",) if target is None else (*run, "--target", target)
-    ran = relift(*words, FAULT="abort at load")
+    ran = relift(*words, FAULT="abort at load", PATH="/nowhere")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
-    assert "there is no OpenCL device that works" in ran.stderr
-    assert ran.stderr.endswith(f"{INSTALL}\n")
+    assert "there is no device that works" in ran.stderr
+    assert ran.stderr.endswith(f"{INSTALL}, or apt-get install gcc\n")
 
 
 def test_a_broken_device_is_listed_beside_those_that_work(
@@ -211,7 +212,7 @@ def test_a_broken_device_is_listed_beside_those_that_work(
     assert relift(*run, **both).returncode == 0
     refused = relift(*run, "--target", "libgone", **both)
     assert refused.returncode == 2
-    assert "no OpenCL device that is called 'libgone' works; " in refused.stderr
+    assert "no device that is called 'libgone' works; " in refused.stderr
     assert INSTALL in refused.stderr
 
 
@@ -231,6 +232,7 @@ def test_opencl_may_have_been_called_before() -> None:
     """The devices that the process shows are used, and of the others it is said why not."""
     code = (
         "import os, pyopencl as cl\n"
+        "os.environ['PATH'] = '/nowhere'\n"
         "os.environ['OCL_ICD_VENDORS'] = os.environ['PYOPENCL_HOME'] = '/nothing'\n"
         "try: cl.get_platforms()\n"
         "except cl.Error: pass\n"
@@ -250,6 +252,14 @@ def test_opencl_may_have_been_called_before() -> None:
 
 
 # ---- builds
+
+
+def opened() -> Any:
+    """A context of the CPU device of OpenCL."""
+    import pyopencl as cl
+
+    device: Any = find_device("cpu")
+    return cl.Context([device])
 
 
 def in_a_process(code: str, **environment: str) -> str:
@@ -309,10 +319,9 @@ def test_a_crash_while_compiling_is_bad_luck_for_a_run_only(shim: Path, tmp_path
 
 def test_what_was_built_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The next process builds nothing; a damaged file is built again."""
-    import pyopencl as cl
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    context = cl.Context([find_device("cpu")])
+    context = opened()
     source = GOOD + "// kept"
     build(context, source)
     (kept,) = (tmp_path / "relift" / "binaries").iterdir()
@@ -330,11 +339,10 @@ def test_what_was_built_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_building_apart_costs_little() -> None:
     """Once the child runs, a build takes hardly longer there than here: less than twice as long, and 50 ms."""
-    import pyopencl as cl
 
     from relift.compiler.running.building import build_here
 
-    context = cl.Context([find_device("cpu")])
+    context = opened()
 
     def seconds(how: Callable[..., object], number: int) -> float:
         source = f"{GOOD}// {time.time_ns()} {number}"

@@ -12,8 +12,8 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import CASES, typed
 from relift.compiler.bench.benchmarks import load_benchmarks
-from relift.compiler.dialects.cuda import Cuda, options, prelude
-from relift.compiler.dialects.nvrtc import NotCompiled, ptx
+from relift.compiler.dialects.cuda.nvrtc import NotCompiled, ptx
+from relift.compiler.dialects.cuda.printer import Cuda, options, prelude
 from relift.compiler.program import kernels_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import CASES
-from relift.compiler.dialects import nvrtc
-from relift.compiler.dialects.cuda import options
-from relift.compiler.dialects.cuda_session import STATIC_SHARED, CudaSession, Driver
+from relift.compiler.dialects.cuda import nvrtc
+from relift.compiler.dialects.cuda.printer import options
+from relift.compiler.dialects.cuda.session import STATIC_SHARED, CudaSession, Driver
 from relift.compiler.program import kernels_of
 from relift.semantics.errors import Unsupported
 

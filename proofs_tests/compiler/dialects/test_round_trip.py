@@ -10,7 +10,7 @@ import pytest
 
 from proofs_tests.compiler.programs import CASES, Case
 from relift.compiler.bench.benchmarks import load_benchmarks
-from relift.compiler.dialects.opencl import OpenCL
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.program import kernels_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Binary, Name, Source, Whole

@@ -28,7 +28,7 @@ from relift.compiler.bench.times import (
 from relift.compiler.lowering.analyses import ABLATION, ALL, Analyses
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.session import Session
+from relift.compiler.running.session import session_on
 from relift.device import CPU
 from relift.rewrites.loading import load_file
 from relift.semantics.language import vocabulary as rl
@@ -248,7 +248,7 @@ def test_what_is_written_by_hand_computes_the_same(b: Benchmark) -> None:
     program = here.at(b.variants[0])
     plan = compile_program(program).plan
     rows, arguments = inputs_of(entry_of(here, b.variants[0], program, plan))
-    by_hand = Session(
+    by_hand = session_on(
         b.by_hand.source,
         b.by_hand.plan(plan, sizes),
         "cpu",

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from relift.compiler.dialects.cuda import Cuda, options
-from relift.compiler.dialects.nvrtc import ptx
+from relift.compiler.devices.naming import IS_GPU
+from relift.compiler.dialects.cuda.nvrtc import ptx
+from relift.compiler.dialects.cuda.printer import Cuda, options
 from relift.compiler.lowering.threads import number
 from relift.compiler.running.buffers import Row
 from relift.compiler.running.launch import Launch, Piece
@@ -53,20 +55,70 @@ class Driver:
             reason = (said.value or b"an unknown error").decode()
             raise Unsupported(f"CUDA: {function} failed with {failed}: {reason}", place="")
 
+    def attribute(self, number_: int) -> int:
+        """What the driver says of the device, under a number of its own."""
+        value = ctypes.c_int()
+        self("cuDeviceGetAttribute", ctypes.byref(value), number_, self.device)
+        return value.value
+
     def architecture(self) -> str:
         """What NVRTC compiles for: the device's own capability."""
-        found: list[int] = []
-        for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
-            value = ctypes.c_int()
-            self("cuDeviceGetAttribute", ctypes.byref(value), attribute, self.device)
-            found.append(value.value)
-        return f"--gpu-architecture=compute_{found[0]}{found[1]}"
+        major, minor = (
+            self.attribute(n) for n in (75, 76)
+        )  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_
+        return f"--gpu-architecture=compute_{major}{minor}"
+
+    def described(self) -> CudaDevice:
+        """The device in the words of OpenCL."""
+        name, version = ctypes.create_string_buffer(256), ctypes.c_int()
+        self("cuDeviceGetName", name, 256, self.device)
+        self("cuDriverGetVersion", ctypes.byref(version))
+        return CudaDevice(
+            name.value.decode("utf-8", "replace"),
+            f"{version.value // 1000}.{version.value % 1000 // 10}",
+            max_compute_units=self.attribute(16),
+            max_clock_frequency=self.attribute(13) // 1000,
+            max_work_group_size=self.attribute(1),
+        )
+
+
+@dataclass(frozen=True)
+class _Platform:
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class CudaDevice:
+    """A device of NVIDIA's driver, which has a version."""
+
+    name: str
+    driver_version: str
+    max_compute_units: int
+    max_clock_frequency: int
+    max_work_group_size: int
+
+    type: int = IS_GPU
+    extensions: str = "cl_khr_fp64"
+    native_vector_width_float: int = 1
+    local_mem_size: int = STATIC_SHARED
+
+    @property
+    def platform(self) -> _Platform:
+        """The back end, in the place of an implementation of OpenCL."""
+        return _Platform("CUDA", self.driver_version)
 
 
 @cache
 def driver() -> Driver:
     """The driver of this machine; raises `Unsupported` where there is none."""
     return Driver()
+
+
+@cache
+def device() -> CudaDevice:
+    """Its first device; raises `Unsupported` where there is no driver."""
+    return driver().described()
 
 
 class CudaSession:
@@ -83,6 +135,7 @@ class CudaSession:
                     f"{STATIC_SHARED}; take smaller tiles"
                 )
         self._plan, self._cuda = plan, driver()
+        self.unknown: list[str] = []
         code = ptx(Cuda().source(source), (self._cuda.architecture(), *options(source, opencl)))
         self._module = ctypes.c_void_p()
         self._cuda("cuModuleLoadData", ctypes.byref(self._module), code.encode())

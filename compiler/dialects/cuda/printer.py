@@ -1,6 +1,6 @@
 """CUDA C++: the same kernels for NVIDIA's compilers.
 
-Vectors are a class of `cuda_prelude.cuh`, which also says in CUDA what OpenCL C has built in.  Kernels that must not
+Vectors are a class of `prelude.cuh`, which also says in CUDA what OpenCL C has built in.  Kernels that must not
 contract `a*b + c` are compiled with what `options` names.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from relift.compiler.dialects.printing import Printer, is_local_array
-from relift.compiler.dialects.widths import Widths, widths_of
+from relift.compiler.dialects.types import Types, types_of
 from relift.compiler.text.tree import (
     Argument,
     Barrier,
@@ -181,11 +181,11 @@ def options(source: Source, opencl: Sequence[str] = ()) -> tuple[str, ...]:
 
 def prelude() -> str:
     """What stands before the kernels."""
-    return files("relift.compiler.dialects").joinpath("cuda_prelude.cuh").read_text("utf-8")
+    return files("relift.compiler.dialects.cuda").joinpath("prelude.cuh").read_text("utf-8")
 
 
 class Cuda(Printer):
-    """The words of CUDA C++, for what stands where `widths` says which names have lanes.
+    """The words of CUDA C++, for what stands where `types` says which names have lanes.
 
     >>> from relift.compiler.dialects.cuda import Cuda
     >>> from relift.compiler.text.reader import read_source
@@ -196,8 +196,8 @@ class Cuda(Printer):
     }
     """
 
-    def __init__(self, widths: Widths | None = None) -> None:
-        self.widths = widths or Widths()
+    def __init__(self, types: Types | None = None) -> None:
+        self.types = types or Types()
 
     # ---- expressions
 
@@ -214,7 +214,7 @@ class Cuda(Printer):
 
     def conditional(self, e: Conditional) -> str:
         """Lane by lane, a choice is a call."""
-        if self.widths.of(e.condition) == 1:
+        if self.types.of(e.condition).width == 1:
             return super().conditional(e)
         parts = map(self.expression, (e.condition, e.yes, e.no))
         return f"relift_choose({', '.join(parts)})"
@@ -226,7 +226,7 @@ class Cuda(Printer):
             (d,) = e.arguments
             assert isinstance(d, Whole), "cannot happen: a dimension is a number"
             return _WORK_ITEM[name].format("xyz"[d.value], d.value)
-        if name in self.widths.functions:
+        if name in self.types.functions:
             name = _function(name)
         elif (m := _MEMORY.fullmatch(name)) is not None:
             del arguments[-2]  # the place behind the pointer, which is 0
@@ -296,11 +296,11 @@ class Cuda(Printer):
 
     def definitions(self, s: Source) -> str:
         """The functions and the kernels of a file, without the prelude."""
-        widths = widths_of(s)
-        found = [Cuda(widths.inside(f)).function(f) for f in s.functions]
+        types = types_of(s)
+        found = [Cuda(types.inside(f)).function(f) for f in s.functions]
         for k in s.kernels:
             comment = [f"// {line}" for line in k.comment]
-            found.append("\n".join([*comment, *Cuda(widths.inside(k)).kernel_lines(k)]))
+            found.append("\n".join([*comment, *Cuda(types.inside(k)).kernel_lines(k)]))
         return "\n\n".join(found)
 
     def source(self, s: Source) -> str:

@@ -1,0 +1,157 @@
+"""What a back end is: a folder here whose module `backend` has one, called `BACKEND`.
+
+Nothing else knows which there are: devices, self-tests, the command line and the tests ask `backends`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from relift.compiler.devices.drivers import Driver
+from relift.compiler.devices.naming import Device
+from relift.compiler.running.buffers import Row
+from relift.compiler.running.launch import Launch
+from relift.compiler.text.tree import Source
+from relift.device import Packing
+from relift.semantics.errors import Unsupported
+
+
+class Session(Protocol):
+    """A program built for one device; no certificate is asked here, but by `session_on`.
+
+    What is `unknown` of the program is said in some lines.
+    """
+
+    unknown: list[str]
+
+    def run(self, rows: Mapping[str, Row]) -> list[Row]:
+        """Copy the arguments, run all kernels, copy the result."""
+        ...
+
+    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
+        """Seconds of each run, summed over its kernels; a first run is not counted."""
+        ...
+
+
+class Trial(Protocol):
+    """A device under test, which builds texts in OpenCL C and runs their kernels."""
+
+    def build(self, source: str) -> Any:
+        """What `call` takes for a program."""
+        ...
+
+    def call(self, program: Any, kernel: str, x: Row, cells: int, group: int) -> Row:
+        """What a kernel of (x, out, n) writes to `out`; eight groups run it."""
+        ...
+
+    def speeds(self) -> dict[str, float]:
+        """What was measured, under the names that `Tested` has; nothing where that is not compared."""
+        ...
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A driver that a process of its own has loaded: its devices, how one is tried, and the files that it consists of."""
+
+    devices: Sequence[Device]
+    trial: Callable[[Device], Trial]
+    files: Callable[[], list[str]]
+
+
+class Backend(Protocol):
+    """A language in which kernels are printed, and where they run that are."""
+
+    @property
+    def name(self) -> str:
+        """How a target names it, and its folder is called."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name for a reader, which its devices have for that of a platform."""
+        ...
+
+    @property
+    def install(self) -> str:
+        """What to install where it has no device; empty where that is not to be had by installing something."""
+        ...
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether its devices are used only by name, and where no other back end has one of their kind."""
+        ...
+
+    @property
+    def packs(self) -> Packing:
+        """The kernels of which its devices make vectors, where nothing else is known of them."""
+        ...
+
+    def text(self, source: Source) -> str:
+        """A file with some kernels."""
+        ...
+
+    def drivers(self) -> list[Driver]:
+        """What there is on this machine to run them by, working or not."""
+        ...
+
+    def seen(self, drivers: Sequence[Driver]) -> list[Device]:
+        """The devices that these drivers show to this process, which survives them."""
+        ...
+
+    def owns(self, device: Device) -> bool:
+        """Whether a device is one of its own."""
+        ...
+
+    def opened(self, library: str, say: Callable[[Any], None]) -> Opened | None:
+        """A driver for its self-test, in a process made to be lost; none where `say` was told why not."""
+        ...
+
+    def session(
+        self,
+        source: str,
+        plan: Launch,
+        device: Device,
+        options: Sequence[str] = (),
+        *,
+        apart: bool = True,
+    ) -> Session:
+        """Kernels in OpenCL C for a device; raises `Unsupported`.
+
+        They are built in another process first, but in one made to be lost, which is not `apart`.
+        """
+        ...
+
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """By name: one for each folder that has a module `backend`; OpenCL C, which all others are read from, comes first.
+
+    >>> [*backends()]
+    ['opencl', 'c', 'cuda']
+    """
+    names = sorted(
+        (file.parent.name for file in FOLDER.glob("*/backend.py")), key=lambda n: (n != "opencl", n)
+    )
+    return {n: importlib.import_module(f"{__package__}.{n}.backend").BACKEND for n in names}
+
+
+def backend_of(device: Device) -> Backend:
+    """The back end that a device belongs to."""
+    for b in backends().values():
+        if b.owns(device):
+            return b
+    raise Unsupported(f"{device!r} is no device of a back end")
+
+
+def written_in(folder: Path) -> bytes:
+    """All that stands in the folder of a back end: what a verdict on its devices depends on."""
+    files = sorted(f for f in folder.rglob("*") if f.is_file() and f.suffix != ".pyc")
+    return b"\0".join(f.read_bytes() for f in files)

@@ -1,0 +1,1 @@
+"""CUDA C++, which NVIDIA's compiler NVRTC makes PTX of."""

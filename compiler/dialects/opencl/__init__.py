@@ -1,0 +1,1 @@
+"""OpenCL C, which drivers of OpenCL compile."""

@@ -1,0 +1,221 @@
+"""What type the expressions of a source have in C: what a dialect needs that has no overloaded functions, or no vectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from relift.compiler.text.c_types import INT, LONG, ULONG, common, compared, promoted
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import (
+    Argument,
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Declaration,
+    Element,
+    Expression,
+    Function,
+    Invocation,
+    KernelText,
+    Loop,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Source,
+    Statement,
+    Whole,
+    statements_within,
+)
+
+CONVERSION = re.compile(r"(?P<how>as|convert)_(?P<scalar>[a-z]+)(?P<width>\d*)(?P<sat>_sat)?")
+MEMORY = re.compile(r"(?P<how>vload|vstore)(?P<width>\d+)")
+NUMBERS = frozenset(
+    f"get_{n}"
+    for n in ("global_id", "local_id", "group_id", "num_groups", "global_size", "local_size")
+)
+"""The functions that give the numbers of a work-item."""
+
+_TRUTHS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
+CONSTANTS = {
+    **{f"M_PI{end}": CType(t) for end, t in (("", "double"), ("_F", "float"))},
+    "INT_MIN": INT,
+    "INT_MAX": INT,
+    "LONG_MIN": LONG,
+    "LONG_MAX": LONG,
+    "INFINITY": CType("float"),
+    "NAN": CType("float"),
+}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What a name stands for: a value of a type, or an array of them."""
+
+    type: CType
+    is_array: bool = False
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types of the variables, and the results of the functions of a source."""
+
+    variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    functions: Mapping[str, CType] = field(default_factory=dict[str, CType])
+
+    def inside(self, f: KernelText | Function) -> Types:
+        """The same, with the variables of a kernel or a function, which all have different names.
+
+        >>> from relift.compiler.text.reader import read_expression, read_kernels
+        >>> [k] = read_kernels("kernel void f(float4 v) { float8 own[2]; }")
+        >>> t = Types().inside(k)
+        >>> for e in ("v.s0", "v.lo", "own[0] < 1.0f", "exp(v)", "*(global int2*)(p)", "2 * v", "get_global_id(0)"):
+        ...     of = t.of(read_expression(e))
+        ...     print(of.scalar, of.width)
+        float 1
+        float 2
+        int 8
+        float 4
+        int 2
+        float 4
+        ulong 1
+        """
+        statements = [s for s in f.body or () if isinstance(s, Statement)]
+        return self.among(f.parameters, statements)
+
+    def among(self, parameters: Iterable[Argument], body: Iterable[Statement]) -> Types:
+        """The same, with these variables."""
+        found = {p.name: Variable(p.type) for p in parameters}
+        for s in statements_within(body):
+            if isinstance(s, Declaration):
+                found[s.name] = Variable(s.type, s.extent is not None)
+            elif isinstance(s, Loop):
+                found[s.counter] = Variable(s.type)
+        return replace(self, variables=found)
+
+    def of(self, e: Expression) -> CType:
+        """The type of an expression; raises `NotUnderstood` where operands do not fit."""
+        match e:
+            case Whole(value, long):
+                return LONG if long or value >= 2**31 else INT
+            case Real(text):
+                return _constant(text)
+            case Name(name):
+                return self._named(name)
+            case Element(Name(name), _) if (v := self.variables.get(name)) and v.is_array:
+                return v.type if v.type.pointer else pointed_to(v.type)
+            case Element(array, _):
+                return pointed_to(self.of(array))
+            case Member(of, lanes):
+                t = self.of(of)
+                return CType(t.scalar, len(lanes_of(lanes, t.width)))
+            case Prefix(operator, operand):
+                return self._prefixed(operator, self.of(operand))
+            case Binary(operator, left, right):
+                return _of_operator(operator, self.of(left), self.of(right))
+            case Conditional(condition, yes, no):
+                return self._chosen(*map(self.of, (condition, yes, no)))
+            case Cast(t, _):
+                return t
+            case Invocation(name, arguments):
+                return self._called(name, [self.of(a) for a in arguments])
+
+    def _named(self, name: str) -> CType:
+        v = self.variables.get(name)
+        if v is None:
+            return CONSTANTS.get(name, INT)
+        if v.is_array:
+            return replace(v.type, pointer=True)
+        return v.type if v.type.pointer else pointed_to(v.type)
+
+    def _prefixed(self, operator: str, t: CType) -> CType:
+        match operator:
+            case "*":
+                return pointed_to(t)
+            case "&":
+                return replace(t, pointer=True)
+            case "!":
+                return compared(t)
+            case _:
+                return promoted(CType(t.scalar, t.width))
+
+    def _chosen(self, condition: CType, yes: CType, no: CType) -> CType:
+        if yes.pointer:
+            return yes
+        t = common(yes, no)
+        return t if condition.width == 1 else replace(t, width=condition.width)
+
+    def _called(self, name: str, given: list[CType]) -> CType:
+        if name in self.functions:
+            return self.functions[name]
+        if name in NUMBERS:
+            return ULONG
+        if m := MEMORY.fullmatch(name):
+            return CType(given[-1].scalar, int(m["width"]))
+        if m := CONVERSION.fullmatch(name):
+            return CType(m["scalar"], int(m["width"] or 1))
+        if name == "select":
+            return CType(given[0].scalar, max(t.width for t in given))
+        found = CType(given[0].scalar, given[0].width) if given else INT
+        for t in given[1:]:
+            found = common(found, t)
+        unsigned = name == "abs" and not found.scalar.startswith("u")
+        return replace(found, scalar=f"u{found.scalar}") if unsigned else found
+
+
+def types_of(source: Source) -> Types:
+    """The results of the functions of a source."""
+    return Types(functions={f.name: f.result for f in source.functions})
+
+
+def pointed_to(t: CType) -> CType:
+    """What a pointer points to."""
+    return CType(t.scalar, t.width)
+
+
+def lanes_of(field_: str, width: int) -> tuple[int, ...]:
+    """The numbers of the lanes that a member of a vector names; raises `NotUnderstood`.
+
+    >>> lanes_of("s3", 4), lanes_of("lo", 8), lanes_of("xw", 4), lanes_of("hi", 3)
+    ((3,), (0, 1, 2, 3), (0, 3), (2, 3))
+    """
+    half = (width + 1) // 2
+    match field_:
+        case "lo" | "hi":
+            found = range(half) if field_ == "lo" else range(half, 2 * half)
+            return tuple(found)
+        case "even" | "odd":
+            return tuple(range(field_ == "odd", 2 * half, 2))
+        case _:
+            digits = "xyzw" if field_[0] in "xyzw" else "0123456789abcdef"
+            text = field_ if digits == "xyzw" else field_[1:].lower()
+            lanes = tuple(digits.find(letter) for letter in text)
+            if not lanes or min(lanes) < 0 or max(lanes) >= width:
+                raise NotUnderstood(f"the lanes {field_} of {width}")
+            return lanes
+
+
+def _constant(text: str) -> CType:
+    match text[-1].lower():
+        case "f" if not text.lower().startswith("0x"):
+            return CType("float")
+        case "l":
+            return ULONG
+        case "u":
+            return CType("uint")
+        case _:
+            return CType("double")
+
+
+def _of_operator(operator: str, left: CType, right: CType) -> CType:
+    if left.pointer or right.pointer:
+        if operator in _TRUTHS:
+            return INT
+        return (LONG if right.pointer else left) if left.pointer else right
+    if operator in ("<<", ">>") and left.width >= right.width:
+        return promoted(left)
+    t = common(left, right)
+    return compared(t) if operator in _TRUTHS else t
