@@ -134,6 +134,7 @@ FOLDER = Path(__file__).parent
 def backends() -> Mapping[str, Backend]:
     """By name: one for each folder that has a module `backend`; OpenCL C, which all others are read from, comes first.
 
+    >>> from relift.compiler.dialects.backend import backends
     >>> [*backends()]
     ['opencl', 'c', 'cuda']
     """

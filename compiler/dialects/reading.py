@@ -16,6 +16,7 @@ from relift.semantics.errors import Unsupported
 def understood(source: str, dialect: str, options: Sequence[str] = ()) -> Source:
     """The tree of a text with the macros of options, which says too whether products and sums are rounded apart; raises `Unsupported`.
 
+    >>> from relift.compiler.dialects.reading import understood
     >>> understood("kernel void f(global int* x) { x[0] = 1; }", "Fortran").contract
     True
     """

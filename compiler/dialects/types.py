@@ -69,6 +69,7 @@ class Types:
     def inside(self, f: KernelText | Function) -> Types:
         """The same, with the variables of a kernel or a function, which all have different names.
 
+        >>> from relift.compiler.dialects.types import Types
         >>> from relift.compiler.text.reader import read_expression, read_kernels
         >>> [k] = read_kernels("kernel void f(float4 v) { float8 own[2]; }")
         >>> t = Types().inside(k)
@@ -179,6 +180,7 @@ def pointed_to(t: CType) -> CType:
 def lanes_of(field_: str, width: int) -> tuple[int, ...]:
     """The numbers of the lanes that a member of a vector names; raises `NotUnderstood`.
 
+    >>> from relift.compiler.dialects.types import lanes_of
     >>> lanes_of("s3", 4), lanes_of("lo", 8), lanes_of("xw", 4), lanes_of("hi", 3)
     ((3,), (0, 1, 2, 3), (0, 3), (2, 3))
     """

@@ -5,6 +5,7 @@ out: an array with one place for each work-item, unless it can be computed again
 loop or a guard around a barrier is taken by all work-items together, and is the group's own; where its bounds are not
 plainly the same for all, they are compared while it runs.
 
+>>> from relift.compiler.dialects.c.groups import in_turns
 >>> from relift.compiler.dialects.printing import Printer
 >>> from relift.compiler.text.reader import read_kernels
 >>> [k] = read_kernels('''

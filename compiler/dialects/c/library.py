@@ -1,5 +1,7 @@
 """The functions of OpenCL C on the types that a source calls them with, each defined in C where it is needed.
 
+>>> from relift.compiler.dialects.c.library import definition
+>>> from relift.compiler.text.tree import CType
 >>> print(definition("fma", [CType("float", 4)] * 3, CType("float", 4)).text)
 static inline float4 relift_fma_float4(float4 x, float4 y, float4 z) {
   float4 r;

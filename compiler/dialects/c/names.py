@@ -87,6 +87,7 @@ def taken(kernel: KernelText, body: Sequence[Statement]) -> set[str]:
 def uniquely_named(kernel: KernelText) -> KernelText:
     """A kernel in which no two variables have one name, nor that of a number of the group.
 
+    >>> from relift.compiler.dialects.c.names import uniquely_named
     >>> from relift.compiler.dialects.printing import Printer
     >>> from relift.compiler.text.reader import read_kernels
     >>> [k] = read_kernels("kernel void f(global int* item_0) { int i = 1; if (i) { int i = 2; item_0[0] = i; } }")

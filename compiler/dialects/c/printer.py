@@ -52,6 +52,7 @@ class Entry:
 class C(CExpressions):
     """The words of C, for what stands where `types` says which names have which types.
 
+    >>> from relift.compiler.dialects.c.printer import C
     >>> from relift.compiler.text.reader import read_source
     >>> text = "kernel void f(global float4* restrict y) { y[get_global_id(0)] = (float4)(1.0f) * y[0].s1; }"
     >>> print(C().definitions(read_source(text)))

@@ -21,8 +21,8 @@ from relift.compiler.lowering.threads import number
 from relift.compiler.running.buffers import Row
 from relift.compiler.running.launch import Launch, Piece
 from relift.compiler.running.session import check_limits, memory
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
-from relift.semantics.interpreter import DTYPES
 
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "-cl-fast-relaxed-math": ("-ffast-math",),
@@ -124,6 +124,8 @@ class CSession:
 def _whole(pieces: Sequence[Piece], units: int) -> list[Piece]:
     """All work-items of a launch, in groups that suit the processors; nothing where there are none.
 
+    >>> from relift.compiler.dialects.c.session import _whole
+    >>> from relift.compiler.running.launch import Piece
     >>> halves = [Piece((0,), (128,), (64,)), Piece((128,), (22,), (22,))]
     >>> _whole(halves, 2)
     [Piece(offset=(0,), range=(150,), local=(10,))]

@@ -160,7 +160,7 @@ _OPTIONS = {
 def options(source: Source, opencl: Sequence[str] = ()) -> tuple[str, ...]:
     """What the compiler must be told for the kernels to round as they say, and as options of OpenCL ask.
 
-    >>> from relift.compiler.dialects.cuda import options
+    >>> from relift.compiler.dialects.cuda.printer import options
     >>> from relift.compiler.text.tree import Source
     >>> options(Source((), (), contract=False), ["-cl-denorms-are-zero"])
     ('--fmad=false', '--ftz=true')
@@ -187,7 +187,7 @@ def prelude() -> str:
 class Cuda(Printer):
     """The words of CUDA C++, for what stands where `types` says which names have lanes.
 
-    >>> from relift.compiler.dialects.cuda import Cuda
+    >>> from relift.compiler.dialects.cuda.printer import Cuda
     >>> from relift.compiler.text.reader import read_source
     >>> text = "kernel void f(global float* restrict y) { y[get_global_id(0)] = 1.0f; }"
     >>> print(Cuda().definitions(read_source(text)))

@@ -17,8 +17,8 @@ from relift.compiler.running.buffers import Row
 from relift.compiler.running.building import build, build_here
 from relift.compiler.running.launch import Launch
 from relift.compiler.running.session import check_limits, memory
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
-from relift.semantics.interpreter import DTYPES
 
 if TYPE_CHECKING:
     import pyopencl as cl

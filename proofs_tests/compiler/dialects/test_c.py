@@ -41,9 +41,9 @@ from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.isolated import Failed, run_apart
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter
 from relift.compiler.text.tree import Source
-from relift.rewrites.checks.random.kernels import KINDS, Kind
+from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.semantics.errors import Unsupported
-from relift.semantics.language.vocabulary import Program
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import i32
