@@ -256,6 +256,8 @@ class _Matcher:
         """Match `p` against `t`; `names` maps the binders of the rule above `p` to those of the term."""
         if isinstance(p, Metavariable):
             self._metavariable(p, t, names)
+        elif type(p) is not type(t):
+            self.fail(p, t)
         elif isinstance(p, Var) and isinstance(t, Var):
             if names[p.name] != t:
                 raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
@@ -263,18 +265,18 @@ class _Matcher:
             if p.value != t.value or repr(p.value) != repr(t.value):
                 raise NoMatch(f"{self.rule.name}: {p.value} is needed, not {t.value}")
             self.sizes.match(self.schema(p.type), t.type, "a literal")
-        elif type(p) is type(t):
+        else:
             if isinstance(p, Pattern):
                 self.sizes.match(self.schema(p.type), t.type, p.name)
             for mine, theirs in zip(fields(p), fields(t), strict=True):
                 if not self._field(mine, theirs, t, names):
                     self.fail(p, t)
-        else:
-            self.fail(p, t)
 
     def _field(self, mine: Field, theirs: Any, t: Term, names: Mapping[str, Var]) -> bool:
         """Match what a node holds against what `t` holds there; False where the nodes differ in it."""
         match mine:
+            case Expression():
+                self.match(mine, theirs, names)
             case Size():
                 self.sizes.equate(mine.substitute(self._size_schema), theirs)
             case Lambda(parameters, body):
@@ -296,8 +298,6 @@ class _Matcher:
                     return False
                 for u, v in zip(mine, theirs, strict=True):
                     self.match(u, v, names)
-            case Expression():
-                self.match(mine, theirs, names)
         return True
 
     def _index_function(self, p: IndexFunction, t: IndexFunction) -> None:

@@ -77,6 +77,8 @@ class Substitution:
 
     def _field(self, value: Field, bound: frozenset[str], done: _Done) -> Field:
         match value:
+            case Expression():
+                return self._term(value, bound, done)
             case Size():
                 return value.substitute(self.sizes)
             case Written():
@@ -91,8 +93,6 @@ class Substitution:
                 return value
             case tuple():
                 return tuple(self._term(u, bound, done) for u in value)
-            case Expression():
-                return self._term(value, bound, done)
 
     def _lambda(
         self, parameters: tuple[Var, ...], body: Term, bound: frozenset[str], done: _Done
