@@ -169,8 +169,7 @@ def _is_repeated(t: Term, place: Position, u: Term) -> bool:
         return False
     if inner and not _only_named(t, place):
         return True
-    same = canonical(u)
-    return sum(canonical(v) == same for _, v in positions(t) if type(v) is type(u)) > 1
+    return _count(t, u) > 1
 
 
 def _only_named(t: Term, place: Position) -> bool:
@@ -183,9 +182,9 @@ def _only_named(t: Term, place: Position) -> bool:
 
 
 def apart() -> Tactic:
-    """What functions of the elements of an array compute by loops become arrays of their own, one after the other.
+    """What functions of the elements of an array compute by folds becomes an array of its own, one after the other.
 
-    A value that is an array may be one, too: it becomes rows.
+    Such a value may be an array, too, one fold for each element: it becomes rows.
     """
     return repeat(topdown(_apart_here))
 
@@ -199,17 +198,21 @@ def _apart_here(at: Rewriting, place: Position) -> Rewriting:
     found = [
         (sum(1 for _ in subterms(u)), below)
         for below, u in positions(body)
-        if below
-        and isinstance(u, Pattern)
-        and _computes(u)
-        and free_variables(u) == frozenset((x.name,))
+        if below and isinstance(u, Pattern) and _computes(u)
+        if free_variables(u) == frozenset((x.name,)) and _is_read(body, below)
         if not ({y.name for y in binders_at(body, below)} & free_variables(u))
-        if _is_read(body, below)
+        if has_fold(u) or _count(body, u) > 1
     ]
     if not found:
-        raise NoMatch("no part of a function that is computed by a loop and read again")
+        raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
     return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+
+
+def _count(t: Term, u: Term) -> int:
+    """In how many places of t there is u, up to names."""
+    same = canonical(u)
+    return sum(1 for _, v in positions(t) if type(v) is type(u) and canonical(v) == same)
 
 
 def _is_read(t: Term, place: Position) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +27,7 @@ from relift.semantics.syntax.types import (
     Type,
     TypeVariable,
     Vector,
+    least_cells,
     substitute_type,
     type_sizes,
 )
@@ -122,8 +122,9 @@ class Program:
 
     def _require_countable(self) -> None:
         """Raise `IllTyped` for an array with too many cells to count."""
-        for t in [*(p.type for p in self.parameters), *(u.type for u in distinct(self.body))]:
-            if math.prod(n.constant or 1 for n in type_sizes(t)) > MOST_CELLS:
+        types = (*(p.type for p in self.parameters), *(u.type for u in distinct(self.body)))
+        for t in dict.fromkeys(types):
+            if least_cells(t) > MOST_CELLS:
                 raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:
