@@ -21,7 +21,9 @@ from relift.rewrites.loading import load_program
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import IterateSizes
 from relift.semantics.syntax.binding import alpha_equal
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Input, subterms
+from relift.semantics.syntax.types import f32, tup
 
 EXAMPLES = [
     path for path in sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
@@ -103,3 +105,14 @@ def test_the_reason_of_the_compiler_is_passed_on() -> None:
     program, sizes = PROGRAMS["vadd"]
     with pytest.raises(NoProgram, match=r"no program that OpenCL can run .*: there are no kernels"):
         optimize(program, sizes, CPU, refused=lambda _: "there are no kernels")
+
+
+def test_the_cells_of_a_tuple_are_counted_part_by_part() -> None:
+    """Rows of several arrays, as forms have them, are no more cells than their arrays together."""
+    n = Size.atom("n")
+    rows = Input("rows", tup(f32[n], f32[n], f32[n], f32[n])[n])
+    program = Program("firsts", (rows,), rl.map(lambda row: rl.reduce(rl.add, 0.0, row[0]), rows))
+
+    assert program.at({"n": 4096}).body.type == f32[Size.of(4096)]
+    with pytest.raises(rl.IllTyped, match=r"has more than 2\*\*48 cells"):
+        program.at({"n": 1 << 24})
