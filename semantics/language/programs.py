@@ -27,10 +27,20 @@ from relift.semantics.syntax.types import (
     Type,
     TypeVariable,
     Vector,
-    least_cells,
     substitute_type,
     type_sizes,
 )
+
+
+def _least_cells(t: Type) -> int:
+    """The scalars that a value of type t holds, where what is open is one."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            return (n.constant or 1) * _least_cells(element)
+        case Tuple(parts):
+            return sum(map(_least_cells, parts))
+        case Scalar() | TypeVariable():
+            return 1
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ class Program:
         """Raise `IllTyped` for an array with too many cells to count."""
         types = (*(p.type for p in self.parameters), *(u.type for u in distinct(self.body)))
         for t in dict.fromkeys(types):
-            if least_cells(t) > MOST_CELLS:
+            if _least_cells(t) > MOST_CELLS:
                 raise IllTyped(f"{self.name}: an array of type {t} has more than 2**48 cells")
 
     def with_sizes(self, values: Mapping[str, Size]) -> Program:

@@ -235,17 +235,6 @@ def dimensions(t: Type) -> tuple[tuple[Size, ...], Type]:
     return tuple(lengths), t
 
 
-def least_cells(t: Type) -> int:
-    """The scalars that a value of type t holds, where what is open is one."""
-    match t:
-        case Array(element, n) | Vector(element, n):
-            return (n.constant or 1) * least_cells(element)
-        case Tuple(parts):
-            return sum(map(least_cells, parts))
-        case Scalar() | TypeVariable():
-            return 1
-
-
 def cells(t: Type) -> Size:
     """How many scalars a value of type `t` holds."""
     match t:
