@@ -45,7 +45,7 @@ TURN, MOST_OF_TURN = 0.005, 8
 Times = dict[str, Any]
 
 ASLEEP = 0.1
-"""Seconds after which the threads of NumPy's library, which wait for more work on a core, leave it to others."""
+"""Seconds after which threads that wait for more work on a core, of NumPy's library or of a driver, leave it to others."""
 
 
 def times_of(
@@ -218,7 +218,8 @@ def _seconds_of_numpy(b: Benchmark, arguments: Sequence[Any]) -> float:
     if b.numpy is None:
         return 0.0
     found: list[float] = []
-    while len(found) < 2 or (sum(found) < 2 * TURN and len(found) < MOST_OF_TURN):
+    time.sleep(ASLEEP)
+    while len(found) < 3 or (sum(found) < 2 * TURN and len(found) < MOST_OF_TURN):
         before = time.perf_counter()
         b.numpy(*arguments)
         found.append(time.perf_counter() - before)
