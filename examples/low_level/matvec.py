@@ -157,7 +157,7 @@ def dots_cpu(rows, width, block, x):
     return rl.reduce_seq(step, rl.to_private(zeros), rl.zip(columns, rl.as_vector(width, x)))
 
 
-def gemv_cpu(n, m, rows=8, width=16):
+def gemv_cpu(n, m, rows=4, width=16):
     """A work-item has `rows` rows."""
 
     @rl.program
