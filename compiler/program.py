@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -28,7 +29,7 @@ from relift.semantics.patterns import MapGlb, MapWrg
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import UserFunction, require_writable, subterms
-from relift.semantics.syntax.types import f64, i32, i64
+from relift.semantics.syntax.types import SCALARS, i32, i64
 
 
 @bounded_depth("the program")
@@ -128,7 +129,7 @@ def kernels_of(
     source = Source(
         tuple(texts),
         tuple(functions.definitions.values()),
-        doubles=_has_doubles(program, functions),
+        extensions=_extensions(program, functions),
         contract=contract,
     )
     return source, _launch(program, stages, kernels, names, wide=wide)
@@ -209,12 +210,14 @@ def _check_counts(
                 )
 
 
-def _has_doubles(program: Program, functions: Functions) -> bool:
-    """Whether something is computed in double."""
-    scalars = [u.type for u, _ in subterms(program.body)]
-    in_c = any("double" in OpenCL().function(f) for f in functions.definitions.values())
-    return (
-        in_c
-        or f64 in scalars
-        or any(m.scalar == f64 for p in program.parameters for m in memories(p.name, p.type))
+def _extensions(program: Program, functions: Functions) -> tuple[str, ...]:
+    """What of OpenCL is needed for the scalar types that something is computed in."""
+    used = {u.type for u, _ in subterms(program.body)}
+    used |= {m.scalar for p in program.parameters for m in memories(p.name, p.type)}
+    in_c = [OpenCL().function(f) for f in functions.definitions.values()]
+    found = (
+        t.extension
+        for t in SCALARS.values()
+        if t.extension and (t in used or any(re.search(rf"\b{t.c}\d*\b", text) for text in in_c))
     )
+    return tuple(found)

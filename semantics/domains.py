@@ -15,7 +15,7 @@ import numpy as np
 from relift.semantics.errors import Undefined
 from relift.semantics.syntax.scalars import IRRATIONAL, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Pattern, UserFunction
-from relift.semantics.syntax.types import Scalar, Type
+from relift.semantics.syntax.types import SCALARS, Scalar, Type
 
 Value: TypeAlias = Any
 """An element of the domain, a list of values (array or vector), or a tuple of values."""
@@ -92,13 +92,7 @@ class Exact(Numeric):
         return Fraction(value)
 
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-    "i32": np.dtype(np.int32),
-    "i64": np.dtype(np.int64),
-    "boolean": np.dtype(np.bool_),
-}
+DTYPES: dict[str, np.dtype[Any]] = {t.name: np.dtype(t.dtype) for t in SCALARS.values()}
 
 
 @cache

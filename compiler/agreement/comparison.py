@@ -26,7 +26,7 @@ from relift.semantics.syntax.terms import (
     Var,
     subterms,
 )
-from relift.semantics.syntax.types import Array, Scalar, cells, dimensions
+from relift.semantics.syntax.types import FLOATS, Array, Scalar, cells, dimensions
 
 INTERPRETER_LIMIT = 200_000
 """Cells of inputs and results up to which the interpreter is run at the sizes of a run as well."""
@@ -108,6 +108,8 @@ def is_exact(program: Program) -> bool:
 
 def _rounds(t: Term) -> bool:
     """Whether computing a term itself, on small whole numbers, may be inexact."""
+    if isinstance(t.type, Scalar) and t.type.is_float and t.type.bytes < 4:
+        return True  # few whole numbers are its values
     match t:
         case Apply(function):
             return function == "div" or function in IRRATIONAL
@@ -128,8 +130,9 @@ def rounding(program: Program) -> float:
         if isinstance(t, Reduce | ReduceSeq):
             assert isinstance(t.xs.type, Array), "cannot happen: only arrays are reduced"
             longest = max(longest, t.xs.type.length.constant or 0)
-    step = np.finfo(np.float64 if "f64" in names and "f32" not in names else np.float32).eps
-    return float(step) * (8.0 + float(np.sqrt(longest)))
+    steps = [float(np.finfo(FLOATS[name].dtype).eps) for name in names & FLOATS.keys()]
+    step = max(steps, default=float(np.finfo(np.float32).eps))
+    return step * (8.0 + float(np.sqrt(longest)))
 
 
 def _size(program: Program) -> int:

@@ -35,8 +35,9 @@ from relift.semantics.syntax.terms import (
     Var,
     children,
     innermost,
+    subterms,
 )
-from relift.semantics.syntax.types import dimensions, f32, f64
+from relift.semantics.syntax.types import FLOATS, Scalar, dimensions
 
 UNIT = float(np.finfo(np.float32).eps) / 2
 LONGEST = 1 << 18
@@ -64,12 +65,19 @@ def allowed(program: Program) -> float:
     >>> [f"{allowed(total.at({'n': n})):.1e}" for n in (1 << 10, 1 << 16, 1 << 19, 1 << 24)]
     ['1.9e-06', '1.5e-05', '3.1e-02', '6.2e-02']
     """
-    if not any(scalar in (f32, f64) for scalar, _ in components(program.body.type)):
+    if not any(scalar.is_float for scalar, _ in components(program.body.type)):
         return 0.0
-    n = roundings(program)
+    n, unit = roundings(program), _unit(program)
     if n <= LONGEST:
-        return math.sqrt(n) * UNIT
-    return min(n * UNIT, MOST)
+        return min(math.sqrt(n) * unit, MOST)
+    return min(n * unit, MOST)
+
+
+def _unit(program: Program) -> float:
+    """What a rounding is off by at most: in the shortest floats that something is computed in, or those of UNIT."""
+    used = {u.type.name for u, _ in subterms(program.body) if isinstance(u.type, Scalar)}
+    units = (float(np.finfo(FLOATS[name].dtype).eps) / 2 for name in used & FLOATS.keys())
+    return max([UNIT, *units])
 
 
 def roundings(program: Program) -> float:

@@ -24,7 +24,7 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import map_glb, zip
 from relift.semantics.syntax.terms import Input, Term, UserFunction
-from relift.semantics.syntax.types import Scalar
+from relift.semantics.syntax.types import FLOATS, INTEGERS, Scalar
 
 Row = npt.NDArray[Any]
 
@@ -39,7 +39,7 @@ def _float_edges(dtype: type[np.floating[Any]]) -> Row:
         1.0,
         1.5,
         2.5,
-        3.0e9,
+        min(3.0e9, float(info.max)),
         info.max,
         np.inf,
     ]
@@ -52,10 +52,8 @@ def _integer_edges(dtype: type[np.signedinteger[Any]]) -> Row:
 
 
 EDGES: dict[str, Row] = {
-    "f32": _float_edges(np.float32),
-    "f64": _float_edges(np.float64),
-    "i32": _integer_edges(np.int32),
-    "i64": _integer_edges(np.int64),
+    **{t.name: _float_edges(np.dtype(t.dtype).type) for t in FLOATS.values()},
+    **{t.name: _integer_edges(np.dtype(t.dtype).type) for t in INTEGERS.values()},
     "boolean": np.array([False, True]),
 }
 """Values of each type at which functions go wrong."""
@@ -75,14 +73,15 @@ def scalars(t: Scalar, *, edges: bool = True) -> st.SearchStrategy[Any]:
     """All values of a scalar type, the edges often; without `edges`, finite ones up to a million."""
     if t.name == "boolean":
         return st.booleans()
-    width: Literal[32, 64] = 32 if t.bytes == 4 else 64
+    widths: dict[int, Literal[16, 32, 64]] = {2: 16, 4: 32, 8: 64}
     if not edges:
         if t.is_float:
-            return st.floats(-LARGEST, LARGEST, width=width)
+            most = min(LARGEST, float(np.finfo(t.dtype).max))
+            return st.floats(-most, most, width=widths[t.bytes])
         return st.integers(-LARGEST, LARGEST)
     known = st.sampled_from(EDGES[t.name].tolist())
     if t.is_float:
-        return st.floats(width=width) | known
+        return st.floats(width=widths[t.bytes]) | known
     info = np.iinfo(DTYPES[t.name])
     return st.integers(int(info.min), int(info.max)) | known
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,9 @@ from relift.compiler.text.macros import expanded
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
 from relift.semantics.errors import Unsupported
+
+HALVES = re.compile(r"\bhalf\d*\b")
+"""The types of half precision, which not every device computes with."""
 
 
 def understood(source: str, dialect: str, options: Sequence[str] = ()) -> Source:

@@ -30,6 +30,7 @@ from relift.compiler.text.tree import (
     Whole,
     statements_within,
 )
+from relift.semantics.syntax.types import FLOATS
 
 CONVERSION = re.compile(r"(?P<how>as|convert)_(?P<scalar>[a-z]+)(?P<width>\d*)(?P<sat>_sat)?")
 MEMORY = re.compile(r"(?P<how>vload|vstore)(?P<width>\d+)")
@@ -39,6 +40,7 @@ NUMBERS = frozenset(
 )
 """The functions that give the numbers of a work-item."""
 
+_ENDINGS = {t.ending: t.c for t in FLOATS.values() if t.ending}
 _TRUTHS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
 CONSTANTS = {
     **{f"M_PI{end}": CType(t) for end, t in (("", "double"), ("_F", "float"))},
@@ -202,8 +204,8 @@ def lanes_of(field_: str, width: int) -> tuple[int, ...]:
 
 def _constant(text: str) -> CType:
     match text[-1].lower():
-        case "f" if not text.lower().startswith("0x"):
-            return CType("float")
+        case ending if ending in _ENDINGS and not text.lower().startswith("0x"):
+            return CType(_ENDINGS[ending])
         case "l":
             return ULONG
         case "u":

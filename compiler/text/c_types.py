@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType
+from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 RANGES = {
     "char": (-(2**7), 2**7 - 1),
@@ -17,10 +18,12 @@ RANGES = {
 }
 """The whole numbers of each type."""
 
-FLOATS = {"float": "f32", "double": "f64"}
+FLOATS = {t.c: t.name for t in FLOAT_TYPES.values()}
+"""The floating-point types, and what they are called in programs."""
+
 UNSIGNED = frozenset(["uchar", "ushort", "uint", "ulong", "size_t"])
-_RANKS = ("int", "uint", "long", "ulong", "float", "double")
-SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
+_RANKS = ("int", "uint", "long", "ulong", *FLOATS)
+SIZES = {"char": 1, "short": 2, "int": 4, "long": 8, **{t.c: t.bytes for t in FLOAT_TYPES.values()}}
 """Bytes of a scalar; of one without sign, those of the same with one."""
 
 INT, LONG, ULONG = CType("int"), CType("long"), CType("ulong")

@@ -35,7 +35,7 @@ _COMMENT = re.compile(
 )
 _PRAGMA = re.compile(
     r"[ \t]*#[ \t]*pragma[ \t]+(?:unroll(?:[ \t]+\d+)?|OPENCL[ \t]+FP_CONTRACT[ \t]+(?:ON|OFF)"
-    r"|OPENCL[ \t]+EXTENSION[ \t]+cl_khr_fp64[ \t]*:[ \t]*enable)[ \t]*"
+    r"|OPENCL[ \t]+EXTENSION[ \t]+cl_khr_fp(?:16|64)[ \t]*:[ \t]*enable)[ \t]*"
 )
 _TOKEN = re.compile(
     r"""[ \t\n\v\f]*(?:(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)|(?P<word>[A-Za-z_]\w*)"""
@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _WHOLE = re.compile(r"(?P<digits>0|[1-9]\d*|0[xX][0-9a-fA-F]+)(?P<end>[lL]?|[uU][lL]?|[lL][uU])")
-_FLOAT = re.compile(r"(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)[fF]?")
+_FLOAT = re.compile(r"(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)[fFhH]?")
 
 
 def tokens_of(text: str) -> list[str]:

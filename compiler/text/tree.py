@@ -247,11 +247,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Source:
-    """All that a source defines, in order, whether it computes in double, and whether `a*b + c` may be rounded once."""
+    """All that a source defines, in order, the extensions of OpenCL that it needs, and whether `a*b + c` may be rounded once."""
 
     kernels: tuple[KernelText, ...]
     functions: tuple[Function, ...]
-    doubles: bool = field(default=False, compare=False)
+    extensions: tuple[str, ...] = field(default=(), compare=False)
     contract: bool = field(default=True, compare=False)
 
 

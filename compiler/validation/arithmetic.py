@@ -19,9 +19,10 @@ from relift.compiler.validation.symbols import (
     TooLarge,
 )
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
-_NP = {"float": np.float32, "double": np.float64}
-_KINDS = {"int": "i32", "uint": "i32", "long": "i64", "ulong": "i64", **FLOATS}
+_NP: dict[str, Any] = {t.c: np.dtype(t.dtype).type for t in FLOAT_TYPES.values()}
+_KINDS = {"short": "i32", "int": "i32", "uint": "i32", "long": "i64", "ulong": "i64", **FLOATS}
 _SIMPLE = {
     f.c.partition("(")[0]: f
     for f in SCALAR_FUNCTIONS.values()

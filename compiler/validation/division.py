@@ -20,8 +20,9 @@ from relift.compiler.validation.symbols import Algebra, Symbol
 from relift.compiler.validation.translation.python import Opaque
 from relift.compiler.validation.translation.statements import Translator
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.types import INTEGERS
 
-_DTYPES: Mapping[str, Any] = {"i32": np.int32, "i64": np.int64}
+_DTYPES: Mapping[str, Any] = {t.name: np.dtype(t.dtype).type for t in INTEGERS.values()}
 
 
 def points(kind: str) -> list[int]:

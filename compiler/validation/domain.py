@@ -67,7 +67,7 @@ class Symbols(Numeric):
 
     def _float(self, value: Any) -> Any:
         if isinstance(value, np.floating):
-            return self.algebra.real(value, "f32" if value.dtype == np.float32 else "f64")
+            return self.algebra.real(value, value.dtype.name.replace("float", "f"))
         return value
 
     def lifted(self, value: Any) -> Symbol:

@@ -1,7 +1,7 @@
 """A free algebra of scalars: what a kernel and the interpreter compute from inputs that are nothing but names.
 
 A `Symbol` is made once by its `Algebra`, so two values are equal for all inputs that can be told apart by no law
-if they are one object.  Symbols have the types `f32 f64 i32 i64 bool`; whole numbers have no sign here: `add`
+if they are one object.  Symbols have the types of scalars, but `bool`; whole numbers have no sign here: `add`
 wraps around, and what depends on the sign says so (`lt` and `below`).  A truth value that C holds in an `int` is
 `i32(b)`; a lane of a mask, 0 or -1, is `mask(b)`.
 
@@ -24,12 +24,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from relift.semantics.errors import Undefined
+from relift.semantics.syntax.types import FLOATS, INTEGERS
 
 LIMIT = 2_000_000
 """Symbols that one comparison may make: some hundred megabytes, some seconds."""
 
-BITS = {"i32": 32, "i64": 64}
-_FLOATS: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
+BITS = {t.name: 8 * t.bytes for t in INTEGERS.values()}
+_FLOATS: dict[str, Any] = {t.name: np.dtype(t.dtype).type for t in FLOATS.values()}
 _BITWISE = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 
 

@@ -25,6 +25,8 @@ from relift.semantics.syntax.terms import (
     free_variables,
 )
 from relift.semantics.syntax.types import (
+    FLOATS,
+    INTEGERS,
     SCALARS,
     Scalar,
     Tuple,
@@ -33,10 +35,9 @@ from relift.semantics.syntax.types import (
     boolean,
     f32,
     i32,
-    i64,
 )
 
-_BITS = {i32: 31, i64: 63}
+_BITS = {t: 8 * t.bytes - 1 for t in INTEGERS.values()}
 """The integers, and which power of two is beyond each."""
 
 
@@ -202,11 +203,11 @@ def scalar(name: str, *arguments: Any) -> Term:
             raise IllTyped(f"{name}: {common} and {t.type} do not mix; both sides need one type")
     match function.on:
         case "floats" if not common.is_float:
-            raise IllTyped(f"{name} is defined on f32 and f64, not on {common}")
+            raise IllTyped(f"{name} is defined on {_listed(*FLOATS)}, not on {common}")
         case "integers" if common.is_float or common == boolean:
-            raise IllTyped(f"{name} is defined on i32 and i64, not on {common}")
+            raise IllTyped(f"{name} is defined on {_listed(*INTEGERS)}, not on {common}")
         case "bits" if common.is_float:
-            raise IllTyped(f"{name} is defined on boolean, i32 and i64, not on {common}")
+            raise IllTyped(f"{name} is defined on {_listed('boolean', *INTEGERS)}, not on {common}")
         case "numbers" if common == boolean:
             raise IllTyped(f"{name} works on numbers, not on {common}")
         case "floats" | "integers" | "bits" | "numbers" | "scalars":
@@ -281,3 +282,7 @@ def call(function: UserFunction, arguments: Sequence[Any]) -> Term:
         if term.type != t:
             raise IllTyped(f"{function.name}: {name} has type {term.type}, {t} is needed")
     return Call(function, terms, function.result)
+
+
+def _listed(*names: str) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -25,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from relift.semantics.errors import Undefined
+from relift.semantics.syntax.types import FLOATS, INTEGERS, Scalar
 
 Operands: TypeAlias = Literal["numbers", "floats", "integers", "bits", "scalars"]
 """Integers and floats; floats; integers; integers and truth values; all of them."""
@@ -138,13 +139,13 @@ def _fused(x: Any, y: Any, z: Any) -> Any:
 
 
 def _rounded(value: Fraction, dtype: Callable[[float], Any]) -> Any:
-    """A rational to the nearest float; to f32 by way of f64 rounded to odd, so it is not rounded twice."""
+    """A rational to the nearest float; to a shorter one by way of f64 rounded to odd, so it is not rounded twice."""
     try:
         near = float(value)
     except OverflowError:
         return dtype(math.inf if value > 0 else -math.inf)
     error = value - Fraction(near)
-    if dtype is np.float32 and error and not np.float64(near).view(np.int64) & 1:
+    if dtype is not np.float64 and error and not np.float64(near).view(np.int64) & 1:
         near = math.nextafter(near, math.inf if error > 0 else -math.inf)
     return dtype(near)
 
@@ -217,6 +218,16 @@ def _called(
     return ScalarFunction(name, arity, doc, meaning, c, f"{name}({arguments})", on, result, ulps)
 
 
+def _conversion(t: Scalar) -> ScalarFunction:
+    """The function that is called after a type, and gives a value of it."""
+    dtype: Any = np.dtype(t.dtype).type
+    if t.is_float:
+        doc, meaning = f"x as an {t}, to the nearest.", _to_float(dtype)
+    else:
+        doc, meaning = _TO_INTEGER.format(t), _to_integer(dtype)
+    return _called(t.name, 1, None, doc, meaning, "scalars", result=t.name)
+
+
 _TABLE = (
     _binary("add", "+", "The sum.", lambda x, y: x + y, "numbers"),
     _binary("sub", "-", "The difference.", lambda x, y: x - y, "numbers"),
@@ -261,14 +272,11 @@ _TABLE = (
         "select", 3, "x where the condition holds, else y.",
         _select, "?:", "select({0}, {1}, {2})", "scalars",
     ),
-    _called("f32", 1, None, "x as an f32, to the nearest.", _to_float(np.float32), "scalars", result="f32"),
-    _called("f64", 1, None, "x as an f64, to the nearest.", _to_float(np.float64), "scalars", result="f64"),
-    _called("i32", 1, None, _TO_INTEGER.format("i32"), _to_integer(np.int32), "scalars", result="i32"),
-    _called("i64", 1, None, _TO_INTEGER.format("i64"), _to_integer(np.int64), "scalars", result="i64"),
+    *map(_conversion, (*FLOATS.values(), *INTEGERS.values())),
 )  # fmt: skip
 IRRATIONAL = frozenset(f.name for f in _TABLE if f.on == "floats") - {"ceil", "div", "floor", "fma"}
 """The functions whose results on rationals need not be rational."""
 
 SCALAR_FUNCTIONS: dict[str, ScalarFunction] = {f.name: f for f in _TABLE}
-CONVERSIONS = ("f32", "f64", "i32", "i64")
+CONVERSIONS = (*FLOATS, *INTEGERS)
 """The functions that turn a scalar of any type into one of the type they are called after."""

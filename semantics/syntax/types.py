@@ -1,6 +1,6 @@
 """Types: scalars, arrays with a symbolic length, tuples, vectors.
 
-    t ::= f32 | f64 | i32 | i64 | boolean | t[n] | (t, ..., t) | vec(t, w) | a type variable
+    t ::= f16 | f32 | f64 | i32 | i64 | boolean | t[n] | (t, ..., t) | vec(t, w) | a type variable
 
 An array type is written element first, outermost length first: `f32[n, m]` is n rows of m.
 
@@ -17,7 +17,7 @@ f32[m]
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from relift.semantics.errors import IllTyped
@@ -25,7 +25,7 @@ from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat
 
 __all__ = [
     "Array", "Scalar", "Tuple", "Type", "TypeVariable", "Vector",
-    "boolean", "f32", "f64", "i32", "i64", "nat", "tup", "vec",
+    "boolean", "f16", "f32", "f64", "i32", "i64", "nat", "tup", "vec",
 ]  # fmt: skip
 
 
@@ -47,10 +47,18 @@ class AnyType:
 
 @dataclass(frozen=True)
 class Scalar(AnyType):
-    """A number or a truth value, stored in `bytes` bytes."""
+    """A number or a truth value, stored in `bytes` bytes.
+
+    `dtype` is what NumPy calls it, `c` what OpenCL C does, where its constants end with `ending`; `extension` is what
+    a device of OpenCL must have to compute with it.
+    """
 
     name: str
     bytes: int
+    dtype: str = field(default="", compare=False)
+    c: str = field(default="", compare=False)
+    ending: str = field(default="", compare=False)
+    extension: str = field(default="", compare=False)
 
     @property
     def is_float(self) -> bool:
@@ -122,10 +130,20 @@ class TypeVariable(AnyType):
 
 Type: TypeAlias = Scalar | Array | Tuple | Vector | TypeVariable
 
-f32, f64 = Scalar("f32", 4), Scalar("f64", 8)
-i32, i64 = Scalar("i32", 4), Scalar("i64", 8)
-boolean = Scalar("boolean", 1)
-SCALARS: dict[str, Scalar] = {t.name: t for t in (f32, f64, i32, i64, boolean)}
+f16 = Scalar("f16", 2, "float16", "half", "h", "cl_khr_fp16")
+f32 = Scalar("f32", 4, "float32", "float", "f")
+f64 = Scalar("f64", 8, "float64", "double", "", "cl_khr_fp64")
+i32 = Scalar("i32", 4, "int32", "int")
+i64 = Scalar("i64", 8, "int64", "long", "L")
+boolean = Scalar("boolean", 1, "bool", "int")
+
+SCALARS: dict[str, Scalar] = {t.name: t for t in [*globals().values()] if isinstance(t, Scalar)}
+"""All scalar types, by name: those above, and what else knows scalar types reads this."""
+
+FLOATS: dict[str, Scalar] = {t.name: t for t in SCALARS.values() if t.is_float}
+INTEGERS: dict[str, Scalar] = {
+    t.name: t for t in SCALARS.values() if not t.is_float and t != boolean
+}
 
 
 def tup(*parts: Type) -> Tuple:

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     )
     from relift.semantics.notation.printer import show
     from relift.semantics.syntax.signatures import Fun, Index, Op
-    from relift.semantics.syntax.types import boolean, f32, f64, i32, i64, nat, tup, vec
+    from relift.semantics.syntax.types import boolean, f16, f32, f64, i32, i64, nat, tup, vec
 
 __version__ = "0.2.0"
 
@@ -119,6 +119,7 @@ _ELSEWHERE = {
     "compile": "relift.compiler.program:compile_program",
     "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.conditions",
+    "f16": "relift.semantics.syntax.types",
     "f32": "relift.semantics.syntax.types",
     "f64": "relift.semantics.syntax.types",
     "i32": "relift.semantics.syntax.types",
@@ -156,7 +157,7 @@ __all__ = [
     "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
     "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative",
     "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "devices",
-    "distributive", "equal", "exp", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
+    "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
     "idempotent", "inverse", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "reach", "reorder_stride", "reverse", "rsqrt",

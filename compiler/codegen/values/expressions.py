@@ -47,12 +47,15 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Literal
-from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, f64, i32, i64
+from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, i32, i64
 
 WIDTHS = (2, 3, 4, 8, 16)
 """The numbers of lanes that OpenCL has."""
 
-_C_TYPES = {f32: "float", f64: "double", i32: "int", i64: "long", boolean: "int"}
+_I16 = Scalar("i16", 2, "int16", "short")
+_MASKS = {2: _I16, 4: i32, 8: i64}
+"""The types of the lanes of a comparison of values of so many bytes."""
+
 _COMPARISONS = ("lt", "le", "gt", "ge", "equal", "not_equal")
 _WRAPPING = ("add", "sub", "mul", "neg")
 _EXTREMES = {"minimum": ("<", "min"), "maximum": (">", "max")}
@@ -83,7 +86,7 @@ def c_type(t: Scalar, width: int | None = None) -> CType:
     >>> [Printer().type(t) for t in (c_type(f32, 16), c_type(boolean))]
     ['float16', 'int']
     """
-    return CType(_C_TYPES[t], width or 1)
+    return CType(t.c, width or 1)
 
 
 def memory_type(t: Scalar, width: int | None = None) -> CType:
@@ -117,7 +120,7 @@ def _signed(e: Expression, negative: bool) -> Expression:
 def _float(value: float, t: Scalar) -> Expression:
     negative = math.copysign(1.0, value) < 0 and not math.isnan(value)
     if math.isfinite(value):
-        return _signed(Real(repr(abs(value)) + ("f" if t == f32 else "")), negative)
+        return _signed(Real(repr(abs(value)) + t.ending), negative)
     name = Name("NAN" if math.isnan(value) else "INFINITY")
     if t == f32:
         return _signed(name, negative)
@@ -167,8 +170,7 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
     scalar = arguments[-1].scalar
     if function in _COMPARISONS:
         sides = _lanes_of_one_type(arguments, width) if scalar == boolean else arguments
-        mask = i64 if scalar in (f64, i64) else i32
-        return CExpression(_written(function, sides), boolean, width, mask)
+        return CExpression(_written(function, sides), boolean, width, _mask(scalar))
     if function == "select":
         condition, x, y = arguments
         return _select(condition, x, y, width)
@@ -267,8 +269,13 @@ def _select(
     if condition.width is None:
         x, y = spread(x, width), spread(y, width)
         return CExpression(_chosen(condition, x, y), x.scalar, width)
-    mask = as_mask(condition, i64 if x.scalar in (f64, i64) else i32)
+    mask = as_mask(condition, _mask(x.scalar))
     return CExpression(_chosen(mask, spread(x, width), spread(y, width)), x.scalar, width)
+
+
+def _mask(t: Scalar) -> Scalar:
+    """The type of the lanes of a comparison of such values."""
+    return i32 if t == boolean else _MASKS[t.bytes]
 
 
 def _chosen(condition: CExpression, x: CExpression, y: CExpression) -> Expression:

@@ -52,15 +52,28 @@ class Compiler:
 
     name: str = ""
     type: int = IS_CPU
-    extensions: str = "cl_khr_fp64"
+    has_half: bool = False
     max_clock_frequency: int = 0
     max_work_group_size: int = 4096
     local_mem_size: int = 256 * 1024
 
     @property
+    def halves_as_they_are(self) -> str:
+        """The option that rounds every operation on halves; raises `Unsupported` where there are no halves."""
+        if not self.has_half:
+            raise Unsupported(f"{self.version} has no _Float16, which f16 needs")
+        clang = "clang" in self.version
+        return "-ffloat16-excess-precision=none" if clang else "-fexcess-precision=16"
+
+    @property
     def platform(self) -> _Platform:
         """The back end, in the place of an implementation of OpenCL."""
         return _Platform(TITLE, self.version)
+
+    @property
+    def extensions(self) -> str:
+        """What of OpenCL's extensions it can do."""
+        return "cl_khr_fp64" + " cl_khr_fp16" * self.has_half
 
     @property
     def driver_version(self) -> str:
@@ -102,10 +115,20 @@ def compiler(path: str) -> Compiler | None:
     lines = said.stdout.splitlines()
     if said.returncode or not lines:
         return None
+    known = subprocess.run(
+        [path, "-march=native", "-dM", "-E", "-x", "c", os.devnull],
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    has_half = "__FLT16_MANT_DIG__" in known.stdout
     *_, model = [line.partition(":")[2] for line in processor().splitlines() if "name" in line] or [
         ""
     ]
-    return Compiler(path, " ".join(lines[0].split()), " ".join(model.split()) or platform.machine())
+    return Compiler(
+        path,
+        " ".join(lines[0].split()),
+        " ".join(model.split()) or platform.machine(),
+        has_half=has_half,
+    )
 
 
 def built(by: Compiler, source: str, options: Sequence[str] = ()) -> ctypes.CDLL:

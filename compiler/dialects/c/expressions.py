@@ -27,6 +27,7 @@ from relift.compiler.text.tree import (
     Member,
     Name,
     Prefix,
+    Real,
     Whole,
 )
 
@@ -83,8 +84,14 @@ class CExpressions(Printer):
     # ---- expressions
 
     def plain(self, e: Expression) -> str:
-        """Names that C has taken get others."""
-        return own_name(e.name) if isinstance(e, Name) else self._typed(e)
+        """Names that C has taken get others; constants of a type that has none are converted."""
+        match e:
+            case Name(name):
+                return own_name(name)
+            case Real(text) if text[-1] in "hH":
+                return f"((half){text[:-1]})"
+            case _:
+                return self._typed(e)
 
     def _typed(self, e: Expression) -> str:
         """An expression whose operators may be none that C has on vectors."""

@@ -24,6 +24,9 @@ from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 _ENDS = {"float": "f", "double": ""}
 """How the functions of C's library end that compute with a type."""
 
+_BY_WAY_OF = {"half": "float"}
+"""The floats that functions of floats are computed in."""
+
 _OF_FLOATS = frozenset(
     f.c for f in SCALAR_FUNCTIONS.values() if f.c is not None and f.c.isidentifier()
 ) | {"fmin", "fmax", "fmod", "trunc", "round", "rint", "log2", "exp2", "atan", "atan2"}
@@ -35,7 +38,7 @@ _OF_WHOLES = {
     "abs": "{0} < 0 ? -({u}){0} : ({u}){0}",
 }
 _OF_BOTH = {"mad": "{0} * {1} + {2}", "clamp": "{0} < {1} ? {1} : {0} > {2} ? {2} : {0}"}
-_SCALAR_NAMES = {"char": "relift_char", "half": "_Float16", "bool": "_Bool"}
+_SCALAR_NAMES = {"char": "relift_char", "bool": "_Bool"}
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,13 @@ def _of_scalars(function: str, x: Sequence[str], given: Sequence[CType], result:
         return _OF_BOTH[function].format(*x)
     if scalar not in FLOATS and function in _OF_WHOLES:
         return _OF_WHOLES[function].format(*x, u=spelled(result))
+    if (
+        scalar in _BY_WAY_OF
+    ):  # C's library has no functions of these; twice the digits round as once
+        wider = "double" if function == "fma" else _BY_WAY_OF[scalar]
+        return _of_scalars(
+            function, [f"({wider}){v}" for v in x], [CType(wider)] * len(x), CType(wider)
+        )
     if scalar in FLOATS and function in ("min", "max"):
         return f"__builtin_f{function}{_ENDS[scalar]}({', '.join(x)})"
     if function == "rsqrt" and scalar in _ENDS:

@@ -32,6 +32,10 @@ RELIFT_VECTORS(long, long)
 RELIFT_VECTORS(ulong, ulong)
 RELIFT_VECTORS(float, float)
 RELIFT_VECTORS(double, double)
+#ifdef __FLT16_MANT_DIG__
+typedef _Float16 half;
+RELIFT_VECTORS(_Float16, half)
+#endif
 
 #if defined(__clang__)
 #define RELIFT_ITEMS _Pragma("clang loop vectorize(assume_safety)")

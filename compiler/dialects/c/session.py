@@ -16,7 +16,7 @@ import numpy as np
 from relift.compiler.devices.naming import label
 from relift.compiler.dialects.c.compiler import TITLE, Compiler, built
 from relift.compiler.dialects.c.printer import C, entry
-from relift.compiler.dialects.reading import understood
+from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
 from relift.compiler.running.buffers import Row
 from relift.compiler.running.launch import Launch, Piece
@@ -58,6 +58,8 @@ class CSession:
         flags = [flag for option in options for flag in _OPTIONS.get(option, ())]
         tree = understood(source, TITLE, options)
         flags.append(f"-ffp-contract={'fast' if tree.contract else 'off'}")
+        if HALVES.search(source):
+            flags.append(by.halves_as_they_are)
         library = built(by, C().file(tree), flags)
         self.device, self._plan = by, plan
         entries = {k.name: entry(k) for k in tree.kernels}

@@ -6,8 +6,6 @@ from relift.compiler.codegen.passes.exact_loops import EXACT
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.text.tree import Cast, KernelText, Source
 
-_DOUBLES = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
-
 
 class OpenCL(Printer):
     """The words of OpenCL C."""
@@ -29,6 +27,7 @@ class OpenCL(Printer):
 
     def source(self, s: Source) -> str:
         """A file: functions before the kernels that call them."""
-        pragmas = [_DOUBLES] * s.doubles + [EXACT] * (not s.contract)
+        pragmas = [f"#pragma OPENCL EXTENSION {name} : enable" for name in s.extensions]
+        pragmas += [EXACT] * (not s.contract)
         functions = map(self.function, s.functions)
         return "\n\n".join([*pragmas, *functions, *map(self.kernel, s.kernels)]) + "\n"

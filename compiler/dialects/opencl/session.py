@@ -12,6 +12,9 @@ from relift.compiler.bench.bundle_runner import for_device
 from relift.compiler.codegen.passes.exact_loops import EXACT, in_order
 from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, require_alive
+from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves
+from relift.compiler.dialects.opencl.printer import OpenCL
+from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
 from relift.compiler.running.buffers import Row
 from relift.compiler.running.building import build, build_here
@@ -51,6 +54,9 @@ class OpenCLSession:
         check_limits(plan, self.device)
         if apart and EXACT in source and REASSOCIATES in defects(self.device):
             source = in_order(source)
+        if HALVES.search(source) and EXTENSION not in self.device.extensions:
+            tree = understood(source, f"{label(self.device)} has no {EXTENSION}", options)
+            source = OpenCL().source(without_halves(tree))
         source = for_device(source, self.device)
         program = (build if apart else build_here)(self._context, source, options)
         self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]

@@ -25,6 +25,7 @@ from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType, Expression
 from relift.compiler.validation.translation.python import Code, Writer, lanewise
+from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 
 def constant(w: Writer, scalar: str, value: Any) -> Code:
@@ -39,8 +40,9 @@ def real(w: Writer, text: str) -> Code:
         value = int(digits, 0)
         t = ULONG if value >= 2**32 or "l" in text.lower() else CType("uint")
         return Code(str(value), t, value, value)
-    t = CType("float" if text[-1] in "fF" else "double")
-    exact = Fraction(text.rstrip("fF"))
+    ends = {t.ending: t.c for t in FLOAT_TYPES.values()}
+    t = CType(ends.get(text[-1].lower(), ends[""]))
+    exact = Fraction(text.rstrip("fFhH"))
     return constant(w, t.scalar, _nearest(exact, t.scalar))
 
 
@@ -254,10 +256,11 @@ def _nearest(value: Fraction, scalar: str) -> Any:
         near = float(value)
     except OverflowError:
         return np.inf
-    if scalar == "double":
+    dtype: Any = {t.c: np.dtype(t.dtype).type for t in FLOAT_TYPES.values()}[scalar]
+    if dtype is np.float64:
         return near
     error = value - Fraction(near)
     if error and not np.float64(near).view(np.int64) & 1:
         near = float(np.nextafter(near, np.inf if error > 0 else -np.inf))
     with np.errstate(over="ignore"):
-        return np.float32(near)
+        return dtype(near)

@@ -25,6 +25,8 @@ from relift.semantics.numpy_values import to_numpy
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms
 from relift.semantics.syntax.types import (
+    FLOATS,
+    INTEGERS,
     Array,
     Scalar,
     Tuple,
@@ -33,9 +35,7 @@ from relift.semantics.syntax.types import (
     Vector,
     boolean,
     f32,
-    f64,
     i32,
-    i64,
     substitute_type,
     tup,
 )
@@ -154,7 +154,7 @@ class _Growing:
                 raise AssertionError(f"cannot happen: a program with a value of type {t.type}")
 
     def scalar_steps(self, t: Scalar) -> list[Step]:
-        number = st.sampled_from((f32, f64, i32, i64))
+        number = st.sampled_from((*FLOATS.values(), *INTEGERS.values()))
         if t == boolean:
             return [lambda b: rl.select(b, literal(1, self.draw(number)), 2)]
         steps: list[Step] = [

@@ -1,0 +1,295 @@
+"""Kernels that compute in `half`, for a device that only stores it: what `cl_khr_fp16` would do, done in `float`.
+
+Every value is a `float` that `half` has, too.  What an operation gives is rounded to the nearest such, which is what
+the operation would have given in `half`: `float` has more than twice its digits.  A multiply-add, which rounds once,
+is done in `double`.  Global memory stays as it is, and is read and written through `vload_half` and `vstore_half`.
+
+>>> from relift.compiler.dialects.opencl.printer import OpenCL
+>>> from relift.compiler.text.reader import read_source
+>>> text = "kernel void f(global half* restrict y) { y[get_global_id(0)] = y[0] * y[1] + 0.1h; }"
+>>> print(OpenCL().source(without_halves(read_source(text))), end="")
+float round_half(float x) {
+  ushort bits; vstore_half_rte(x, 0, (private half*)&bits); return vload_half(0, (private const half*)&bits);
+}
+<BLANKLINE>
+kernel void f(global half* restrict y) {
+  vstore_half_rte(round_half(round_half(vload_half(0, y)*vload_half(1, y)) + 0.0999755859375f), get_global_id(0), y);
+}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from relift.compiler.dialects.types import CONVERSION, MEMORY, Types, types_of
+from relift.compiler.text.c_types import FLOATS
+from relift.compiler.text.tree import (
+    Argument,
+    Assignment,
+    Binary,
+    Cast,
+    CType,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Function,
+    Invocation,
+    KernelText,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Return,
+    Source,
+    Statement,
+    Whole,
+    call,
+    mapped_expression,
+    mapped_statement,
+)
+from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.types import f16
+
+EXTENSION = f16.extension
+_EXACT = frozenset(["fabs", "floor", "ceil", "min", "max", "fmin", "fmax", "select"])
+_TRUTHS = frozenset(["==", "!=", "<", ">", "<=", ">="])
+_INSTEAD = {"half": "float", "short": "int"}
+"""What is computed with instead, and the lanes of its comparisons."""
+
+
+def without_halves(source: Source) -> Source:
+    """The same source, which computes in `half` nowhere; raises `Unsupported` for functions that are not read."""
+    needed: dict[str, Function] = {}
+    types = types_of(source)
+    functions = [_Widened(types.inside(f), needed).function(f) for f in source.functions]
+    kernels = [_Widened(types.inside(k), needed).kernel(k) for k in source.kernels]
+    extensions = tuple(name for name in source.extensions if name != EXTENSION)
+    return replace(
+        source,
+        kernels=tuple(kernels),
+        functions=(*needed.values(), *functions),
+        extensions=extensions,
+    )
+
+
+def _instead(t: CType) -> CType:
+    """The type of a value, or of memory that is not global."""
+    if t.pointer and t.space == "global":
+        return t
+    return replace(t, scalar=_INSTEAD.get(t.scalar, t.scalar))
+
+
+def _is_stored(t: CType) -> bool:
+    """Whether what a pointer points to is read and written by functions."""
+    return t.pointer and t.scalar == "half" and t.space == "global"
+
+
+@dataclass
+class _Widened:
+    """Rewrites what `types` knows the variables of; `needed` are the functions that this takes."""
+
+    types: Types
+    needed: dict[str, Function] = field(default_factory=dict[str, Function])
+
+    # ---- values
+
+    def rounded(self, e: Expression, width: int, scalar: str = "float") -> Expression:
+        """The nearest value of `half`."""
+        lanes = str(width) if width > 1 else ""
+        name = f"round_half{'_from_double' * (scalar == 'double')}{'_x' * (width > 1)}{lanes}"
+        text = (
+            f"ushort{lanes} bits; vstore_half{lanes}_rte(x, 0, (private half*)&bits); "
+            f"return vload_half{lanes}(0, (private const half*)&bits);"
+        )
+        given = (Argument(CType(scalar, width), "x"),)
+        self.needed.setdefault(name, Function(name, CType("float", width), given, None, text=text))
+        return call(name, replace(e, parentheses=0))
+
+    def value(self, e: Expression, t: CType) -> Expression:
+        """An operand where a value of type t is wanted, to which C converts it."""
+        own = self.types.of(e)
+        if t.scalar != "half" or t.pointer or own.scalar == "half":
+            return self.expression(e)
+        return self.converted(e, t)
+
+    def converted(self, e: Expression, t: CType) -> Expression:
+        """A value of another type as one of `half`."""
+        own = self.types.of(e)
+        inner = self.expression(e)
+        if own.scalar == "double":
+            return self.rounded(inner, own.width, "double")
+        if own.scalar not in FLOATS and own.width > 1:
+            inner = call(f"convert_float{own.width}", inner)
+        elif own.scalar not in FLOATS:
+            inner = Cast(CType("float"), (inner,))
+        found = self.rounded(inner, own.width)
+        return Cast(CType("float", t.width), (found,)) if t.width > own.width else found
+
+    def expression(self, e: Expression) -> Expression:
+        """An expression whose values are `float` where they were `half`."""
+        t = self.types.of(e)
+        match e:
+            case Real(text) if text[-1] in "hH":
+                return self._constant(e, float(np.float16(float(text[:-1]))))
+            case Element(array, index) if _is_stored(of := self.types.of(array)):
+                return self._loaded(of, array, self.expression(index))
+            case Prefix("*", pointer) if _is_stored(of := self.types.of(pointer)):
+                return self._loaded(of, pointer, Whole(0))
+            case Binary(operator, left, right) if t.scalar == "half" and not t.pointer:
+                sides = (self.value(left, t), self.value(right, t))
+                return self.rounded(replace(e, left=sides[0], right=sides[1]), t.width)
+            case Binary(operator, left, right) if operator in _TRUTHS:
+                both = max(self.types.of(left).width, self.types.of(right).width)
+                half = "half" in (self.types.of(left).scalar, self.types.of(right).scalar)
+                wanted = CType("half" if half else "float", both)
+                sides = tuple(
+                    self.value(side, wanted) if half else self.expression(side)
+                    for side in (left, right)
+                )
+                return replace(e, left=sides[0], right=sides[1])
+            case Cast(to, (one,)) if to.scalar == "half" and not to.pointer:
+                if self.types.of(one).scalar != "half":
+                    return self.converted(one, to)
+                return replace(e, type=_instead(to), arguments=(self.expression(one),))
+            case Cast(to, given):
+                return replace(e, type=_instead(to), arguments=tuple(map(self.expression, given)))
+            case Invocation():
+                return self._called(e, t)
+            case _:
+                return mapped_expression(e, self.expression)
+
+    def _constant(self, e: Real, value: float) -> Expression:
+        if np.isinf(value):
+            return Name("INFINITY")
+        return replace(e, text=f"{value!r}f")
+
+    def _called(self, e: Invocation, t: CType) -> Expression:
+        """A call: of a function of the source, for memory, of a conversion, or of the library."""
+        name, given = e.function, e.arguments
+        if (m := MEMORY.fullmatch(name)) is not None:
+            of = self.types.of(given[-1])
+            inner = tuple(map(self.expression, given))
+            if not _is_stored(of):
+                return replace(e, arguments=inner)
+            rounds = "_rte" if m["how"] == "vstore" else ""
+            return call(f"{m['how']}_half{m['width']}{rounds}", *inner)
+        if (m := CONVERSION.fullmatch(name)) is not None:
+            if m["scalar"] == "half":
+                return self.converted(given[0], t)
+            to = _INSTEAD.get(m["scalar"], m["scalar"])
+            renamed = f"{m['how']}_{to}{m['width']}{m['sat'] or ''}"
+            return call(renamed, *map(self.expression, given))
+        if t.scalar != "half":
+            return replace(e, arguments=tuple(map(self.expression, given)))
+        inner = tuple(
+            self.expression(a) if name == "select" and i == 2 else self.value(a, t)
+            for i, a in enumerate(given)
+        )
+        if name in self.types.functions or name in _EXACT:
+            return replace(e, arguments=inner)
+        if name == "fma":
+            wide = CType("double", t.width)
+            how = (
+                (lambda a: call(f"convert_double{t.width}", a))
+                if t.width > 1
+                else (lambda a: Cast(wide, (a,)))
+            )
+            return self.rounded(call(name, *map(how, inner)), t.width, "double")
+        return self.rounded(call(name, *inner), t.width)
+
+    # ---- memory
+
+    def _loaded(self, of: CType, pointer: Expression, place: Expression) -> Expression:
+        lanes = str(of.width) if of.width > 1 else ""
+        return call(f"vload_half{lanes}", place, self._to_halves(of, pointer))
+
+    def _to_halves(self, of: CType, pointer: Expression) -> Expression:
+        """A pointer to single halves."""
+        if of.width == 1:
+            return self.expression(pointer)
+        match pointer:
+            case Cast(_, (inner,)) if self.types.of(inner).width == 1:
+                return self.expression(inner)
+            case _:
+                return Cast(replace(of, width=1), (self.expression(pointer),))
+
+    # ---- statements
+
+    def statements(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """A block."""
+        return tuple(map(self.statement, body))
+
+    def statement(self, s: Statement) -> Statement:
+        """A statement."""
+        match s:
+            case Declaration(t, _, extent, value):
+                own = None if value is None else self.value(value, t)
+                return replace(s, type=_instead(t), extent=extent, value=own)
+            case Assignment(target, operator, value):
+                t = self.types.of(target)
+                if operator != "=":
+                    value = Binary(operator[0], target, value)
+                own = self.value(value, t)
+                match target:
+                    case Element(array, index) if _is_stored(of := self.types.of(array)):
+                        return self._stored(of, array, self.expression(index), own)
+                    case Prefix("*", pointer) if _is_stored(of := self.types.of(pointer)):
+                        return self._stored(of, pointer, Whole(0), own)
+                    case Member(Element(array, _), _) if _is_stored(self.types.of(array)):
+                        raise Unsupported(
+                            "a lane of a vector of half in global memory is not set apart"
+                        )
+                    case _:
+                        return Assignment(self.expression(target), "=", own)
+            case _:
+                return mapped_statement(s, self.expression, self.statements)
+
+    def _stored(
+        self, of: CType, pointer: Expression, place: Expression, value: Expression
+    ) -> Statement:
+        lanes = str(of.width) if of.width > 1 else ""
+        return Evaluation(
+            call(f"vstore_half{lanes}_rte", value, place, self._to_halves(of, pointer))
+        )
+
+    # ---- definitions
+
+    def function(self, f: Function) -> Function:
+        """A function."""
+        known = [f.result, *(p.type for p in f.parameters)]
+        if f.body is None:
+            if any(t.scalar == "half" for t in known) or any("half" in w for w in f.tokens):
+                raise Unsupported(
+                    f"{f.name} is C text that computes in half and is not read, and the device has no {EXTENSION}"
+                )
+            return f
+        body: list[Statement | Return] = []
+        for s in f.body:
+            if isinstance(s, Return):
+                condition = None if s.condition is None else self.expression(s.condition)
+                body.append(Return(condition, self.value(s.value, f.result)))
+            else:
+                body.append(self.statement(s))
+        parameters = tuple(replace(p, type=_instead(p.type)) for p in f.parameters)
+        return replace(
+            f, result=_instead(f.result), parameters=parameters, body=tuple(body), text=None
+        )
+
+    def kernel(self, k: KernelText) -> KernelText:
+        """A kernel; a single half is given to it as its bits."""
+        parameters: list[Argument] = []
+        first: list[Statement] = []
+        for p in k.parameters:
+            if p.type.scalar != "half" or p.type.pointer:
+                parameters.append(p)
+                continue
+            bits = f"bits_of_{p.name}"
+            parameters.append(Argument(CType("ushort"), bits))
+            place = Cast(CType("half", pointer=True), (Prefix("&", Name(bits)),))
+            loaded = call("vload_half", Whole(0), place)
+            first.append(Declaration(CType("float"), p.name, None, loaded))
+        body = (*first, *self.statements(k.body))
+        return replace(k, parameters=tuple(parameters), body=body, computes_with=None)
