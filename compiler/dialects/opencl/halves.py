@@ -4,6 +4,7 @@ Every value is a `float` that `half` has, too.  What an operation gives is round
 the operation would have given in `half`: `float` has more than twice its digits.  A multiply-add, which rounds once,
 is done in `double`.  Global memory stays as it is, and is read and written through `vload_half` and `vstore_half`.
 
+>>> from relift.compiler.dialects.opencl.halves import without_halves
 >>> from relift.compiler.dialects.opencl.printer import OpenCL
 >>> from relift.compiler.text.reader import read_source
 >>> text = "kernel void f(global half* restrict y) { y[get_global_id(0)] = y[0] * y[1] + 0.1h; }"
@@ -87,6 +88,10 @@ def _is_stored(t: CType) -> bool:
     return t.pointer and t.scalar == "half" and t.space == "global"
 
 
+def _in_double(e: Expression, width: int) -> Expression:
+    return call(f"convert_double{width}", e) if width > 1 else Cast(CType("double"), (e,))
+
+
 @dataclass
 class _Widened:
     """Rewrites what `types` knows the variables of; `needed` are the functions that this takes."""
@@ -142,14 +147,11 @@ class _Widened:
                 sides = (self.value(left, t), self.value(right, t))
                 return self.rounded(replace(e, left=sides[0], right=sides[1]), t.width)
             case Binary(operator, left, right) if operator in _TRUTHS:
-                both = max(self.types.of(left).width, self.types.of(right).width)
-                half = "half" in (self.types.of(left).scalar, self.types.of(right).scalar)
-                wanted = CType("half" if half else "float", both)
-                sides = tuple(
-                    self.value(side, wanted) if half else self.expression(side)
-                    for side in (left, right)
-                )
-                return replace(e, left=sides[0], right=sides[1])
+                both = (self.types.of(left), self.types.of(right))
+                if "half" not in (both[0].scalar, both[1].scalar):
+                    return mapped_expression(e, self.expression)
+                wanted = CType("half", max(both[0].width, both[1].width))
+                return replace(e, left=self.value(left, wanted), right=self.value(right, wanted))
             case Cast(to, (one,)) if to.scalar == "half" and not to.pointer:
                 if self.types.of(one).scalar != "half":
                     return self.converted(one, to)
@@ -191,13 +193,8 @@ class _Widened:
         if name in self.types.functions or name in _EXACT:
             return replace(e, arguments=inner)
         if name == "fma":
-            wide = CType("double", t.width)
-            how = (
-                (lambda a: call(f"convert_double{t.width}", a))
-                if t.width > 1
-                else (lambda a: Cast(wide, (a,)))
-            )
-            return self.rounded(call(name, *map(how, inner)), t.width, "double")
+            wide = [_in_double(a, t.width) for a in inner]
+            return self.rounded(call(name, *wide), t.width, "double")
         return self.rounded(call(name, *inner), t.width)
 
     # ---- memory

@@ -46,7 +46,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import i32
+from relift.semantics.syntax.types import f64, i32
 
 AT_A_TIME = 12
 """Programs that are compiled together."""
@@ -81,7 +81,7 @@ def together(programs: list[Program]) -> tuple[str, list[Launch]]:
         functions |= {f.name: f for f in source.functions}
         own = tuple(replace(k, name=f"{k.name}_{i}") for k in plan.kernels)
         plans.append(replace(plan, kernels=own))
-    joined = Source(tuple(kernels), tuple(functions.values()), doubles=True, contract=False)
+    joined = Source(tuple(kernels), tuple(functions.values()), (f64.extension,), contract=False)
     return OpenCL().source(joined), plans
 
 

@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "square root of an integer": (
         lambda: rl.map(rl.sqrt, ks),
-        "sqrt is defined on f32 and f64, not on i32",
+        "sqrt is defined on f16, f32 and f64, not on i32",
     ),
     "function for an operator": (
         lambda: rl.reduce(max, 0.0, xs),
