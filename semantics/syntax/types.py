@@ -69,7 +69,8 @@ class Scalar(AnyType):
         from relift.semantics.language.coercion import as_term, literal, scalar
 
         if isinstance(x, bool | int | float) and isinstance(x, bool) == (self == boolean):
-            return literal(x, self)
+            own: Any = self  # checked under its folder's name, the module is another to pyright
+            return literal(x, own)
         if self == boolean:
             raise IllTyped("nothing converts to boolean; compare, as in not_equal(x, 0)")
         return scalar(self.name, as_term(x) if isinstance(x, bool) else x)

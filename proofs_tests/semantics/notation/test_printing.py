@@ -120,7 +120,7 @@ def test_other_text_is_refused(text: str, message: str) -> None:
         parse_term(text, {"xs": xs})
 
 
-@pytest.mark.parametrize("text", ["f32[", "f16", "f32[2.5]", "(f32,)"])
+@pytest.mark.parametrize("text", ["f32[", "f128", "f32[2.5]", "(f32,)"])
 def test_other_types_are_refused(text: str) -> None:
     """What is no type is refused."""
     with pytest.raises(IllTyped):
