@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from relift.semantics.syntax.types import SCALARS
+
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ("semantics", "rewrites", "egraph", "compiler", "src", "proofs_tests/rocq")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -22,7 +24,9 @@ FENCE = re.compile(
 )
 NEW = re.compile(r"[Ii]n\s+a\s+new\s+file\s+`(?P<file>[^`]+)`:$")
 END = re.compile(r"[Aa]t\s+the\s+end\s+of\s+`(?P<file>[^`]+)`:$")
-AFTER = re.compile(r"[Ii]n\s+`(?P<file>[^`]+)`,\s+after\s+the\s+line\s+with\s+`(?P<line>[^`]+)`:$")
+BESIDE = re.compile(
+    r"[Ii]n\s+`(?P<file>[^`]+)`,\s+(?P<side>after|before)\s+the\s+line\s+with\s+`(?P<line>[^`]+)`(?:, for [^`:]*)?:$"
+)
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,16 @@ def write(copy: Path, block: Block) -> None:
     if match := NEW.search(block.before):
         file = copy / match["file"]
         file.parent.mkdir(exist_ok=True)
+        assert not file.exists(), f"{file} is no new file"
         file.write_text(block.text, encoding="utf-8")
     elif match := END.search(block.before):
         file = copy / match["file"]
         file.write_text(f"{file.read_text(encoding='utf-8')}\n\n{block.text}", encoding="utf-8")
-    elif match := AFTER.search(block.before):
+    elif match := BESIDE.search(block.before):
         file = copy / match["file"]
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-        (at,) = (i for i, line in enumerate(lines, 1) if match["line"] in line)
+        (at,) = (i for i, line in enumerate(lines) if match["line"] in line)
+        at += match["side"] == "after"
         file.write_text("".join((*lines[:at], block.text, *lines[at:])), encoding="utf-8")
     else:
         raise AssertionError(f"no sentence says where this goes:\n{block.text}")
@@ -95,10 +101,25 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def take_out(name: str, copy: Path) -> None:
+    """A copy without a scalar type: neither its row nor its public names; comments and messages may name it."""
+    types, public = copy / "semantics/syntax/types.py", copy / "src/relift/__init__.py"
+    text = types.read_text(encoding="utf-8")
+    text = re.sub(rf'"{name}", |^{name} = Scalar\(.*\n', "", text, flags=re.MULTILINE)
+    types.write_text(text, encoding="utf-8")
+    text = public.read_text(encoding="utf-8")
+    text = re.sub(rf'^ *"{name}": .*\n|"{name}", |\b{name}, ', "", text, flags=re.MULTILINE)
+    public.write_text(text, encoding="utf-8")
+    listed = "from relift.semantics.syntax.types import SCALARS; print(*SCALARS)"
+    assert run(f'python -c "{listed}"', copy).split() == [t for t in SCALARS if t != name]
+
+
 @pytest.mark.parametrize("title", walks())
 def test_a_walk_does_what_it_says(title: str, copy: Path) -> None:
     """The code is put where the text says, and every command prints what stands below it."""
     blocks = walks()[title]
+    if "scalar type" in title:
+        take_out("f16", copy)
     assert {"python", "console"} <= {block.kind for block in blocks}
     for block in blocks:
         if block.kind in ("python", "text"):
@@ -114,5 +135,32 @@ def test_every_walk_is_there() -> None:
     """What is added most often has a walk."""
     titles = walks().keys()
 
-    for what in ("pattern", "rule", "scalar function", "benchmark"):
+    for what in (
+        "pattern",
+        "rule",
+        "scalar function",
+        "scalar type",
+        "back end",
+        "benchmark",
+    ):
         assert any(what in title for title in titles), what
+
+
+@pytest.mark.parametrize(
+    ("title", "place"),
+    [
+        ("How to add a scalar type", "semantics/syntax/types.py"),
+        ("How to add a back end", "compiler/dialects/serial"),
+    ],
+)
+def test_what_is_added_stands_in_one_place(title: str, place: str) -> None:
+    """A scalar type is in one file, a back end in one folder; besides it there is only the program that uses it."""
+    found = [
+        Path(match["file"])
+        for block in walks()[title]
+        if (match := NEW.search(block.before) or BESIDE.search(block.before)) is not None
+    ]
+
+    assert Path("mine.py") in found
+    assert any(file.is_relative_to(place) for file in found)
+    assert all(file.is_relative_to(place) for file in found if file != Path("mine.py"))

@@ -23,7 +23,7 @@ def named(document: str) -> list[tuple[str, str | None]]:
 @pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_every_path_is_there(document: str) -> None:
     """A file or folder that is named exists, and defines what is named in it."""
-    made = ("mine", "DIR", "examples/dot.py:")
+    made = ("mine", "DIR", "examples/dot.py:", "compiler/dialects/serial")
     found = [(path, name) for path, name in named(document) if not path.startswith(made)]
     missing = [
         (path, name)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import files
 
 from relift.compiler.dialects.printing import Printer, is_local_array
 from relift.compiler.dialects.types import Types, types_of
+from relift.compiler.text.c_types import FLOATS
 from relift.compiler.text.tree import (
     Argument,
     Barrier,
@@ -25,6 +27,7 @@ from relift.compiler.text.tree import (
     KernelText,
     Member,
     Name,
+    Real,
     Source,
     Whole,
 )
@@ -37,6 +40,12 @@ _SCALARS = {
     "long": "long long",
     "ulong": "unsigned long long",
 }
+_REFUSED = {t: name for t, name in FLOATS.items() if t not in ("float", "double")}
+"""Floating-point types that the prelude has no functions for, and what programs call them."""
+
+_OF_REFUSED = {t: re.compile(rf"\b(\w+_)?{t}\d*\b") for t in _REFUSED}
+"""Words of a text that is not read which name such a type."""
+
 _KEYWORDS = frozenset(
     [
         "alignas",
@@ -205,6 +214,8 @@ class Cuda(Printer):
         """Names that C++ has taken get others; `long` has two words."""
         if isinstance(e, Name):
             return _name(e.name)
+        if isinstance(e, Real):
+            _scalar(self.types.of(e).scalar)
         return f"{e.value}LL" if isinstance(e, Whole) and e.long else super().plain(e)
 
     def member(self, e: Member) -> str:
@@ -232,7 +243,7 @@ class Cuda(Printer):
             del arguments[-2]  # the place behind the pointer, which is 0
             name = f"relift_vload<{m[2]}>" if m[1] == "vload" else "relift_vstore"
         elif (m := _CONVERSION.fullmatch(name)) is not None:
-            name = f"relift_{m[1]}{m[3] or ''}<{_SCALARS.get(m[2], m[2])}>"
+            name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"
         elif name in _LIBRARY:
             name = f"relift_{name}"
         return f"{name}({', '.join(arguments)})"
@@ -241,7 +252,7 @@ class Cuda(Printer):
         """A vector is made of its lanes."""
         if e.type.width == 1 or e.type.pointer:
             return super().cast(e)
-        scalar = _SCALARS.get(e.type.scalar, e.type.scalar)
+        scalar = _scalar(e.type.scalar)
         lanes = ", ".join(map(self.expression, e.arguments))
         return f"relift_lanes<{scalar}, {e.type.width}>({lanes})"
 
@@ -249,7 +260,7 @@ class Cuda(Printer):
 
     def scalar(self, t: CType) -> str:
         """The name of a scalar or a vector."""
-        name = _SCALARS.get(t.scalar, t.scalar)
+        name = _scalar(t.scalar)
         return name if t.width == 1 else f"relift_vec<{name}, {t.width}>"
 
     def type(self, t: CType) -> str:
@@ -292,6 +303,12 @@ class Cuda(Printer):
         lines = super().function_body
         if f.body is not None:
             f = Function(f.name, f.result, f.parameters, f.body)
+        else:
+            words = " ".join(f.tokens)
+            for t, word in _OF_REFUSED.items():
+                if word.search(words):
+                    _scalar(t)
+            f = f if f.text is not None else replace(f, text=words)
         return lines(f)
 
     def definitions(self, s: Source) -> str:
@@ -311,6 +328,16 @@ class Cuda(Printer):
 def _lane(field: str) -> int:
     """The number of a lane, which OpenCL C writes as one hexadecimal digit."""
     return int(field.removeprefix("s"), 16)
+
+
+def _scalar(name: str) -> str:
+    """A scalar type in CUDA; raises `Unsupported` for one that its kernels do not compute with."""
+    if name in _REFUSED:
+        raise Unsupported(
+            f"kernels in CUDA do not compute with {_REFUSED[name]}, {name} in OpenCL C; "
+            "take f32 or f64, or a device of another back end"
+        )
+    return _SCALARS.get(name, name)
 
 
 def _name(name: str) -> str:

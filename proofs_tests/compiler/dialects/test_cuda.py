@@ -144,3 +144,40 @@ def test_what_nvrtc_refuses_is_told() -> None:
     """The log of the compiler says where."""
     with pytest.raises(NotCompiled, match=r"kernels.cu\(1\): error"):
         ptx("void f() { return 1 }")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kernel void f(global half* restrict y) { y[get_global_id(0)] = y[0] * y[1]; }",
+        "kernel void f(global float* restrict y) { y[0] = (float)((half)(y[1])); }",
+        "kernel void f(global float* restrict y) { y[0] = (float)(0.1h); }",
+        "kernel void f(global float4* restrict y) { y[0] = convert_float4(convert_half4(y[1])); }",
+        "float g(float x) { half a = x; while (a < 2) { a = 3; } return a; }\nkernel void f(global float* y) { y[0] = g(y[1]); }",
+    ],
+    ids=["in memory", "in a cast", "in a constant", "in a conversion", "in C text"],
+)
+def test_what_cuda_does_not_compute_with_is_refused_by_name(text: str) -> None:
+    """In one line, before NVRTC sees it: wherever in a kernel a half is."""
+    with pytest.raises(Unsupported, match="kernels in CUDA do not compute with f16") as refused:
+        Cuda().source(read_source(text))
+
+    assert "\n" not in str(refused.value)
+
+
+def test_a_function_in_c_text_is_printed_as_it_stands() -> None:
+    """Where its body is not read, and it came with the text of a kernel."""
+    text = (
+        "float g(float x) { while (x < 2) { x = 3; } return x; }\n"
+        "kernel void f(global float* restrict y) { y[0] = g(y[1]); }"
+    )
+
+    assert "while ( x < 2 ) { x = 3 ; } return x ;" in Cuda().source(read_source(text))
+
+
+def test_a_program_with_f16_is_refused_in_cuda() -> None:
+    """As the compiler writes it."""
+    source, _ = kernels_of(of_function("mul", 2, rl.f16, 4))
+
+    with pytest.raises(Unsupported, match="kernels in CUDA do not compute with f16"):
+        Cuda().source(source)
