@@ -85,23 +85,19 @@ class CExpressions(Printer):
 
     def plain(self, e: Expression) -> str:
         """Names that C has taken get others; constants of a type that has none are converted."""
-        match e:
-            case Name(name):
-                return own_name(name)
-            case Real(text) if text[-1] in "hH":
-                return f"((half){text[:-1]})"
-            case _:
-                return self._typed(e)
+        if isinstance(e, Name):
+            return own_name(e.name)
+        if isinstance(e, Real) and e.text[-1] in "hH":
+            return f"((half){e.text[:-1]})"
+        return self._typed(e)
 
     def _typed(self, e: Expression) -> str:
         """An expression whose operators may be none that C has on vectors."""
-        match e:
-            case Prefix("!", operand) if self.types.of(operand).width > 1:
-                return f"({self.expression(operand)} == 0)"
-            case Binary(operator, left, right) if self._lanes(left, right) > 1:
-                return self._of_vectors(operator, left, right, super().plain(e))
-            case _:
-                return super().plain(e)
+        if isinstance(e, Prefix) and e.operator == "!" and self.types.of(e.operand).width > 1:
+            return f"({self.expression(e.operand)} == 0)"
+        if isinstance(e, Binary) and self._lanes(e.left, e.right) > 1:
+            return self._of_vectors(e.operator, e.left, e.right, super().plain(e))
+        return super().plain(e)
 
     def _lanes(self, *of: Expression) -> int:
         return max(self.types.of(e).width for e in of)

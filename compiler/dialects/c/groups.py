@@ -232,13 +232,11 @@ class _Turns:
             return s
 
         def placed(e: Expression) -> Expression:
-            match e:
-                case Name(name) if (d := scope.apart.get(name)) is not None:
-                    if d.extent is None:
-                        return Element(Name(name), self.item)
-                    return wrapped(Binary("+", Name(name), _product(self.item, d.extent)))
-                case _:
-                    return mapped_expression(e, placed)
+            if not isinstance(e, Name) or (d := scope.apart.get(e.name)) is None:
+                return mapped_expression(e, placed)
+            if d.extent is None:
+                return Element(Name(e.name), self.item)
+            return wrapped(Binary("+", Name(e.name), _product(self.item, d.extent)))
 
         def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
             return tuple(mapped_statement(s, placed, inside) for s in body)
@@ -268,7 +266,7 @@ class _Turns:
                     inner = replace(scope, uniform=scope.uniform | {counter})
                     return [replace(s, body=tuple(self.block(body, inner)))]
                 return self.counted(s, scope)
-            case _:
+            case Declaration() | Assignment() | Evaluation() | Barrier():
                 raise AssertionError(f"cannot happen: a barrier in {s}")
 
     def counted(self, s: Loop, scope: _Scope) -> list[Statement]:
@@ -359,17 +357,19 @@ def _numbered(s: Statement, group: tuple[int, ...] | None) -> Statement:
     """A statement in which the numbers of the work-item are variables."""
 
     def number(e: Expression) -> Expression:
-        match e:
-            case Invocation("get_local_id", (Whole(d),)):
-                found: Expression = Name(f"item_{d}")
-            case Invocation("get_global_id", (Whole(d),)):
-                found = Binary("+", Name(f"first_{d}"), Name(f"item_{d}"))
-            case Invocation("get_local_size", (Whole(d),)) if group is not None:
-                found = Whole(group[d])
-            case Invocation(name, (Whole(d),)) if name in _OF_GROUP:
-                found = Name(f"{_OF_GROUP[name]}_{d}")
-            case _:
-                return mapped_expression(e, number)
+        if not isinstance(e, Invocation) or (d := _dimension(e)) is None:
+            return mapped_expression(e, number)
+        name = e.function
+        if name == "get_local_id":
+            found: Expression = Name(f"item_{d}")
+        elif name == "get_global_id":
+            found = Binary("+", Name(f"first_{d}"), Name(f"item_{d}"))
+        elif name == "get_local_size" and group is not None:
+            found = Whole(group[d])
+        elif name in _OF_GROUP:
+            found = Name(f"{_OF_GROUP[name]}_{d}")
+        else:
+            return mapped_expression(e, number)
         return Cast(ULONG, (found,))
 
     def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -390,16 +390,22 @@ def _one(s: Statement, d: int) -> Statement:
     return mapped_statement(s, number, inside)
 
 
+def _dimension(e: Invocation) -> int | None:
+    """The number that a function is given as its only argument."""
+    d = e.arguments[0] if len(e.arguments) == 1 else None
+    return d.value if isinstance(d, Whole) else None
+
+
 def _product(x: Expression, y: Expression) -> Expression:
-    match x, y:
-        case Whole(a), Whole(b):
-            return Whole(a * b)
-        case (Whole(0), _) | (_, Whole(1)):
-            return x
-        case (Whole(1), _) | (_, Whole(0)):
-            return y
-        case _:
-            return Binary("*", _grouped(x), _grouped(y))
+    a = x.value if isinstance(x, Whole) else None
+    b = y.value if isinstance(y, Whole) else None
+    if a is not None and b is not None:
+        return Whole(a * b)
+    if a == 0 or b == 1:
+        return x
+    if a == 1 or b == 0:
+        return y
+    return Binary("*", _grouped(x), _grouped(y))
 
 
 def _sum(x: Expression, y: Expression) -> Expression:

@@ -8,8 +8,11 @@ from typing import TypeVar, cast
 
 from relift.compiler.text.tree import (
     Assignment,
+    Barrier,
     Declaration,
+    Evaluation,
     Expression,
+    Guard,
     KernelText,
     Loop,
     Member,
@@ -122,7 +125,7 @@ def uniquely_named(kernel: KernelText) -> KernelText:
                     declared = _renamed(s, here, ())
                     here[name] = fresh(name)
                     found.append(replace(declared, name=here[name]))
-                case _:
+                case Assignment() | Evaluation() | Barrier() | Guard():
                     found.append(_renamed(s, here, block(body_of(s), here)))
         return tuple(found)
 

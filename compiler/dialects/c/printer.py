@@ -113,11 +113,12 @@ class C(CExpressions):
         """Loops over work-items may be made vectors of; short loops are written out."""
         if s.counter == "item_0":
             return ["RELIFT_ITEMS"]
-        match s.start, s.end, s.step:
-            case Whole(a), Whole(b), Whole(step) if 1 < (n := -(-(b - a) // step)) <= _WRITTEN_OUT:
-                return [f"#pragma GCC unroll {n}"]
-            case _:
-                return []
+        known = [e.value for e in (s.start, s.end, s.step) if isinstance(e, Whole)]
+        if len(known) < 3:
+            return []
+        start, end, step = known
+        n = -(-(end - start) // step)
+        return [f"#pragma GCC unroll {n}"] if 1 < n <= _WRITTEN_OUT else []
 
     # ---- definitions
 

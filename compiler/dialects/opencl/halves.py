@@ -29,16 +29,20 @@ from relift.compiler.text.c_types import FLOATS
 from relift.compiler.text.tree import (
     Argument,
     Assignment,
+    Barrier,
     Binary,
     Cast,
+    Conditional,
     CType,
     Declaration,
     Element,
     Evaluation,
     Expression,
     Function,
+    Guard,
     Invocation,
     KernelText,
+    Loop,
     Member,
     Name,
     Prefix,
@@ -160,7 +164,16 @@ class _Widened:
                 return replace(e, type=_instead(to), arguments=tuple(map(self.expression, given)))
             case Invocation():
                 return self._called(e, t)
-            case _:
+            case (
+                Whole()
+                | Real()
+                | Name()
+                | Element()
+                | Member()
+                | Prefix()
+                | Binary()
+                | Conditional()
+            ):
                 return mapped_expression(e, self.expression)
 
     def _constant(self, e: Real, value: float) -> Expression:
@@ -207,11 +220,11 @@ class _Widened:
         """A pointer to single halves."""
         if of.width == 1:
             return self.expression(pointer)
-        match pointer:
-            case Cast(_, (inner,)) if self.types.of(inner).width == 1:
+        if isinstance(pointer, Cast) and len(pointer.arguments) == 1:
+            [inner] = pointer.arguments
+            if self.types.of(inner).width == 1:
                 return self.expression(inner)
-            case _:
-                return Cast(replace(of, width=1), (self.expression(pointer),))
+        return Cast(replace(of, width=1), (self.expression(pointer),))
 
     # ---- statements
 
@@ -229,20 +242,19 @@ class _Widened:
                 t = self.types.of(target)
                 if operator != "=":
                     value = Binary(operator[0], target, value)
-                own = self.value(value, t)
-                match target:
-                    case Element(array, index) if _is_stored(of := self.types.of(array)):
-                        return self._stored(of, array, self.expression(index), own)
-                    case Prefix("*", pointer) if _is_stored(of := self.types.of(pointer)):
-                        return self._stored(of, pointer, Whole(0), own)
-                    case Member(Element(array, _), _) if _is_stored(self.types.of(array)):
-                        raise Unsupported(
-                            "a lane of a vector of half in global memory is not set apart"
-                        )
-                    case _:
-                        return Assignment(self.expression(target), "=", own)
-            case _:
+                return self._assigned(target, self.value(value, t))
+            case Evaluation() | Barrier() | Loop() | Guard():
                 return mapped_statement(s, self.expression, self.statements)
+
+    def _assigned(self, target: Expression, value: Expression) -> Statement:
+        if isinstance(target, Element) and _is_stored(of := self.types.of(target.array)):
+            return self._stored(of, target.array, self.expression(target.index), value)
+        if isinstance(target, Prefix) and _is_stored(of := self.types.of(target.operand)):
+            return self._stored(of, target.operand, Whole(0), value)
+        of_lanes = target.of if isinstance(target, Member) else None
+        if isinstance(of_lanes, Element) and _is_stored(self.types.of(of_lanes.array)):
+            raise Unsupported("a lane of a vector of half in global memory is not set apart")
+        return Assignment(self.expression(target), "=", value)
 
     def _stored(
         self, of: CType, pointer: Expression, place: Expression, value: Expression
