@@ -124,6 +124,12 @@ class Meter:
             yield i
 
     @contextmanager
+    def repeated(self, times: float) -> Generator[None]:
+        """What is inside is done by so many times as many work-items, each for itself."""
+        with self._inside(replace(self.scope, items=self.scope.items * max(1.0, times))):
+            yield
+
+    @contextmanager
     def loop(self, length: Index, *, unrolled: bool = False) -> Generator[Index]:
         """What is inside is done so many times, one after the other."""
         i = variable(self.fresh("i"), length)

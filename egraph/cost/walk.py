@@ -59,6 +59,7 @@ from relift.semantics.syntax.terms import (
     Term,
     Var,
     free_variables,
+    inside,
 )
 from relift.semantics.syntax.types import (
     Array,
@@ -122,7 +123,9 @@ class Walk:
                     self._accesses.touch(self._view(f.body, inner))
                     self._accesses.copy(_registers(init.type), array(target).at(i))
             case Let(f, x):
-                self._write(f.body, target, environment.bind(f, self._view(x, environment)))
+                with self._meter.repeated(_work_items(f.body) / _work_items(x)):
+                    value = self._view(x, environment)
+                self._write(f.body, target, environment.bind(f, value))
             case Concat(xs, ys):
                 result, n = array(target), t.solved["n"]
                 self._write(xs, ArrayView(n, result.at), environment)
@@ -240,6 +243,14 @@ class Walk:
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self._write(body, accumulator, environment.bind(f, *arguments))
         return accumulator
+
+
+def _work_items(t: Term) -> float:
+    """How many work-items share what a term computes: all of them compute what stands around it."""
+    within = max((_work_items(u) for _, u, _ in inside(t)), default=1.0)
+    if isinstance(t, MapGlb | MapWrg | MapLcl) and isinstance(t.type, Array):
+        return within * float(t.type.length.constant or 1)
+    return within
 
 
 def _held(t: Term) -> float:

@@ -321,3 +321,23 @@ def test_on_a_cpu_columns_are_far(width: int) -> None:
     by_columns = cost(CPU, lambda x: rl.map_glb(0)(steps, rl.transpose(x)), x=f32[1024, 1024])
 
     assert by_columns.seconds > 3 * by_rows
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_what_is_named_around_a_parallel_map_is_computed_by_each_of_its_work_items(
+    device: DeviceDescription,
+) -> None:
+    """A sum that all work-items of a row need costs as much as if each of them computed it where it is read."""
+
+    def total(row: Any) -> Any:
+        return rl.reduce_seq(rl.add, 0.0, row)
+
+    def named(row: Any) -> Any:
+        return rl.let(lambda s: rl.map_glb(0)(lambda v: v * s, row), total(row))
+
+    def read(row: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v * total(row), row)
+
+    one = cost(device, lambda x: rl.map_glb(1)(named, x), x=f32[4096, 1024])
+    other = cost(device, lambda x: rl.map_glb(1)(read, x), x=f32[4096, 1024])
+    assert one.compute == pytest.approx(other.compute, rel=0.1)
