@@ -148,6 +148,25 @@ _WIDE_CALL = re.compile(
 )
 
 
+EXACT = "#pragma OPENCL FP_CONTRACT OFF"
+"""What the source of a kernel that must round as the interpreter does begins with."""
+
+_LOOP = re.compile(r"^([ \t]*)(?:#pragma unroll[^\n]*\n[ \t]*)?(?=(?:for|while) \()", re.MULTILINE)
+_KEPT = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)"
+"""What keeps a loop as it is written; turns that a driver unrolls are regrouped as well."""
+
+
+def in_order(source: str) -> str:
+    r"""OpenCL C whose loops are taken in order by drivers that make vectors of folds of floats.
+
+    >>> print(in_order("  #pragma unroll\n  for (;;) {\n  }"))
+      #pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
+      for (;;) {
+      }
+    """
+    return _LOOP.sub(rf"\1{_KEPT}\n\1", source)
+
+
 _COUNTED = re.compile(r"(\bint \w+ = )?get_global_id\(")
 
 _NO_LONGER_THAN_INT = """\
@@ -221,9 +240,10 @@ class Prepared:
         source = (folder / "kernel.cl").read_text(encoding="utf-8")
         (device,) = context.devices
         verbose = ["-cl-nv-verbose"] if "NVIDIA" in device.platform.name else []
-        program = cl.Program(context, for_device(source, device)).build(
-            options=[*entry["options"], *verbose]
-        )
+        source = for_device(source, device)
+        if EXACT in source and device.type == 2:  # a CPU, whose driver may make vectors of folds
+            source = in_order(source)
+        program = cl.Program(context, source).build(options=[*entry["options"], *verbose])
         self.log = program.get_build_info(device, cl.program_build_info.LOG).strip()
         self.outputs = [b["name"] for b in launch["buffers"] if b["role"] == "output"]
         self.buffers: dict[str, Any] = {}

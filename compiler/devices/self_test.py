@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from relift.compiler.codegen.passes.exact_loops import in_order
+from relift.compiler.bench.bundle_runner import in_order
 from relift.compiler.devices.naming import IS_GPU, Device, is_simulator, label
 from relift.semantics.errors import ReliftError
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.codegen.passes import exact_loops
+from relift.compiler.bench import bundle_runner
 from relift.compiler.devices import drivers as driver_module
 from relift.compiler.devices import self_test
 from relift.compiler.devices.drivers import Driver
@@ -84,7 +84,7 @@ def verdict(
 
 def _key(driver: Driver) -> str:
     """What a verdict depends on, but for the driver's files, which it lists."""
-    sources = (self_test, exact_loops, driver_module, sys.modules[__name__])
+    sources = (self_test, bundle_runner, driver_module, sys.modules[__name__])
     texts = [Path(str(module.__file__)).read_bytes() for module in sources]
     texts.append(written_in(FOLDER / driver.backend))
     settings = sorted(

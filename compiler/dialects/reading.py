@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from relift.compiler.codegen.passes.exact_loops import EXACT
+from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.macros import expanded
 from relift.compiler.text.reader import read_source

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relift.compiler.codegen.passes.exact_loops import EXACT
+from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
 from relift.compiler.running.buffers import Row, flatten, unflatten
 from relift.compiler.running.launch import Launch, launch_from_json

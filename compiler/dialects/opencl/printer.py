@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from relift.compiler.codegen.passes.exact_loops import EXACT
+from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.dialects.printing import Printer
 from relift.compiler.text.tree import Cast, KernelText, Source
 

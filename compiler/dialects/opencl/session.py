@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from relift.compiler.bench.bundle_runner import for_device
-from relift.compiler.codegen.passes.exact_loops import EXACT, in_order
+from relift.compiler.bench.bundle_runner import EXACT, for_device, in_order
 from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.devices.survey import REASSOCIATES, defects, require_alive
 from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves

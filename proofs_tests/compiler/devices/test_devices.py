@@ -18,7 +18,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.compiler.programs import typed
-from relift.compiler.codegen.passes.exact_loops import in_order
+from relift.compiler.bench.bundle_runner import in_order
 from relift.compiler.devices import verdicts
 from relift.compiler.devices.drivers import INSTALL, ONLY, Driver
 from relift.compiler.devices.naming import label
