@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ import pytest
 from proofs_tests.command_line import relift
 from proofs_tests.compiler.running.test_low_level import FOLDER, named
 from relift.compiler.bench.bundle import read_results, write_bundle
-from relift.compiler.bench.bundle_runner import drawn, median_of_runs, picked_rows
+from relift.compiler.bench.bundle_runner import (
+    EXACT,
+    Prepared,
+    drawn,
+    in_order,
+    median_of_runs,
+    picked_rows,
+)
 from relift.semantics.errors import ReliftError
 
 
@@ -191,3 +199,29 @@ def test_a_list_is_no_results_file(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(ReliftError, match="holds no times"):
         read_results(file)
+
+
+def test_the_runner_keeps_the_order_of_exact_folds(tmp_path: Path) -> None:
+    """What it builds for a CPU of a kernel that must round as the interpreter does has no loop left to regroup."""
+    text = f"{EXACT}\nkernel void k() {{\n  for (;;) {{\n  }}\n}}\n"
+    (tmp_path / "kernel.cl").write_text(text)
+    (tmp_path / "launch.json").write_text("{}")
+    built: list[str] = []
+
+    class Built(Exception):
+        """There is nothing to run."""
+
+    def program(context: Any, source: str) -> Any:
+        built.append(source)
+        raise Built
+
+    platform = SimpleNamespace(name="Intel(R) OpenCL", version="OpenCL 3.1")
+    device = SimpleNamespace(type=2, platform=platform, native_vector_width_float=16)
+    cl = SimpleNamespace(
+        CommandQueue=lambda *_, **__: None,
+        command_queue_properties=SimpleNamespace(PROFILING_ENABLE=0),
+        Program=program,
+    )
+    with pytest.raises(Built):
+        Prepared(cl, SimpleNamespace(devices=[device]), tmp_path, {"options": []}, {})
+    assert built == [in_order(text)]
