@@ -99,7 +99,7 @@ def literal(t: Literal) -> CExpression:
 
     >>> from relift import f32
     >>> from relift.compiler.codegen.values.expressions import literal
-    >>> from relift.semantics.language.programs import math
+    >>> import math
     >>> from relift.semantics.syntax.terms import Literal
     >>> [str(literal(Literal(v, f32))) for v in (0.0, -1.5, 1e-7, math.inf)]
     ['0.0f', '(-1.5f)', '1e-07f', 'INFINITY']

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import ClassVar
 
 from relift.rewrites.checks.rocq.library import defined_names
 from relift.semantics.errors import Unsupported
@@ -109,15 +110,22 @@ class Names:
         return self._known[key]
 
 
+class _Leaf:
+    """What stands in the place of a term and has nothing below it."""
+
+    below: ClassVar[tuple[str, ...]] = ()
+    row: ClassVar[str] = ""
+
+
 @dataclass(frozen=True)
-class AnyNumbers:
+class AnyNumbers(_Leaf):
     """Any row of numbers: what a congruence lemma quantifies over."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class AnyFunction:
+class AnyFunction(_Leaf):
     """Any function that is given a size first."""
 
     name: str
