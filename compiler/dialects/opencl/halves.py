@@ -249,8 +249,9 @@ class _Widened:
     def _assigned(self, target: Expression, value: Expression) -> Statement:
         if isinstance(target, Element) and _is_stored(of := self.types.of(target.array)):
             return self._stored(of, target.array, self.expression(target.index), value)
-        if isinstance(target, Prefix) and _is_stored(of := self.types.of(target.operand)):
-            return self._stored(of, target.operand, Whole(0), value)
+        pointer = target.operand if isinstance(target, Prefix) and target.operator == "*" else None
+        if pointer is not None and _is_stored(of := self.types.of(pointer)):
+            return self._stored(of, pointer, Whole(0), value)
         of_lanes = target.of if isinstance(target, Member) else None
         if isinstance(of_lanes, Element) and _is_stored(self.types.of(of_lanes.array)):
             raise Unsupported("a lane of a vector of half in global memory is not set apart")
