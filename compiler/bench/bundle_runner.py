@@ -159,6 +159,7 @@ _KEPT = "#pragma clang loop vectorize(disable) interleave(disable) unroll(disabl
 def in_order(source: str) -> str:
     r"""OpenCL C whose loops are taken in order by drivers that make vectors of folds of floats.
 
+    >>> from relift.compiler.bench.bundle_runner import in_order
     >>> print(in_order("  #pragma unroll\n  for (;;) {\n  }"))
       #pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
       for (;;) {

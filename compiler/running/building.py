@@ -99,9 +99,12 @@ def keep(folder: Path, number: int) -> None:
     """Remove the oldest half of what a folder of the cache holds when that is too much."""
     if not folder.is_dir() or len(names := os.listdir(folder)) < number:
         return
-    files = sorted((folder / name for name in names), key=lambda f: f.lstat().st_mtime)
-    for file in files[: number // 2]:
+    made: dict[Path, float] = {}
+    for name in names:
         with suppress(OSError):  # another process was as quick
+            made[folder / name] = (folder / name).lstat().st_mtime
+    for file in sorted(made, key=made.__getitem__)[: number // 2]:
+        with suppress(OSError):
             file.unlink()
 
 

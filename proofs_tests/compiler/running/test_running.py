@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from relift.compiler import Compiled, compile_program
 from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import describe, devices, find_device
+from relift.compiler.running import building
 from relift.compiler.running.compiled import load
 from relift.semantics.errors import IllTyped, ReliftError, Unsupported
 from relift.semantics.language import vocabulary as rl
@@ -269,3 +271,16 @@ def test_without_a_simulator_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch)
     assert found == NotAvailable(
         "Oclgrind is not installed; on Debian: apt-get install oclgrind", installed=False
     )
+
+
+def test_a_cache_is_cleared_by_several_at_once(tmp_path: Path, monkeypatch: Any) -> None:
+    """What another process has removed meanwhile is not looked for; the newer half stays."""
+    names = [f"{i}.so" for i in range(8)]
+    for age, name in enumerate(names):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (age, age))
+    monkeypatch.setattr("os.listdir", lambda _: ["gone.so", *names])
+
+    building.keep(tmp_path, 8)
+
+    assert sorted(p.name for p in tmp_path.glob("*")) == names[4:]
