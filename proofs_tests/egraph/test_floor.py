@@ -82,8 +82,8 @@ def test_every_example_has_one(path: Path) -> None:
     ("name", "size", "factor"),
     [
         ("atax", 1024, 100),
-        ("softmax", 1024, 4),
-        ("layer_norm", 1024, 4),
+        ("softmax", 4096, 4),
+        ("layer_norm", 4096, 4),
         ("normalised", 1 << 24, 50),
         ("two_products", 256, 20),
     ],
