@@ -62,10 +62,12 @@ def random_programs() -> Iterator[Program]:
 
 
 def functions_of_scalars() -> Iterator[Program]:
-    """Each function of the table on scalars and on vectors, of each type that it takes."""
+    """Each function of the table on scalars and on vectors, of each type that it takes, but for halves (see below)."""
     numbers = (rl.f32, rl.f64, rl.i32, rl.i64)
     for name, f in SCALAR_FUNCTIONS.items():
         for t in numbers:
+            if name == rl.f16.name:
+                continue
             if (f.on == "floats" and not t.is_float) or (
                 f.on in ("integers", "bits") and t.is_float
             ):
