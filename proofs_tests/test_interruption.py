@@ -30,14 +30,10 @@ MOMENTS = (0.4, 1.0, 2.2)
 """Seconds after which somebody presses Ctrl-C: it loads, it starts children, it works."""
 
 
-@pytest.mark.parametrize("alone", [False, True], ids=["terminal", "alone"])
-@pytest.mark.parametrize("verb", VERBS)
-def test_ctrl_c_ends_a_verb(verb: str, alone: bool, tmp_path: Path) -> None:
-    """A terminal sends the signal to all processes of the command, `kill` to the first only."""
-    moment = MOMENTS[(list(VERBS).index(verb) + alone) % len(MOMENTS)]
-    words = [*VERBS[verb], *(("--out", str(tmp_path / "out")) if verb == "optimize" else ())]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "relift", *words],
+def started(words: list[str], tmp_path: Path) -> subprocess.Popen[str]:
+    """Python on some words, with a group of processes and a cache of its own."""
+    return subprocess.Popen(
+        [sys.executable, *words],
         cwd=ROOT,
         env={
             **os.environ,
@@ -49,6 +45,15 @@ def test_ctrl_c_ends_a_verb(verb: str, alone: bool, tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["terminal", "alone"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_ctrl_c_ends_a_verb(verb: str, alone: bool, tmp_path: Path) -> None:
+    """A terminal sends the signal to all processes of the command, `kill` to the first only."""
+    moment = MOMENTS[(list(VERBS).index(verb) + alone) % len(MOMENTS)]
+    words = [*VERBS[verb], *(("--out", str(tmp_path / "out")) if verb == "optimize" else ())]
+    process = started(["-m", "relift", *words], tmp_path)
     time.sleep(moment)
     try:
         (os.kill if alone else os.killpg)(process.pid, signal.SIGINT)
@@ -88,19 +93,7 @@ def test_an_interrupted_update_leaves_the_old_ledger(
     file.parent.mkdir()
     before = (ROOT / "proofs_tests" / "rocq" / "ledger.json").read_bytes()
     file.write_bytes(before)
-    process = subprocess.Popen(
-        [sys.executable, "-c", UPDATE, "ledger", "--update", str(file)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "src"),
-            "XDG_CACHE_HOME": str(tmp_path / "cache"),
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = started(["-c", UPDATE, "ledger", "--update", str(file)], tmp_path)
     time.sleep(moment)
     try:
         assert process.poll() is None  # it is at work

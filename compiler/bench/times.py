@@ -114,25 +114,31 @@ def time_in_turn(
     All kernels, what was written by hand and NumPy take turns, so that all see the same machine.  NumPy's
     library has as many threads as the first device has units.
     """
+    first = b.at(variants[0])
+    plan = compile_program(first).plan
+    rows, arguments = inputs_of(entry_of(b, variants[0], first, plan))
     kernels: list[_Runner] = []
-    arguments: Sequence[Any] = ()
     for variant in variants:
         program = b.at(variant)
-        plan = compile_program(program).plan
-        rows, arguments = inputs_of(entry_of(b, variant, program, plan))
+        compiled = {s: compile_program(program, analyses=a) for s, a in settings.items()}
+        for made in compiled.values():
+            require_not_refuted(made)
         for device in devices:
-            for setting, analyses in settings.items():
-                compiled = compile_program(program, analyses=analyses)
-                require_not_refuted(compiled)
-                entry = entry_of(b, variant, program, compiled.plan)
+            for setting, made in compiled.items():
+                entry = entry_of(b, variant, program, made.plan)
                 about = {**entry, "analyses": setting, "device": device}
-                session = session_on(compiled.source, compiled.plan, device, tuple(b.options))
+                session = session_on(made.source, made.plan, device, tuple(b.options))
                 kernels.append(_checked(session, rows, about, expected, arguments))
-    by_hand = {
-        device: _written_by_hand(b, variants[0], device, expected)
-        for device in devices
-        if b.by_hand is not None and backend_of(find_device(device)).name == "opencl"
-    }
+    by_hand: dict[str, _Runner] = {}
+    if b.by_hand is not None:
+        about = {**entry_of(b, variants[0], first, plan), "tolerance": b.tolerance}
+        options = (*b.options, *b.by_hand.options(b.sizes))
+        by_hand_plan = b.by_hand.plan(plan, b.sizes)
+        for device in devices:
+            if backend_of(find_device(device)).name == "opencl":
+                session = session_on(b.by_hand.source, by_hand_plan, device, options)
+                on = {**about, "device": device}
+                by_hand[device] = _checked(session, rows, on, expected, arguments)
     everything = [*kernels, *by_hand.values()]
     numpy, threads = _taken_in_turn(everything, b, arguments, devices[0], rounds)
     return [
@@ -147,22 +153,6 @@ def time_in_turn(
         }
         for kernel in kernels
     ]
-
-
-def _written_by_hand(
-    b: Benchmark, variant: Sizes, device: str, expected: Callable[..., Any]
-) -> _Runner:
-    """What was written by hand, on the arguments of a variant."""
-    assert b.by_hand is not None
-    program = b.at(variant)
-    whole = compile_program(program).plan
-    rows, arguments = inputs_of(entry_of(b, variant, program, whole))
-    about = {
-        **entry_of(b, variant, program, whole), "device": device, "tolerance": b.tolerance,
-    }  # fmt: skip
-    options = (*b.options, *b.by_hand.options(b.sizes))
-    session = session_on(b.by_hand.source, b.by_hand.plan(whole, b.sizes), device, options)
-    return _checked(session, rows, about, expected, arguments)
 
 
 def _taken_in_turn(

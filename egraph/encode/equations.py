@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Self
 
-from relift.egraph.encode.terms import list_text, type_text
+from relift.egraph.encode.terms import type_text
 from relift.semantics.syntax.sizes import Atom, Size, letter_of
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import Type
 
 
 class NotSearchable(Exception):
@@ -100,17 +100,7 @@ class Equations:
 
     def type_pattern(self, t: Type) -> str:
         """What matches the type `t`; its sizes become equations."""
-        match t:
-            case TypeVariable(name):
-                return type_variable(name)
-            case Scalar():
-                return type_text(t)
-            case Array(element, n):
-                return f"(Arr {self._size_pattern(n)} {self.type_pattern(element)})"
-            case Vector(element, n):
-                return f"(Vec {self._size_pattern(n)} {self.type_pattern(element)})"
-            case Tuple(parts):
-                return f"(Tup {list_text(map(self.type_pattern, parts))})"
+        return type_text(t, self._size_pattern, type_variable)
 
     def _size_pattern(self, n: Size) -> str:
         value = self.variable()
@@ -119,17 +109,7 @@ class Equations:
 
     def type_value(self, t: Type) -> str:
         """The type `t`, its sizes being known."""
-        match t:
-            case TypeVariable(name):
-                return type_variable(name)
-            case Scalar():
-                return type_text(t)
-            case Array(element, n):
-                return f"(Arr {self.text(n)} {self.type_value(element)})"
-            case Vector(element, n):
-                return f"(Vec {self.text(n)} {self.type_value(element)})"
-            case Tuple(parts):
-                return f"(Tup {list_text(map(self.type_value, parts))})"
+        return type_text(t, self.text, type_variable)
 
 
 def type_variable(name: str) -> str:

@@ -93,19 +93,31 @@ def size_text(n: Size) -> str:
     return str(n.constant)
 
 
-def type_text(t: Type) -> str:
-    """A type, as a term of the sort T."""
+def _unexpected(name: str) -> str:
+    raise AssertionError(f"cannot happen: a program has the type variable {name}")
+
+
+def type_text(
+    t: Type,
+    size: Callable[[Size], str] = size_text,
+    variable: Callable[[str], str] = _unexpected,
+) -> str:
+    """A type, as a term of the sort T; `size` and `variable` say how its sizes and type variables are written."""
+
+    def text(part: Type) -> str:
+        return type_text(part, size, variable)
+
     match t:
         case Scalar(name):
             return f"(Sc {quoted(name)})"
         case Array(element, n):
-            return f"(Arr {size_text(n)} {type_text(element)})"
+            return f"(Arr {size(n)} {text(element)})"
         case Vector(element, n):
-            return f"(Vec {size_text(n)} {type_text(element)})"
+            return f"(Vec {size(n)} {text(element)})"
         case Tuple(parts):
-            return f"(Tup {list_text(map(type_text, parts))})"
+            return f"(Tup {list_text(map(text, parts))})"
         case TypeVariable(name):
-            raise AssertionError(f"cannot happen: a program has the type variable {name}")
+            return variable(name)
 
 
 def list_text(types: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -41,15 +42,15 @@ _BITS = {t: 8 * t.bytes - 1 for t in INTEGERS.values()}
 """The integers, and which power of two is beyond each."""
 
 
-class Incomplete:
+class Incomplete(ABC):
     """A function that lacks the arguments which are missing."""
 
     __name__: str
 
     @property
+    @abstractmethod
     def missing(self) -> list[str]:
         """The names of the arguments that are still to come."""
-        raise NotImplementedError
 
 
 def is_term(value: object) -> bool:

@@ -14,7 +14,10 @@ from proofs_tests.compiler.dialects.test_cuda import of_function
 from proofs_tests.compiler.programs import typed
 from relift.compiler.devices.naming import is_simulator, label
 from relift.compiler.devices.survey import devices
+from relift.compiler.dialects.opencl.halves import without_halves
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.program import compile_program
+from relift.compiler.text.reader import read_source
 from relift.compiler.validation.validate import validate
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
@@ -69,6 +72,14 @@ def test_the_text_is_validated_on_symbols() -> None:
 
     assert compiled.source.startswith("#pragma OPENCL EXTENSION cl_khr_fp16 : enable")
     assert validate(compiled.source, compiled.plan, tiles()).verdict == "shown"
+
+
+@pytest.mark.parametrize("operator", ["&", "-", "!", "~"])
+def test_only_a_cell_is_stored_by_a_call(operator: str) -> None:
+    """What stands behind another prefix than `*` is no place of a half, and stays as it is written."""
+    text = f"kernel void f(global half* restrict x) {{ {operator}x = 1.0h; }}"
+
+    assert "vstore_half_rte(1.0f" not in OpenCL().source(without_halves(read_source(text)))
 
 
 def test_few_places_know_it() -> None:
