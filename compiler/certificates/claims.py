@@ -38,7 +38,7 @@ from relift.compiler.certificates.certificate import (
 from relift.compiler.certificates.coverage import NotCounted, covered, initialised, unassigned
 from relift.compiler.certificates.effort import Effort
 from relift.compiler.certificates.flows import Access, Turn, advances
-from relift.compiler.certificates.given import Misfit, given
+from relift.compiler.certificates.given import Misfit, given, vectors_of
 from relift.compiler.certificates.prover import Prover, invocations
 from relift.compiler.certificates.work_items import Grid
 from relift.compiler.codegen.values.indices import index_code
@@ -85,7 +85,7 @@ def certificates(
         except Misfit as error:
             found.append(_misfit(k.name, error))
             continue
-        own = {name: index_code(buffers[b].cells) for name, b in names.items()}
+        own = _cells(texts[k.name], {name: buffers[b] for name, b in names.items()})
         filled = {name for name, b in names.items() if b in full}
         made = certify(
             texts[k.name], own, grid, sizes, effort=effort, full=filled if written else None
@@ -128,6 +128,12 @@ def _names(
         if name != buffer and "size" in roles:
             raise Misfit(f"{text.name} takes {name}, it is given the size {buffer}")
     return found
+
+
+def _cells(text: KernelText, given: Mapping[str, Buffer]) -> dict[str, Expression]:
+    """How many elements each parameter has: cells of its buffer, or vectors of them."""
+    counts = {p.name: vectors_of(given[p.name], p.type.width) for p in text.parameters}
+    return {name: index_code(count) for name, count in counts.items() if count is not None}
 
 
 def _misfit(kernel: str, error: Misfit) -> Certificate:

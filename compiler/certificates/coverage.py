@@ -260,6 +260,8 @@ def _count(prover: Prover, writes: Sequence[Access], outer: Place, *, space: str
     for a in writes:
         if not a.sure:
             raise NotCounted("a write under a condition that is not known")
+        if a.partial:
+            raise NotCounted("some lanes of a vector are written by themselves")
         one = _Instances(prover)
         if space != "private":
             one.start(local=space == "local")

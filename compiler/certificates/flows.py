@@ -108,7 +108,8 @@ Place: TypeAlias = "tuple[Turn | Fact, ...]"
 class Access:
     """`width` elements of `array` from `offset` on are read or written; `aligned` ones in one vector.
 
-    Not `sure` when a condition around it is missing in `place`: it may be made less often.
+    Not `sure` when a condition around it is missing in `place`: it may be made less often.  One that is `partial`
+    writes some lanes of a vector only.
     """
 
     kind: Kind
@@ -118,6 +119,7 @@ class Access:
     aligned: bool
     place: Place
     sure: bool = True
+    partial: bool = False
 
     def __str__(self) -> str:
         more = f" and {self.width - 1} more" if self.width > 1 else ""
@@ -175,7 +177,8 @@ class Meeting:
     @property
     def sure(self) -> bool:
         """Whether it happens wherever its conditions hold."""
-        return all(p.way.sure and p.access.sure for p in (self.left, self.right))
+        points = (self.left, self.right)
+        return all(p.way.sure and p.access.sure and not p.access.partial for p in points)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.running.launch import Buffer
 from relift.compiler.text.c_types import plain
 from relift.compiler.text.tree import Argument, CType, KernelText
+from relift.semantics.syntax.sizes import Size
 
 BY_VALUE = ("scalar", "size")
 """The roles of buffers that are one number, and no memory."""
@@ -18,11 +19,15 @@ BY_VALUE = ("scalar", "size")
 class Misfit(Exception):
     """A launch that does not fit its text; the message says where.
 
-    It is `wrong` whatever the kernel does; the rest, vectors in memory and one buffer under two names, may be meant.
+    It is `wrong` whatever the kernel does; the rest, vectors of 3 and one buffer under two names, may be meant.
     """
 
     message: str
     wrong: bool = True
+
+
+class GivenTwice(Misfit):
+    """One buffer under two names, which a kernel promises to be apart."""
 
 
 def given(
@@ -50,7 +55,7 @@ def given(
             f"{text.name} has {len(text.parameters)} parameters, {len(arguments)} are given"
         )
     if len(set(arguments)) < len(arguments):
-        raise Misfit(f"{text.name} is given one buffer twice", wrong=False)
+        raise GivenTwice(f"{text.name} is given one buffer twice", wrong=False)
     found: dict[str, Buffer] = {}
     for name, p in zip(arguments, text.parameters, strict=True):
         if name not in buffers:
@@ -67,12 +72,33 @@ def _require_type(kernel: str, b: Buffer, p: Argument) -> None:
         CType("int") if by_value and str(b.scalar) == "boolean" else memory_type(b.scalar)
     )
     space = "private" if by_value else "global"
-    if (plain(p.type), p.type.pointer, p.type.space) != (wanted, not by_value, space):
-        vector = "" if p.type.width == 1 else str(p.type.width)
-        meant = (
-            plain(replace(p.type, width=1)) == wanted and p.type.pointer and p.type.space == space
-        )
-        raise Misfit(
-            f"{kernel} takes {p.type.scalar}{vector} {p.name}, it is given {b.name} of type {b.scalar}",
-            wrong=not meant,
-        )
+    lane = plain(replace(p.type, width=1))
+    fits = (lane, p.type.pointer, p.type.space) == (wanted, not by_value, space)
+    if fits and vectors_of(b, p.type.width) is not None:
+        return
+    vector = "" if p.type.width == 1 else str(p.type.width)
+    raise Misfit(
+        f"{kernel} takes {p.type.scalar}{vector} {p.name}, it is given {b.name} of type {b.scalar}",
+        wrong=not (fits and p.type.pointer),
+    )
+
+
+def vectors_of(b: Buffer, width: int) -> Size | None:
+    """How many whole vectors a buffer holds; None where that is not known, as for those of 3, which have 4 cells.
+
+    >>> from relift import f32, nat
+    >>> from relift.compiler.certificates.given import vectors_of
+    >>> from relift.compiler.running.launch import Buffer
+    >>> from relift.semantics.syntax.sizes import Size
+    >>> n = nat("n")
+    >>> buffers = [Buffer("x", f32, cells, "input") for cells in (Size.of(10), 4 * n, n)]
+    >>> [vectors_of(b, 4) for b in buffers]
+    [2, n, None]
+    """
+    if width == 1:
+        return b.cells
+    if width == 3 or b.role in BY_VALUE:
+        return None
+    if b.cells.constant is not None:
+        return Size.of(b.cells.constant // width)
+    return b.cells.divided_by(Size.of(width))

@@ -35,7 +35,14 @@ class Memory:
     found: list[Access] = field(default_factory=list)
 
     def access(
-        self, kind: Kind, array: Array, offset: Expression, width: int = 1, *, aligned: bool = False
+        self,
+        kind: Kind,
+        array: Array,
+        offset: Expression,
+        width: int = 1,
+        *,
+        aligned: bool = False,
+        partial: bool = False,
     ) -> Access:
         """One access, under the loops and conditions around it that are still what they were."""
         if kind == "write" and array.constant:
@@ -43,7 +50,7 @@ class Memory:
         kept = tuple(
             w for w in self.place if isinstance(w, Turn) or not self.names.changes(w.condition)
         )
-        made = Access(kind, array, offset, width, aligned, kept, kept == self.place)
+        made = Access(kind, array, offset, width, aligned, kept, kept == self.place, partial)
         self.found.append(made)
         return made
 
@@ -92,22 +99,24 @@ class Memory:
     def vector(self, kind: Kind, n: Expression, pointer: Expression, width: int) -> list[Access]:
         """What `vload` and `vstore` do to vector n behind a pointer, and the reads to find it."""
         array, offset = self.pointer(pointer)
+        if array.type.width != 1:
+            raise NotUnderstood(f"{array.name} as an array of scalars")
         start = Binary("+", offset, Binary("*", n, Whole(width)))
         return [*self.reads(start), self.access(kind, array, start, width)]
 
-    def written(self, target: Expression) -> list[Access]:
-        """The accesses that an assignment to a target makes."""
+    def written(self, target: Expression, *, partial: bool = False) -> list[Access]:
+        """The accesses that an assignment to a target makes; `partial` where lanes of it are meant."""
         match target:
             case Name(name):
                 if name not in self.names.changing:
                     raise NotUnderstood(f"an assignment to {shown(target)}, which is fixed")
                 return []
             case Member(of, _):
-                return self.written(of)
+                return self.written(of, partial=True)
             case Element():
                 array, offset = self.pointer(Prefix("&", target))
-                return [*self.reads(offset), self.access("write", array, offset)]
-            case Prefix("*", pointer):
+                return [*self.reads(offset), self.access("write", array, offset, partial=partial)]
+            case Prefix("*", pointer) if not partial:
                 return self._through(pointer, "write")
             case (
                 Whole() | Real() | Prefix() | Binary() | Conditional() | Invocation() | Cast()
@@ -144,8 +153,8 @@ class Memory:
                     else Binary(operator, offset, right)
                 )
                 return array, moved
-            case Prefix("&", Element(Name(name), index)) if name in self.names.arrays:
-                return self.names.arrays[name], index
+            case Prefix("&", Element(of, index)):
+                return self.pointer(Binary("+", of, index))
             case (
                 Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary()
                 | Conditional() | Invocation() | Cast()

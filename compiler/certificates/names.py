@@ -55,6 +55,8 @@ _SOMEWHERE = "an array that is not known"
 class Names:
     """What the names of a kernel are, by kinds: arrays, pointers to their starts, and variables in `scope`.
 
+    A pointer to another place of an array is in `scope`, for what it is set to for good; the arrays into which
+    pointers lead are `reached`, and may not be hidden.
     `changing` are variables that are assigned again, `uniform` those with one value for a work-group; `whole` says
     which are whole numbers, and where these come from, `long` which are of that type, as the `numbers` of counters
     and constants are of theirs.
@@ -68,6 +70,7 @@ class Names:
     whole: dict[str, str] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
     long: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
     made: int = 0
 
     # ---- declarations
@@ -96,16 +99,34 @@ class Names:
         """An array that the kernel declares."""
         self.made += 1
         cells = self.resolved(extent)
+        self._require_unreached(d.name)
         self.scope.pop(d.name, None)
         self.arrays[d.name] = Array(d.name, d.type, cells, self.made)
 
     def pointer(self, d: Declaration) -> None:
-        """A pointer that is declared, and set to the start of an array."""
+        """A pointer that is declared, and set to a place of an array: to its start, or for good."""
         if d.name in self.pointers or d.value is None:
             raise NotUnderstood(f"the pointer {d.name} without a value, or declared again")
-        self.pointers[d.name] = name = self.pointed(d.value)
-        if replace(self.arrays[name].type, pointer=True, constant=d.type.constant) != d.type:
+        value = self.resolved(d.value)
+        array = _array_of(value)
+        if array not in self.arrays:
+            raise NotUnderstood(f"the pointer {shown(value)}, which leads into no array")
+        if replace(self.arrays[array].type, pointer=True, constant=d.type.constant) != d.type:
             raise NotUnderstood(f"the pointer {d.name} into an array of another type")
+        self._require_unreached(d.name)
+        self.reached.add(array)
+        if value == Name(array):
+            self.pointers[d.name] = array
+        elif self.is_fixed(value):
+            self.scope[d.name] = value
+            self.arrays.pop(d.name, None)
+        else:
+            raise NotUnderstood(f"the pointer {shown(value)}, which depends on what changes")
+
+    def _require_unreached(self, name: str) -> None:
+        """Raise where a declaration hides an array that a pointer in sight may lead into."""
+        if name in self.reached:
+            raise NotUnderstood(f"{name}, which hides an array behind a pointer")
 
     def variable(self, d: Declaration, value: Expression | None) -> None:
         """A variable that is declared; a constant that is a whole number stands for its value."""
@@ -114,6 +135,7 @@ class Names:
         fixed = d.type.constant and is_whole(d.type) and not cut
         if value is not None and fixed and self.is_fixed(value):
             self.numbers.add(d.type.scalar)
+            self._require_unreached(d.name)
             self.scope[d.name] = value
             self.arrays.pop(d.name, None)
         else:
@@ -146,13 +168,15 @@ class Names:
     def block(self) -> Generator[None, None, None]:
         """What is declared inside is unknown outside; pointers stay as they are set."""
         scope, arrays, long = dict(self.scope), dict(self.arrays), set(self.long)
-        pointers = tuple(self.pointers)
+        pointers, reached = tuple(self.pointers), set(self.reached)
         yield
         self.scope, self.arrays, self.long = scope, arrays, long
         self.pointers = {name: self.pointers[name] for name in pointers}
+        self.reached = reached | set(self.pointers.values())
 
     def _fresh(self, name: str) -> str:
         """A name for another variable that is called so from here on."""
+        self._require_unreached(name)
         self.made += 1
         key = f"{name}#{self.made}"
         self.scope[name] = Name(key)
@@ -165,6 +189,7 @@ class Names:
         """The array to whose start a pointer is set."""
         e = self.resolved(value)
         if isinstance(e, Name) and e.name in self.arrays:
+            self.reached.add(e.name)
             return e.name
         raise NotUnderstood(f"the pointer {shown(e)}, which is not the start of an array")
 
@@ -217,7 +242,7 @@ class Names:
             case Whole() | Real():
                 return e
             case Element(array, index):
-                return Element(self.resolved(array), self.resolved(index))
+                return _element(self.resolved(array), self.resolved(index))
             case Member(of, name):
                 return Member(self.resolved(of), name)
             case Prefix(operator, operand):
@@ -265,7 +290,8 @@ class Names:
         )
 
     def _of_constant(self, e: Element) -> bool:
-        return isinstance(e.array, Name) and self.arrays[e.array.name].constant
+        array = self.arrays.get(e.array.name) if isinstance(e.array, Name) else None
+        return array is not None and array.constant
 
     def is_uniform(self, e: Expression) -> bool:
         """Whether e has one value for all work-items of a group."""
@@ -279,6 +305,21 @@ class Names:
     def same_for_all(self, where: Turn | Fact) -> bool:
         """Whether all work-items of a group take the same turns, or meet the same condition."""
         return where.uniform if isinstance(where, Turn) else self.is_uniform(where.condition)
+
+
+def _array_of(pointer: Expression) -> str:
+    """The name before the numbers that move a pointer; nothing where it is none."""
+    while isinstance(pointer, Binary) and pointer.operator in ("+", "-"):
+        pointer = pointer.left
+    return pointer.name if isinstance(pointer, Name) else ""
+
+
+def _element(array: Expression, index: Expression) -> Element:
+    """An element behind a pointer, counted from the start of its array."""
+    if not isinstance(array, Binary) or array.operator not in ("+", "-"):
+        return Element(array, index)
+    left, right = (array.right, index) if array.operator == "+" else (index, array.right)
+    return _element(array.left, Binary(array.operator, left, right))
 
 
 def _without_sign(e: Expression) -> bool:

@@ -102,7 +102,7 @@ class Prover:
         ]
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
         subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
-        sure = meeting.sure if meeting is not None else all(a.sure for a in (*left, *right))
+        sure = meeting.sure if meeting is not None else _surely(*left, *right)
         return self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
 
     # ---- barriers
@@ -213,6 +213,11 @@ def _bundled(accesses: Sequence[Access]) -> list[tuple[Access, ...]]:
     for a in accesses:
         found.setdefault((a.array, a.kind, a.place), []).append(a)
     return [tuple(bundle) for bundle in found.values()]
+
+
+def _surely(*accesses: Access) -> bool:
+    """Whether all are made, and to all lanes of their elements."""
+    return all(a.sure and not a.partial for a in accesses)
 
 
 def _together(bundle: Sequence[Access]) -> str:

@@ -1,7 +1,7 @@
 """The text of a kernel, read back as a tree: what the compiler wrote, independent of how it came to write it.
 
-Only the OpenCL C that this compiler writes is understood: declarations, assignments, counting loops, guards
-and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by being overlooked.  All of a source
+The OpenCL C that this compiler writes is understood, and what a person writes of the same kind: declarations,
+assignments, counting loops, guards with and without braces, pointers into arrays, and barriers.  Anything else raises `NotUnderstood`, so nothing is certified by being overlooked.  All of a source
 is read, also what stands between the kernels; only the body of a function may be left as it is (`Function`).
 
 >>> from relift.compiler.text.expressions import in_c
@@ -149,8 +149,8 @@ class _Reader(StatementReader):
                 self.expect(";")
             elif condition is None and self.starts_type():
                 for d in self.declarations():
-                    if d.extent is not None or d.value is None or d.type.pointer:
-                        raise NotUnderstood(f"{d.name} in a function")
+                    if not isinstance(d, Declaration) or d.value is None or d.type.pointer:
+                        raise NotUnderstood("an array, a pointer or a variable in a function")
                     found.append(d)
             else:
                 raise NotUnderstood("a statement in a function")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from relift.compiler.text.expression_reader import ExpressionReader
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
@@ -9,7 +11,9 @@ from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
+    CType,
     Declaration,
+    Element,
     Evaluation,
     Expression,
     Guard,
@@ -25,6 +29,9 @@ _COUNTERS = frozenset(["int", "long"])
 _HINTS = frozenset(["vec_type_hint", "work_group_size_hint", "opencl_unroll_hint"])
 """Attributes that change no meaning."""
 
+MOST_FIRST_VALUES = 1024
+"""Elements of an array that is declared with its values."""
+
 
 class StatementReader(ExpressionReader):
     """A reader of statements."""
@@ -37,6 +44,14 @@ class StatementReader(ExpressionReader):
             found += self.statement()
         return tuple(found)
 
+    def inside(self) -> tuple[Statement, ...]:
+        """What a loop or a condition is about: statements in braces, or one."""
+        if self.next == "{":
+            return self.block()
+        if self.starts_type():
+            raise NotUnderstood(f"a declaration without braces near {self.next!r}")
+        return tuple(self.statement())
+
     def statement(self) -> list[Statement]:
         """One statement, or several declarations."""
         if self.stands("__attribute__") and (self.attributes() or not self.stands("for")):
@@ -47,7 +62,7 @@ class StatementReader(ExpressionReader):
             self.expect("(")
             condition = self.expression()
             self.expect(")")
-            guard = Guard(condition, self.block())
+            guard = Guard(condition, self.inside())
             if self.next == "else":
                 raise NotUnderstood("an else")
             return [guard]
@@ -75,24 +90,50 @@ class StatementReader(ExpressionReader):
         self.expect(";")
         return [Assignment(target, operator, value)]
 
-    def declarations(self) -> list[Declaration]:
-        """Declarations of one type."""
-        t, found = self.type(), list[Declaration]()
+    def declarations(self) -> list[Declaration | Assignment]:
+        """Declarations of one type; the first values of an array are assigned to its elements."""
+        t, found = self.type(), list[Declaration | Assignment]()
         while not found or self.accept(","):
             if found and t.pointer:
-                raise NotUnderstood(f"{self.next} after a pointer, which is none")
-            name, extent, value = self.name(), None, None
-            if self.accept("["):
-                extent = self.expression()
-                self.expect("]")
-            aligned = self.attributes().get("aligned", (0,))[0]
-            if self.accept("="):
-                value = self.expression()
-                if extent is not None or Name(name) in within(value):
-                    raise NotUnderstood(f"the first value of {name}")
-            found.append(Declaration(t, name, extent, value, aligned))
+                self.expect("*")
+                while self.stands("const", "restrict"):
+                    self.take()
+            name = self.name()
+            found += self._declared(t, name)
         self.expect(";")
         return found
+
+    def _declared(self, t: CType, name: str) -> list[Declaration | Assignment]:
+        """What follows a name that is declared."""
+        extent, value, first = None, None, list[Expression]()
+        if self.accept("["):
+            extent = self.expression()
+            self.expect("]")
+        aligned = self.attributes().get("aligned", (0,))[0]
+        if self.accept("="):
+            if extent is None:
+                value = self.expression()
+                first = [value]
+            else:
+                first = self._first_values(name, t, extent)
+                t = replace(t, constant=False)
+        if any(Name(name) in within(e) for e in first):
+            raise NotUnderstood(f"the first value of {name}")
+        declared = Declaration(t, name, extent, value, aligned)
+        if extent is None:
+            return [declared]
+        places = (Element(Name(name), Whole(i)) for i in range(len(first)))
+        return [declared, *(Assignment(e, "=", v) for e, v in zip(places, first, strict=True))]
+
+    def _first_values(self, name: str, t: CType, extent: Expression) -> list[Expression]:
+        """The values of all elements of an array, in braces: 0 where there are fewer."""
+        self.expect("{")
+        found = list(self.separated(self.expression, "}"))
+        if not isinstance(extent, Whole) or not found or t.pointer or t.space != "private":
+            raise NotUnderstood(f"the first values of {name}")
+        if len(found) > extent.value or extent.value > MOST_FIRST_VALUES:
+            raise NotUnderstood(f"{len(found)} first values of {name}")
+        return [*found, *(Whole(0) for _ in range(extent.value - len(found)))]
 
     def loop(self) -> Loop:
         """A loop that counts up."""
@@ -120,7 +161,7 @@ class StatementReader(ExpressionReader):
                 self.expect("+=")
                 step = self.expression()
         self.expect(")")
-        return Loop(t, counter, start, end, step, self.block())
+        return Loop(t, counter, start, end, step, self.inside())
 
     def attributes(self) -> dict[str, tuple[int, ...]]:
         """The attributes that stand here, and their numbers; those that change no meaning are left out."""

@@ -310,7 +310,7 @@ class Arithmetic:
             "arithmetic": self, "choose": self.choose, "lane": self.lane, "picked": self.picked,
             "both": self.both, "either": self.either, "decided": self.decided, "ahead": self.ahead,
             "converted": self.converted, "negative": self.negative, "mask": self.mask,
-            "moved": moved, "fitted": fitted, "wrapped": wrapped, "quotient": quotient, "OPEN": OPEN,
+            "moved": moved, "moved_back": moved_back, "fitted": fitted, "wrapped": wrapped, "quotient": quotient, "OPEN": OPEN,
             "Memory": Memory, "smallest": min, "largest": max,
         }  # fmt: skip
 
@@ -320,6 +320,11 @@ def moved(place: Scalar, by: Scalar) -> Scalar:
     if isinstance(place, Symbol) or isinstance(by, Symbol):
         return by if isinstance(by, Symbol) else place
     return place + by
+
+
+def moved_back(place: Scalar, by: Scalar) -> Scalar:
+    """A place so many elements before."""
+    return moved(place, by if isinstance(by, Symbol) else -by)
 
 
 def quotient(x: int, y: int) -> int:

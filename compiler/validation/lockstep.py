@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.certificates.given import Misfit, given
+from relift.compiler.certificates.given import GivenTwice, Misfit, given
 from relift.compiler.running.launch import Kernel, Launch, Piece
 from relift.compiler.text.tree import CType, Function, KernelText, Source
 from relift.compiler.validation.arithmetic import Arithmetic
-from relift.compiler.validation.machine import Fault, Item, Memory, Shared
+from relift.compiler.validation.machine import Fault, Item, Memory, Shared, Undecided, Vectors
 from relift.compiler.validation.symbols import OPEN, Algebra, Symbol, TooLarge
 from relift.compiler.validation.translation.python import Opaque, Translated
 from relift.compiler.validation.translation.statements import Translator
@@ -89,6 +89,8 @@ class Run:
         try:
             buffers = given(text, k.arguments, {b.name: b for b in self.launch.buffers})
         except Misfit as error:
+            if not error.wrong and not isinstance(error, GivenTwice):
+                raise Undecided(error.message) from None
             raise Fault("launch", error.message) from None
         found: list[Any] = []
         known: dict[str, int] = {}
@@ -101,10 +103,9 @@ class Run:
                 else:
                     found.append(int(value))
                     known[p.name] = int(value)
-            elif p.type.constant:
-                found.append(Memory(p.name, m.cells, constant=True))
-            else:
-                found.append(m)
+                continue
+            seen = Memory(p.name, m.cells, constant=True) if p.type.constant else m
+            found.append(seen if p.type.width == 1 else Vectors(seen, p.type.width))
         return found, known
 
     def piece(self, piece: Piece, kernel: Translated, arguments: Sequence[Any]) -> None:

@@ -172,5 +172,30 @@ class Shared(Memory):
         self.cells[i] = value
 
 
+@dataclass
+class Vectors:
+    """Memory that a kernel takes for a row of vectors of `width` cells each."""
+
+    memory: Memory
+    width: int
+
+    def load(self, it: Item, i: Any) -> tuple[Any, ...]:
+        """All lanes of a vector."""
+        return self.memory.load_vector(it, self._first(it, i), self.width, aligned=True)
+
+    def store(self, it: Item, i: Any, value: tuple[Any, ...]) -> None:
+        """Set all lanes of a vector."""
+        self.memory.store_vector(it, self._first(it, i), self.width, value, aligned=True)
+
+    def _first(self, it: Item, i: Any) -> int:
+        """The cell of the first lane."""
+        if i is OPEN:
+            raise Fault(
+                "initialised",
+                f"{it} reaches {self.memory.name} at a place that nothing was written to",
+            )
+        return self.width * int(i.__index__())
+
+
 def _shown(value: Any) -> str:
     return repr(value)

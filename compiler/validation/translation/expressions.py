@@ -34,6 +34,7 @@ from relift.compiler.validation.translation.operators import (
     constant,
     logical,
     moved,
+    moved_back,
     prefix,
     real,
 )
@@ -129,11 +130,12 @@ class Expressions:
                 if v.kind == "array":
                     return v.python, Code("0", INT, 0, 0), v.type
                 if v.kind == "pointer":
-                    return f"{v.python}[0]", Code(f"{v.python}[1]", LONG, 0, 2**62), v.type
+                    return f"{v.python}[0]", Code(f"{v.python}[1]", LONG, -(2**62), 2**62), v.type
                 raise NotUnderstood(f"{name}, which is no pointer")
-            case Binary("+", of, by):
+            case Binary("+" | "-" as operator, of, by):
                 memory, offset, t = self.pointer(of)
-                return memory, moved(offset, self.value(by)), t
+                number = self.value(by)
+                return memory, (moved if operator == "+" else moved_back)(offset, number), t
             case Prefix("&", Element(array, index)):
                 memory, offset, t = self.pointer(array)
                 return memory, moved(offset, self.value(index)), t
@@ -146,6 +148,8 @@ class Expressions:
     def vector_at(self, n: Expression, pointer: Expression, width: int) -> tuple[str, Code, CType]:
         """Where vector n behind a pointer lies, as `vload` and `vstore` count: memory, offset, type of an element."""
         memory, offset, t = self.pointer(pointer)
+        if plain(t).width != 1:
+            raise NotUnderstood(f"{in_c(pointer)} as a pointer to scalars")
         by = binary(self.w, "*", self.value(n), Code(str(width), INT, width, width))
         return memory, moved(offset, by), t
 

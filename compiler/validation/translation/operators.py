@@ -114,6 +114,16 @@ def moved(left: Code, right: Code) -> Code:
     return Code(f"({left.text} + {right.text})", LONG, a + c, b + d)
 
 
+def moved_back(left: Code, right: Code) -> Code:
+    """A place as many elements before."""
+    if right.type.scalar in FLOATS or right.type.width > 1:
+        raise NotUnderstood("an index that is no whole number")
+    if not right.known or not left.known:
+        return Code(f"moved_back({left.text}, {right.text})", LONG)
+    (a, b), (c, d) = left.range, right.range
+    return Code(f"({left.text} - {right.text})", LONG, a - d, b - c)
+
+
 def prefix(w: Writer, operator: str, e: Code) -> Code:
     """`operator e`."""
     t = promoted(e.type)

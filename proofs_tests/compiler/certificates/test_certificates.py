@@ -435,7 +435,19 @@ def test_a_variable_that_changes_is_no_guard() -> None:
     [
         ("while (1) { out[0] = 0.0f; }", "'while' in an expression"),
         ("if (1 < 2) { return; } out[0] = 0.0f;", "'return' in an expression"),
-        ("global float* p = out + 1; p[0] = 0.0f;", "the pointer out + 1"),
+        ("int i = 1; global float* p = out + i; i = 9; p[0] = 0.0f;", "the pointer out + i"),
+        ("global float* p = out + 1; p += 1; p[0] = 0.0f;", "the array out as a value"),
+        ("local float a[9]; local float* p = a; { } p[8] = 0.0f;", "'{'"),
+        (
+            "local float a[2]; local float* p = a; if (1 < 2) { float a[9]; p[8] = 0.0f; }",
+            "a, which hides an array",
+        ),
+        (
+            "local float a[2]; local float* p = a + 1; if (1 < 2) { int a = 1; p[8] = 0.0f; }",
+            "a, which hides",
+        ),
+        ("global float* p = x; p[0] = 0.0f;", "a write to x, which is constant"),
+        ("float4 v[2]; out[0] = vload2(0, v).x;", "v as an array of scalars"),
         ("fill(out);", "the statement fill"),
         ("out[0] = total(x);", "the array x as a value"),
         ("x[0] = 0.0f;", "a write to x, which is constant"),

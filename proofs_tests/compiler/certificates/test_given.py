@@ -75,14 +75,17 @@ def test_one_buffer_under_two_names_is_unknown() -> None:
     assert "given one buffer twice" in found.claims[0].detail
 
 
-def test_a_wider_element_is_refuted_and_a_vector_is_unknown() -> None:
-    """A pointer to doubles leaves an array of floats; one to vectors is not looked into."""
+def test_a_wider_element_is_refuted_and_a_vector_has_fewer() -> None:
+    """A pointer to doubles leaves an array of floats; of vectors there are fewer, and those of 3 are not looked into."""
     compiled = compile_program(short_and_long)
     doubles = compiled.source.replace("global float*", "global double*")
     assert doubles != compiled.source
     with pytest.raises(Refuted, match="takes double out, it is given out of type f32"):
         require_not_refuted(replace(compiled, source=doubles))
-    vectors = compiled.source.replace("global float*", "global float4*")
-    (found,) = certificates(replace(compiled, source=vectors))
+    threes = compiled.source.replace("global float*", "global float3*")
+    (found,) = certificates(replace(compiled, source=threes))
     assert {c.verdict for c in found.claims} == {"unknown"}
-    require_not_refuted(replace(compiled, source=vectors))
+    require_not_refuted(replace(compiled, source=threes))
+    vectors = compiled.source.replace("global float*", "global float4*")
+    with pytest.raises(Refuted, match="bounds are refuted: write out"):
+        require_not_refuted(replace(compiled, source=vectors))
