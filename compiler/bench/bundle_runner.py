@@ -40,8 +40,8 @@ WARM_UPS = 3
 RUNS = ((2e-3, 30), (20e-3, 15), (float("inf"), 10))
 """How often a kernel is timed, by its time."""
 
-POISON = np.uint32(0xFFFFFFFF)
-"""What an output holds before the kernel runs: a NaN as f32, -1 as i32; no benchmark's result has it."""
+POISON = np.array([0xA5, 0xFF], np.uint8)
+"""The bytes that an output of integers, or of floats, holds before the kernel runs: numbers that nothing computes, or a NaN."""
 
 CHUNK = 1 << 24
 
@@ -116,7 +116,18 @@ def expected_rows(
 
 def unwritten(outputs: Sequence[Row]) -> int:
     """How many cells of the outputs still hold the pattern."""
-    return sum(int(np.count_nonzero(o.view(np.uint32) == POISON)) for o in outputs)
+    cells = ((o.reshape(-1).view(np.uint8).reshape(o.size, -1), poison(o.dtype)) for o in outputs)
+    return sum(int(np.count_nonzero(np.all(bytes_ == wanted, axis=1))) for bytes_, wanted in cells)
+
+
+def dtype_of(scalar: str) -> np.dtype[Any]:
+    """The NumPy type of a scalar type, such as f32."""
+    return np.dtype("?" if scalar == "boolean" else f"{scalar[0]}{int(scalar[1:]) // 8}")
+
+
+def poison(dtype: np.dtype[Any]) -> Row:
+    """The byte that memory for cells of a type is filled with."""
+    return POISON[int(dtype.kind == "f") :][:1]
 
 
 def pieces(total: Sequence[int], local: Sequence[int]) -> list[tuple[tuple[int, ...], ...]]:
@@ -255,9 +266,10 @@ class Prepared:
                 flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
                 self.buffers[b["name"]] = cl.Buffer(context, flags, hostbuf=rows[b["name"]])
             else:
-                size = 4 * max(1, b["cells"])
+                dtype = dtype_of(b["scalar"])
+                size = dtype.itemsize * max(1, b["cells"])
                 self.buffers[b["name"]] = cl.Buffer(context, cl.mem_flags.READ_WRITE, size)
-                cl.enqueue_fill_buffer(self.queue, self.buffers[b["name"]], POISON, 0, size)
+                cl.enqueue_fill_buffer(self.queue, self.buffers[b["name"]], poison(dtype), 0, size)
         self.kernels = []
         for k in launch["kernels"]:
             kernel = cl.Kernel(program, k["name"])

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.buffers import Held, Row
+from relift.compiler.running.device_array import Memory, Resident
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing
@@ -29,11 +30,25 @@ class Session(Protocol):
 
     unknown: list[str]
 
-    def run(self, rows: Mapping[str, Row]) -> list[Row]:
-        """Copy the arguments, run all kernels, copy the result."""
+    @property
+    def device(self) -> Device:
+        """The device that it is built for."""
         ...
 
-    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
+    def enqueue(self, rows: Mapping[str, Held], *, in_place: bool = False) -> dict[str, Resident]:
+        """Bring the arguments to the device, and run all kernels there without waiting for them: the results by buffer.
+
+        Rows of the device are used where they lie, as inputs and to be written as outputs; those of the host are
+        copied, unless they may be used `in_place`, because the caller waits.  Where it waits, new memory is filled
+        with a pattern first: what a kernel leaves out is not what an earlier run wrote there.
+        """
+        ...
+
+    def run(self, rows: Mapping[str, Held]) -> list[Row]:
+        """The results, when they are there."""
+        return [resident.read() for resident in self.enqueue(rows, in_place=True).values()]
+
+    def timed(self, rows: Mapping[str, Held], repeats: int) -> list[float]:
         """Seconds of each run, summed over its kernels; a first run is not counted."""
         ...
 
@@ -109,6 +124,10 @@ class Backend(Protocol):
 
     def opened(self, library: str, say: Callable[[Any], None]) -> Opened | None:
         """A driver for its self-test, in a process made to be lost; none where `say` was told why not."""
+        ...
+
+    def memory(self, device: Device) -> Memory:
+        """The memory of a device of its own, which its sessions share."""
         ...
 
     def session(

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from relift.compiler.running.device_array import DeviceArray, Resident
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Row = npt.NDArray[Any]
+
+Held: TypeAlias = Row | Resident
+"""A row of the host, or of a device."""
+
+
+def on_host(held: Held) -> Row:
+    """The cells of a row, wherever it lies."""
+    return held if isinstance(held, np.ndarray) else held.read()
 
 
 def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, tuple[int, ...]]]:
@@ -54,6 +63,11 @@ def flatten(value: Any, t: Type, name: str) -> list[Row]:
     >>> flatten((np.float32([1, 2]), np.int32([3, 4])), tup(f32, i32)[2], "ps")
     [array([1., 2.], dtype=float32), array([3, 4], dtype=int32)]
     """
+    return list(map(on_host, held(value, t, name)))
+
+
+def held(value: Any, t: Type, name: str) -> list[Held]:
+    """The same where parts of the value may lie on a device; they stay there."""
     found = list(_flatten(value, t, name))
     return [
         _row(part, scalar, shape, name)
@@ -76,17 +90,19 @@ def _flatten(value: Any, t: Type, name: str) -> Iterator[Any]:
             yield value
 
 
-def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Row:
+def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Held:
     if isinstance(value, np.ma.MaskedArray):
         raise IllTyped(
             f"{name}: a masked array has cells without a value; fill them with .filled()"
         )
-    if not isinstance(value, np.ndarray | np.generic | int | float | bool):
+    if not isinstance(value, np.ndarray | np.generic | int | float | bool | DeviceArray):
         raise IllTyped(f"{name}: a NumPy array is needed, not {type(value).__name__}")
     dtype = DTYPES[scalar.name]
-    array = np.asarray(value)
+    array = value if isinstance(value, DeviceArray) else np.asarray(value)
     if array.shape != shape:
         raise IllTyped(f"{name}: shape {shape} is needed, the argument has shape {array.shape}")
+    if isinstance(array, DeviceArray):
+        return _resident(array, scalar, name)
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         array = array.astype(dtype)  # a Python number has no precision of its own
         if array != value and not math.isnan(value):
@@ -99,6 +115,15 @@ def _row(value: Any, scalar: Scalar, shape: tuple[int, ...], name: str) -> Row:
     return np.ascontiguousarray(array).reshape(-1)
 
 
+def _resident(array: DeviceArray, scalar: Scalar, name: str) -> Resident:
+    if array.dtype != DTYPES[scalar.name]:
+        raise IllTyped(
+            f"{name}: {scalar} is needed, the array of the device has dtype {array.dtype}; "
+            f"make it with rl.device_array(x.astype(np.{DTYPES[scalar.name].name}))"
+        )
+    return array.resident
+
+
 def unflatten(rows: Sequence[Row], t: Type) -> Any:
     """The inverse of `flatten`.
 
@@ -109,14 +134,15 @@ def unflatten(rows: Sequence[Row], t: Type) -> Any:
     (array([1., 2.], dtype=float32), array([3, 4], dtype=int32))
     """
     parts = [row.reshape(shape)[()] for row, (_, shape) in zip(rows, components(t), strict=True)]
-    return _nested(iter(parts), t)
+    return nested(iter(parts), t)
 
 
-def _nested(parts: Iterator[Any], t: Type) -> Any:
+def nested(parts: Iterator[Any], t: Type) -> Any:
+    """The components in the tuples that a value of type t is."""
     match t:
         case Array(element, _) | Vector(element, _):
-            return _nested(parts, element)
+            return nested(parts, element)
         case Tuple(inner):
-            return tuple(_nested(parts, part) for part in inner)
+            return tuple(nested(parts, part) for part in inner)
         case Scalar() | TypeVariable():
             return next(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relift.compiler.bench.bundle_runner import EXACT
+from relift.compiler.devices.naming import Device, label
 from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
-from relift.compiler.running.buffers import Row, flatten, unflatten
+from relift.compiler.running.buffers import Held, Row, held, unflatten
+from relift.compiler.running.device_array import DeviceArray, is_resident
 from relift.compiler.running.launch import Launch, launch_from_json
+from relift.compiler.running.results import (
+    Again,
+    call_key,
+    common_device,
+    of_host,
+    on_device,
+    residents,
+    written_in_place,
+)
+from relift.compiler.running.session import plan_at, session_on
+from relift.semantics.array_exchange import as_given, host_array, leaves
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.types import Type
 
 if TYPE_CHECKING:
     from relift.compiler.certificates.certificate import Certificate
@@ -38,6 +52,9 @@ class Compiled:
     _sessions: dict[str, Session] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+    _calls: dict[Hashable, Again] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @property
     def is_exact(self) -> bool:
@@ -57,15 +74,66 @@ class Compiled:
         return consulted(self)
 
     def __call__(
-        self, *arrays: Any, device: str | None = None, sizes: Mapping[str, int] | None = None
+        self,
+        *arrays: Any,
+        device: str | None = None,
+        sizes: Mapping[str, int] | None = None,
+        out: Any = None,
     ) -> Any:
         """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's.
 
-        Open sizes are found from the shapes of the arguments; `sizes` gives those that no shape shows.
+        Arrays of other libraries that speak DLPack are taken, and given, too.  Where an argument is a
+        `rl.device_array`, the kernels run where it lies, the call does not wait for them, and its result lies there.
+        `out` is an array for the result, or a tuple of them, which is returned.  Open sizes are found from the shapes
+        of the arguments; `sizes` gives those that no shape shows.
         """
-        rows = self.rows(arrays, sizes or {})
-        plan = self.plan.at({name: int(rows[name][0]) for name in self.plan.sizes})
-        return unflatten(self.session(device).run(rows), plan.result.type)
+        key = None if device is not None or sizes else call_key(arrays, out)
+        if key is not None and (before := self._calls.get(key)) is not None:
+            return before(arrays, out)
+        placed = [a for a in leaves((arrays, out)) if isinstance(a, DeviceArray)]
+        names = [p.name for p in self.plan.parameters] + [self.plan.program] * len(arrays)
+        host = tuple(
+            a if is_resident(a) else host_array(a, name)
+            for a, name in zip(arrays, names, strict=False)
+        )
+        rows = self.rows(host, sizes or {})
+        t = plan_at(self.plan, rows).result.type
+        if placed:
+            where = common_device(placed, device, self.plan.program)
+            found = self._resident(rows, t, self.session(where), out)
+            if key is not None:
+                self._calls[key] = self._again(rows, t, self.session(where))
+            return found
+        session = self.session(device)
+        if out is None:
+            return as_given(unflatten(session.run(rows), t), arrays)
+        self._run_into(of_host(out, t), rows, session)
+        return out
+
+    def _resident(self, rows: dict[str, Held], t: Type, session: Session, out: Any) -> Any:
+        """Run where arguments lie, and do not wait."""
+        if out is None:
+            return on_device(session.enqueue(rows).values(), t, session.device)
+        session.enqueue(rows | dict(zip(self._results, residents(out, t, rows), strict=True)))
+        return out
+
+    def _again(self, rows: Mapping[str, Held], t: Type, session: Session) -> Again:
+        """The next call with such arguments, which are known to fit."""
+        sizes = {name: rows[name] for name in self.plan.sizes}
+        names = [name for p in self.plan.parameters for name in p.buffers]
+        return Again(session, sizes, names, self._results, t)
+
+    def _run_into(self, out: Sequence[Row], rows: dict[str, Held], session: Session) -> None:
+        """Run with the result in arrays of the host, in place where the device can write there."""
+        if written_in_place(out, rows):
+            rows |= zip(self._results, (a.reshape(-1) for a in out), strict=True)
+        for array, row in zip(out, session.run(rows), strict=True):
+            if not np.may_share_memory(array, row):
+                array[...] = row.reshape(array.shape)
+
+    @property
+    def _results(self) -> list[str]:
+        return [b.name for b in self.plan.buffers if b.role == "output"]
 
     def timed(
         self,
@@ -83,7 +151,7 @@ class Compiled:
 
     def rows(
         self, arrays: tuple[Any, ...], sizes: Mapping[str, int] | None = None
-    ) -> dict[str, Row]:
+    ) -> dict[str, Held]:
         """The arguments and open sizes by buffer; raises `IllTyped` when they are not what the program takes."""
         parameters = self.plan.parameters
         if len(arrays) != len(parameters):
@@ -94,24 +162,23 @@ class Compiled:
             )
         found = self.plan.solved(arrays, sizes or {})
         here = self.plan.at(found)
-        rows: dict[str, Row] = {
+        rows: dict[str, Held] = {
             b.name: np.array([found[b.name]], DTYPES[b.scalar.name])
             for b in self.plan.buffers
             if b.role == "size"
         }
         for p, value in zip(here.parameters, arrays, strict=True):
-            rows.update(zip(p.buffers, flatten(value, p.type, p.name), strict=True))
+            rows.update(zip(p.buffers, held(value, p.type, p.name), strict=True))
         return rows
 
-    def session(self, device: str | None = None) -> Session:
+    def session(self, device: str | Device | None = None) -> Session:
         """The program built for a device; kept, so that the next call builds nothing.
 
         Raises `Refuted` where a certificate is refuted, unless it is to run `unchecked`.
         """
         from relift.compiler.certificates.consultation import require_not_refuted
-        from relift.compiler.running.session import session_on
 
-        key = device or ""
+        key = device if isinstance(device, str) else "" if device is None else label(device)
         if key not in self._sessions:
             if not self.unchecked:
                 require_not_refuted(self)

@@ -19,6 +19,7 @@ import numpy as np
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.compiled import LAUNCH, SOURCE, Compiled, files_of, of_files
+from relift.compiler.running.session import plan_at
 from relift.files import temporary_folder
 from relift.semantics.errors import Refuted, ReliftError
 
@@ -51,7 +52,7 @@ def run_apart(
     except Refuted as error:
         return Failed(error.message)
     rows = compiled.rows(arrays, sizes)
-    plan = compiled.plan.at({name: int(rows[name][0]) for name in compiled.plan.sizes})
+    plan = plan_at(compiled.plan, rows)
     with temporary_folder() as folder:
         for name, text in files_of(compiled).items():
             (folder / name).write_text(text, encoding="utf-8")

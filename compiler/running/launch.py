@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -84,7 +85,7 @@ class Kernel:
         """The global size of a launch at concrete sizes."""
         return tuple(map(number, self.total))
 
-    @property
+    @cached_property
     def pieces(self) -> tuple[Piece, ...]:
         """A launch at concrete sizes: whole groups, and the work-items that are left, in smaller groups.
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relift.compiler.bench.bundle_runner import poison
 from relift.compiler.certificates.consultation import require_text_not_refuted, unknowns
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.buffers import Held, Row, on_host
 from relift.compiler.running.launch import Launch
 from relift.semantics.errors import Unsupported
 
@@ -45,6 +46,11 @@ def session_on(
     return found
 
 
+def plan_at(plan: Launch, rows: Mapping[str, Held]) -> Launch:
+    """The launch at the sizes that are among the arguments."""
+    return plan.at({name: int(on_host(rows[name])[0]) for name in plan.sizes})
+
+
 def memory(cells: int, dtype: np.dtype[Any]) -> Row:
     """Memory for a buffer, aligned for any vector.
 
@@ -53,6 +59,13 @@ def memory(cells: int, dtype: np.dtype[Any]) -> Row:
     found = np.empty(cells * dtype.itemsize + ALIGNMENT, np.uint8)
     start = -found.ctypes.data % ALIGNMENT
     return found[start : start + cells * dtype.itemsize].view(dtype)
+
+
+def poisoned(cells: int, dtype: np.dtype[Any]) -> Row:
+    """The same, filled with a pattern."""
+    found = memory(cells, dtype)
+    found.view(np.uint8)[:] = poison(dtype)
+    return found
 
 
 def check_limits(plan: Launch, device: Device) -> None:

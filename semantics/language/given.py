@@ -76,6 +76,8 @@ def _require_kind(value: Any, expected: Type, name: str) -> None:
             f"{name}: a masked array has cells without a value; fill them with .filled()"
         )
     elif isinstance(expected, Scalar):
+        if getattr(value, "dtype", None) == DTYPES[expected.name]:
+            return  # nothing becomes another value, wherever the cells lie
         given = np.asarray(value)
         if given.dtype.kind not in ("biuf" if expected.is_float else "biu"):
             raise IllTyped(

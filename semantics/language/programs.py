@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relift.semantics.array_exchange import as_given, host_array
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
@@ -72,14 +73,20 @@ class Program:
 
     @bounded_depth("the program")
     def __call__(self, *arguments: Any) -> Any:
-        """The meaning of the program on NumPy values, by the interpreter."""
+        """The meaning of the program on NumPy values, by the interpreter; arrays of a library that speaks DLPack
+        are taken, and given, too."""
+        given = arguments
+        arguments = tuple(
+            host_array(a, p.name) for a, p in zip(given, self.parameters, strict=False)
+        )
+        arguments += given[len(arguments) :]  # too many: it is said below
         sizes = self.solve_sizes(arguments)
         values = {
             p.name: from_numpy(a, p.type) for p, a in zip(self.parameters, arguments, strict=True)
         }
         result = evaluate(self.body, World(sizes=sizes, inputs=values))
         known = {name: Size.of(value) for name, value in sizes.items()}
-        return to_numpy(result, substitute_type(self.body.type, {}, known))
+        return as_given(to_numpy(result, substitute_type(self.body.type, {}, known)), given)
 
     def solve_sizes(self, arguments: tuple[Any, ...]) -> dict[str, int]:
         """The sizes that the shapes of the arguments determine; raises `IllTyped` when they clash."""

@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from relift.compiler.devices.survey import devices
     from relift.compiler.program import compile_program as compile
+    from relift.compiler.running.device_array import DeviceArray, device_array
     from relift.device import DeviceDescription
     from relift.egraph.checks.tiers import check
     from relift.egraph.search.guided import reach
     from relift.egraph.search.optimize import Optimized
     from relift.egraph.sketches.language import sketch
+    from relift.just_in_time import jit
     from relift.optimization import optimize
     from relift.rewrites.conditions import (
         associative,
@@ -99,6 +101,7 @@ __version__ = "0.2.0"
 _LANGUAGE = "relift.semantics.language.vocabulary"
 _PATTERNS = "relift.semantics.language.functions"
 _ELSEWHERE = {
+    "DeviceArray": "relift.compiler.running.device_array",
     "DeviceDescription": "relift.device",
     "Fun": "relift.semantics.syntax.signatures",
     "IllTyped": "relift.semantics.errors",
@@ -117,6 +120,7 @@ _ELSEWHERE = {
     "check": "relift.egraph.checks.tiers",
     "commutative": "relift.rewrites.conditions",
     "compile": "relift.compiler.program:compile_program",
+    "device_array": "relift.compiler.running.device_array",
     "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.conditions",
     "f16": "relift.semantics.syntax.types",
@@ -126,6 +130,7 @@ _ELSEWHERE = {
     "i64": "relift.semantics.syntax.types",
     "idempotent": "relift.rewrites.conditions",
     "inverse": "relift.rewrites.conditions",
+    "jit": "relift.just_in_time",
     "map_nd": "relift.semantics.language.multidimensional",
     "nat": "relift.semantics.syntax.types",
     "naturals": "relift.rewrites.conditions",
@@ -154,11 +159,11 @@ otherwise there."""
 
 
 __all__ = [
-    "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
+    "DeviceArray", "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
     "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative",
-    "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "devices",
+    "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "device_array", "devices",
     "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
-    "idempotent", "inverse", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
+    "idempotent", "inverse", "jit", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "reach", "reorder_stride", "reverse", "rsqrt",
     "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
@@ -182,14 +187,16 @@ else:  # a checker sees the imports above, and says which names there are not
         return found
 
     def _named_after_a_pattern(name: str) -> Any:
-        unknown = AttributeError(f"module 'relift' has no attribute {name!r}")
+        said = f"module 'relift' has no attribute {name!r}"
         if name.startswith("_") and name != "__all__":
-            raise unknown  # Python asks for many, and pays for no pattern
+            raise AttributeError(said)  # Python asks for many, and pays for no pattern
         functions = importlib.import_module(_PATTERNS)
         if name == "__all__":
             return [*_OWN, *functions.__all__]
         if name not in functions.__all__:
-            raise unknown
+            difflib = importlib.import_module("difflib")
+            near = difflib.get_close_matches(name, [*_OWN, *functions.__all__], n=3)
+            raise AttributeError(said + (f"; did you mean {' or '.join(near)}?" if near else ""))
         return getattr(functions, name)
 
 

@@ -20,13 +20,25 @@ def optimize(
     sizes: Mapping[str, int] | None = None,
     target: str | DeviceDescription = "cpu",
     *,
+    like: tuple[Any, ...] | None = None,
     tune: bool = False,
     **options: Any,
 ) -> Optimized:
     """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
 
-    With `tune`, they are timed on the device that `target` names, and the fastest come first.
+    The sizes are those of `sizes`, or those that the arguments `like` have.  With `tune`, they are timed on the device
+    that `target` names, and the fastest come first.
+
+    >>> import numpy as np, relift as rl
+    >>> n = rl.nat("n")
+    >>> @rl.program
+    ... def double(x: rl.f32[n]):
+    ...     return rl.map(lambda v: v + v, x)
+    >>> rl.optimize(double, like=(np.zeros(64, np.float32),)).derivation.sizes
+    {'n': 64}
     """
+    if like is not None:
+        sizes = {**program.solve_sizes(like), **(sizes or {})}
     here = target.kind if isinstance(target, DeviceDescription) else target
     return compilable(program, sizes, target, timed_here=here if tune else None, **options)
 

@@ -11,6 +11,7 @@ from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.c import compiler as known
 from relift.compiler.dialects.c.printer import C
+from relift.compiler.running.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing
@@ -51,6 +52,12 @@ class CBackend:
         return Opened(
             [found], lambda d: SessionTrial(d, self.session), lambda: [os.path.realpath(library)]
         )
+
+    def memory(self, device: Device) -> Memory:
+        """That of this process."""
+        from relift.compiler.dialects.c.session import CMemory
+
+        return CMemory()
 
     def session(
         self,

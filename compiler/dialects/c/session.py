@@ -8,19 +8,22 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from relift.compiler.devices.naming import label
+from relift.compiler.dialects.backend import Session
 from relift.compiler.dialects.c.compiler import TITLE, Compiler, built
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
-from relift.compiler.running.buffers import Row
-from relift.compiler.running.launch import Launch, Piece
-from relift.compiler.running.session import check_limits, memory
+from relift.compiler.running.buffers import Held, Row, on_host
+from relift.compiler.running.device_array import Resident
+from relift.compiler.running.launch import Buffer, Launch, Piece
+from relift.compiler.running.session import check_limits, memory, plan_at, poisoned
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
 
@@ -42,7 +45,33 @@ def _first() -> int:
     return os.getpid()
 
 
-class CSession:
+@dataclass(frozen=True, eq=False)
+class CRow:
+    """A row in the memory of this process, which is done when a call returns."""
+
+    memory: Row
+    cells: int
+    is_shared: ClassVar[bool] = True
+
+    def read(self) -> Row:
+        """The cells, in place."""
+        return self.memory[: self.cells]
+
+    def wait(self) -> None:
+        """Nothing is left to be done."""
+
+
+class CMemory:
+    """The memory of this process."""
+
+    def put(self, row: Row) -> CRow:
+        """A copy of a row, aligned for any vector."""
+        found = memory(max(1, len(row)), row.dtype)
+        found[: len(row)] = row
+        return CRow(found, len(row))
+
+
+class CSession(Session):
     """A program built by a C compiler, with options named as OpenCL does; raises `Unsupported` when that fails."""
 
     def __init__(
@@ -61,7 +90,7 @@ class CSession:
         if HALVES.search(source):
             flags.append(by.halves_as_they_are)
         library = built(by, C().file(tree), flags)
-        self.device, self._plan = by, plan
+        self._by, self._plan = by, plan
         entries = {k.name: entry(k) for k in tree.kernels}
         missing = [k.name for k in plan.kernels if k.name not in entries]
         if missing:
@@ -70,13 +99,22 @@ class CSession:
             (getattr(library, entries[k.name].name), entries[k.name].free) for k in plan.kernels
         ]
 
-    def run(self, rows: Mapping[str, Row]) -> list[Row]:
-        """Copy the arguments, run all kernels; the results are where they were written."""
-        plan, arguments = self._placed(rows)
-        self._launch(plan, arguments)
-        return [arguments[b.name][: number(b.cells)] for b in plan.buffers if b.role == "output"]
+    @property
+    def device(self) -> Compiler:
+        """The compiler that stands for the processor."""
+        return self._by
 
-    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
+    def enqueue(self, rows: Mapping[str, Held], *, in_place: bool = False) -> dict[str, Resident]:
+        """Run all kernels; the results are where they were written."""
+        plan, arguments = self._placed(rows, filled=in_place)
+        self._launch(plan, arguments)
+        return {
+            b.name: CRow(arguments[b.name], number(b.cells))
+            for b in plan.buffers
+            if b.role == "output"
+        }
+
+    def timed(self, rows: Mapping[str, Held], repeats: int) -> list[float]:
         """Seconds of each run; a first run is not counted."""
         plan, arguments = self._placed(rows)
         self._launch(plan, arguments)
@@ -87,22 +125,15 @@ class CSession:
             times.append(time.perf_counter() - started)
         return times
 
-    def _placed(self, rows: Mapping[str, Row]) -> tuple[Launch, dict[str, Row]]:
+    def _placed(
+        self, rows: Mapping[str, Held], *, filled: bool = False
+    ) -> tuple[Launch, dict[str, Row]]:
         """The launch at the sizes of the rows, and memory for each buffer."""
-        plan = self._plan.at({name: int(rows[name][0]) for name in self._plan.sizes})
-        found: dict[str, Row] = {}
-        for b in plan.buffers:
-            dtype = DTYPES[b.scalar.name]
-            if b.role in ("scalar", "size"):
-                found[b.name] = rows[b.name].astype(np.int32 if dtype == np.bool_ else dtype)
-                continue
-            found[b.name] = memory(max(1, number(b.cells)), dtype)
-            if b.role == "input":
-                found[b.name][: number(b.cells)] = rows[b.name]
-        return plan, found
+        plan = plan_at(self._plan, rows)
+        return plan, {b.name: _cells(b, rows.get(b.name), filled=filled) for b in plan.buffers}
 
     def _launch(self, plan: Launch, arguments: Mapping[str, Row]) -> None:
-        units = self.device.max_compute_units
+        units = self._by.max_compute_units
         threads = units if _first() == os.getpid() else 1
         for k, (kernel, free) in zip(plan.kernels, self._kernels, strict=True):
             places = (arguments[name].ctypes.data for name in k.arguments)
@@ -112,7 +143,7 @@ class CSession:
 
     def _piece(self, name: str, kernel: Any, piece: Piece, given: Any, threads: int) -> None:
         if max(o + n for o, n in zip(piece.offset, piece.range, strict=True)) >= 2**31:
-            raise Unsupported(f"{name}: {label(self.device)} counts fewer than 2**31 work-items")
+            raise Unsupported(f"{name}: {label(self._by)} counts fewer than 2**31 work-items")
         if not all(piece.range):
             return
         three = [
@@ -121,6 +152,21 @@ class CSession:
         ]
         if kernel(given, *three, threads):
             raise Unsupported(f"{name}: not all work-items of a group come to one of its barriers")
+
+
+def _cells(b: Buffer, given: Held | None, *, filled: bool) -> Row:
+    """The memory of a buffer: that of a row which lies there, else its own."""
+    dtype = DTYPES[b.scalar.name]
+    if given is not None and b.role in ("scalar", "size"):
+        return on_host(given).astype(np.int32 if dtype == np.bool_ else dtype)
+    if isinstance(given, CRow):
+        return given.memory
+    cells = max(1, number(b.cells))
+    if given is None:
+        return poisoned(cells, dtype) if filled else memory(cells, dtype)
+    found = memory(cells, dtype)
+    found[: number(b.cells)] = on_host(given)
+    return found
 
 
 def _whole(pieces: Sequence[Piece], units: int) -> list[Piece]:

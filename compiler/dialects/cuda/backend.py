@@ -10,6 +10,7 @@ from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.cuda.printer import Cuda
+from relift.compiler.running.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing
@@ -58,6 +59,12 @@ class CudaBackend:
             say({"failure": error.message})
             return None
         return Opened([found], lambda d: SessionTrial(d, self.session), list)
+
+    def memory(self, device: Device) -> Memory:
+        """That of the driver's device."""
+        from relift.compiler.dialects.cuda.session import CudaMemory
+
+        return CudaMemory()
 
     def session(
         self,

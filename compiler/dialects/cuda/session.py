@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.bench.bundle_runner import poison
 from relift.compiler.devices.naming import IS_GPU
+from relift.compiler.dialects.backend import Session
 from relift.compiler.dialects.cuda.nvrtc import ptx
 from relift.compiler.dialects.cuda.printer import Cuda, options
 from relift.compiler.lowering.threads import number
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.buffers import Held, Row, on_host
+from relift.compiler.running.device_array import Resident
 from relift.compiler.running.launch import Launch, Piece
+from relift.compiler.running.session import plan_at
 from relift.compiler.text.tree import Source
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
@@ -121,7 +126,59 @@ def device() -> CudaDevice:
     return driver().described()
 
 
-class CudaSession:
+class CudaRow:
+    """A row in the memory of the device, which is given back when nobody has it any more."""
+
+    is_shared = False
+
+    def __init__(self, cuda: Driver, cells: int, dtype: np.dtype[Any]) -> None:
+        self._cuda, self._cells, self._dtype = cuda, cells, dtype
+        self._place = ctypes.c_uint64()
+        size = ctypes.c_size_t(max(1, cells) * dtype.itemsize)
+        cuda("cuMemAlloc_v2", ctypes.byref(self._place), size)
+        weakref.finalize(self, cuda, "cuMemFree_v2", self._place)  # which waits for the kernels
+
+    @property
+    def address(self) -> int:
+        """Where the number lies that a kernel takes."""
+        return ctypes.addressof(self._place)
+
+    def write(self, row: Row) -> None:
+        """Copy a row of the host there."""
+        row = np.ascontiguousarray(row)
+        if row.nbytes:
+            given = ctypes.c_void_p(row.ctypes.data)
+            self._cuda("cuMemcpyHtoD_v2", self._place, given, ctypes.c_size_t(row.nbytes))
+
+    def fill(self) -> None:
+        """Fill it with a pattern."""
+        size = ctypes.c_size_t(max(1, self._cells) * self._dtype.itemsize)
+        self._cuda("cuMemsetD8_v2", self._place, ctypes.c_ubyte(int(poison(self._dtype)[0])), size)
+
+    def read(self) -> Row:
+        """A copy, when all kernels are done."""
+        row = np.empty(self._cells, self._dtype)
+        if row.nbytes:
+            to = ctypes.c_void_p(row.ctypes.data)
+            self._cuda("cuMemcpyDtoH_v2", to, self._place, ctypes.c_size_t(row.nbytes))
+        return row
+
+    def wait(self) -> None:
+        """Return when all kernels are done."""
+        self._cuda("cuCtxSynchronize")
+
+
+class CudaMemory:
+    """The memory of the driver's device."""
+
+    def put(self, row: Row) -> CudaRow:
+        """A copy of a row."""
+        found = CudaRow(driver(), len(row), row.dtype)
+        found.write(row)
+        return found
+
+
+class CudaSession(Session):
     """A program built for the first NVIDIA device, with options named as OpenCL does; raises `Unsupported` when that fails.
 
     As a `Session`, it asks no certificate.
@@ -152,72 +209,62 @@ class CudaSession:
         self._cuda("cuModuleGetFunction", ctypes.byref(found), self._module, name.encode())
         return found
 
-    def run(self, rows: Mapping[str, Row]) -> list[Row]:
-        """Copy the arguments, run all kernels, copy the result."""
-        plan, memory = self._placed(rows)
-        self._launch(plan, memory)
-        results: list[Row] = []
-        for b in plan.buffers:
-            if b.role == "output":
-                row = np.empty(number(b.cells), DTYPES[b.scalar.name])
-                if len(row):
-                    to = ctypes.c_void_p(row.ctypes.data)
-                    size = ctypes.c_size_t(row.nbytes)
-                    self._cuda("cuMemcpyDtoH_v2", to, memory[b.name], size)
-                results.append(row)
-        self._free(plan, memory)
-        return results
+    @property
+    def device(self) -> CudaDevice:
+        """The device of the driver."""
+        return device()
 
-    def timed(self, rows: Mapping[str, Row], repeats: int) -> list[float]:
+    def enqueue(self, rows: Mapping[str, Held], *, in_place: bool = False) -> dict[str, Resident]:
+        """Launch all kernels on the driver's one stream."""
+        plan, places = self._placed(rows, filled=in_place)
+        self._launch(plan, places)
+        return {b.name: places[b.name] for b in plan.buffers if b.role == "output"}
+
+    def timed(self, rows: Mapping[str, Held], repeats: int) -> list[float]:
         """Seconds of each run from the first kernel to the last, by the device's clock; a first run is not counted."""
-        plan, memory = self._placed(rows)
-        self._launch(plan, memory)
+        plan, places = self._placed(rows)
+        self._launch(plan, places)
         begin, end = ctypes.c_void_p(), ctypes.c_void_p()
         for event in (begin, end):
             self._cuda("cuEventCreate", ctypes.byref(event), 0)
         times: list[float] = []
         for _ in range(repeats):
             self._cuda("cuEventRecord", begin, None)
-            self._launch(plan, memory)
+            self._launch(plan, places)
             self._cuda("cuEventRecord", end, None)
             self._cuda("cuEventSynchronize", end)
             milliseconds = ctypes.c_float()
             self._cuda("cuEventElapsedTime", ctypes.byref(milliseconds), begin, end)
             times.append(milliseconds.value * 1e-3)
-        self._free(plan, memory)
         return times
 
-    def _placed(self, rows: Mapping[str, Row]) -> tuple[Launch, dict[str, Any]]:
-        """The launch at the sizes of the rows, and what each buffer is there: a number, or a place of the device."""
-        plan = self._plan.at({name: int(rows[name][0]) for name in self._plan.sizes})
-        memory: dict[str, Any] = {}
+    def _placed(
+        self, rows: Mapping[str, Held], *, filled: bool = False
+    ) -> tuple[Launch, dict[str, Any]]:
+        """The launch at the sizes of the rows, and what each buffer is there: a number, or a row of the device."""
+        plan = plan_at(self._plan, rows)
+        places: dict[str, Any] = {}
         for b in plan.buffers:
-            dtype = DTYPES[b.scalar.name]
-            if b.role in ("scalar", "size"):
-                memory[b.name] = rows[b.name].astype(np.int32 if dtype == np.bool_ else dtype)
-                continue
-            place = ctypes.c_uint64()
-            size = max(1, number(b.cells)) * dtype.itemsize
-            self._cuda("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(size))
-            memory[b.name] = place
-            if b.role == "input" and b.cells != 0:
-                row = np.ascontiguousarray(rows[b.name])
-                given = ctypes.c_void_p(row.ctypes.data)
-                self._cuda("cuMemcpyHtoD_v2", place, given, ctypes.c_size_t(row.nbytes))
-        return plan, memory
+            dtype, given = DTYPES[b.scalar.name], rows.get(b.name)
+            if given is not None and b.role in ("scalar", "size"):
+                places[b.name] = on_host(given).astype(np.int32 if dtype == np.bool_ else dtype)
+            elif isinstance(given, CudaRow):
+                places[b.name] = given
+            else:
+                places[b.name] = CudaRow(self._cuda, number(b.cells), dtype)
+                if given is not None:
+                    places[b.name].write(on_host(given))
+                elif filled:
+                    places[b.name].fill()
+        return plan, places
 
-    def _free(self, plan: Launch, memory: Mapping[str, Any]) -> None:
-        for b in plan.buffers:
-            if b.role not in ("scalar", "size"):
-                self._cuda("cuMemFree_v2", memory[b.name])
-
-    def _launch(self, plan: Launch, memory: Mapping[str, Any]) -> None:
+    def _launch(self, plan: Launch, places: Mapping[str, Any]) -> None:
         for k in plan.kernels:
-            places = [
-                m.ctypes.data if isinstance(m := memory[a], np.ndarray) else ctypes.addressof(m)
+            found = [
+                m.ctypes.data if isinstance(m := places[a], np.ndarray) else m.address
                 for a in k.arguments
             ]
-            given = (ctypes.c_void_p * len(places))(*places)
+            given = (ctypes.c_void_p * len(found))(*found)
             for piece in k.pieces:
                 self._piece(self._kernels[k.name], piece, given)
 

@@ -10,6 +10,7 @@ from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.opencl.printer import OpenCL
+from relift.compiler.running.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import CPU, Packing
@@ -59,6 +60,15 @@ class OpenCLBackend:
 
         return opened(library, say)
 
+    def memory(self, device: Device) -> Memory:
+        """That of the device's one queue."""
+        import pyopencl as cl
+
+        from relift.compiler.dialects.opencl.queue import queue_of
+
+        assert isinstance(device, cl.Device), "cannot happen: it owns pyopencl's"
+        return queue_of(device)
+
     def session(
         self,
         source: str,
@@ -69,8 +79,11 @@ class OpenCLBackend:
         apart: bool = True,
     ) -> Session:
         """A program of OpenCL."""
+        import pyopencl as cl
+
         from relift.compiler.dialects.opencl.session import OpenCLSession
 
+        assert isinstance(device, cl.Device), "cannot happen: it owns pyopencl's"
         return OpenCLSession(source, plan, device, tuple(options), apart=apart)
 
 

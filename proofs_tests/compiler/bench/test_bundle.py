@@ -22,10 +22,14 @@ from relift.compiler.bench.bundle_runner import (
     EXACT,
     Prepared,
     drawn,
+    dtype_of,
     in_order,
     median_of_runs,
     picked_rows,
+    poison,
+    unwritten,
 )
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 
 
@@ -225,3 +229,14 @@ def test_the_runner_keeps_the_order_of_exact_folds(tmp_path: Path) -> None:
     with pytest.raises(Built):
         Prepared(cl, SimpleNamespace(devices=[device]), tmp_path, {"options": []}, {})
     assert built == [in_order(text)]
+
+
+@pytest.mark.parametrize("scalar", ["boolean", "f16", "f32", "f64", "i32", "i64"])
+def test_cells_of_any_type_are_seen_to_be_unwritten(scalar: str) -> None:
+    """The pattern is found cell by cell, and -1 is a number as others are."""
+    dtype = dtype_of(scalar)
+    assert dtype == DTYPES[scalar]
+    row = np.repeat(poison(dtype), 3 * dtype.itemsize).view(dtype)
+    assert unwritten([row]) == 3
+    row[1] = -1
+    assert unwritten([row]) == 2

@@ -1,0 +1,147 @@
+"""The context and the queue of an OpenCL device, which all its sessions share, and the rows in its memory."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relift.compiler.bench.bundle_runner import poison
+from relift.compiler.devices.naming import is_simulator
+from relift.compiler.running.buffers import Row
+from relift.compiler.running.session import memory, poisoned
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+
+class OpenCLRow:
+    """A row in a buffer; that of a CPU lies in memory of ours, where the driver's own allocation asks for no large pages."""
+
+    def __init__(self, queue: Queue, cells: int, dtype: np.dtype[Any], host: Row | None) -> None:
+        import pyopencl as cl
+
+        self._queue, self._cells, self._dtype, self._host = queue, cells, dtype, host
+        flags = cl.mem_flags.READ_WRITE
+        self.buffer = (
+            cl.Buffer(queue.context, flags, max(1, cells) * dtype.itemsize)  # none is empty
+            if host is None
+            else cl.Buffer(queue.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
+        )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the host reaches the memory."""
+        return self._host is not None
+
+    def write(self, row: Row) -> None:
+        """Copy a row of the host there."""
+        import pyopencl as cl
+
+        if len(row):
+            cl.enqueue_copy(self._queue.queue, self.buffer, np.ascontiguousarray(row))
+
+    def read(self) -> Row:
+        """The cells, when all that was enqueued before is done."""
+        import pyopencl as cl
+
+        if not self._cells:
+            return np.empty(0, self._dtype)
+        if self._host is None:
+            row = np.empty(self._cells, self._dtype)
+            cl.enqueue_copy(self._queue.queue, row, self.buffer)
+            return row
+        mapped, _ = cl.enqueue_map_buffer(
+            self._queue.queue, self.buffer, cl.map_flags.READ, 0, (self._cells,), self._dtype
+        )
+        mapped.base.release(self._queue.queue)
+        return self._host[: self._cells]
+
+    def wait(self) -> None:
+        """Return when all that was enqueued is done."""
+        self._queue.queue.finish()
+
+
+class Queue:
+    """The one context of a device in this process, and its queue, which keeps the order; it holds what is still in use."""
+
+    def __init__(self, device: cl.Device) -> None:
+        import pyopencl as cl
+
+        self.device = device
+        self.context = cl.Context([device])
+        self.queue = cl.CommandQueue(
+            self.context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
+        self._shared = bool(device.type & cl.device_type.CPU) and not is_simulator(device)
+        self._used: deque[tuple[cl.Event, object]] = deque()
+
+    def row(self, cells: int, dtype: np.dtype[Any], *, filled: bool) -> OpenCLRow:
+        """A row whose cells are not written yet, or `filled` with a pattern.
+
+        A simulator, which sees what is not written, gets neither a pattern nor memory of the host.
+        """
+        import pyopencl as cl
+
+        if self._shared:
+            return OpenCLRow(
+                self, cells, dtype, (poisoned if filled else memory)(max(1, cells), dtype)
+            )
+        found = OpenCLRow(self, cells, dtype, None)
+        if filled and not is_simulator(self.device):
+            size = max(1, cells) * dtype.itemsize
+            cl.enqueue_fill_buffer(self.queue, found.buffer, poison(dtype), 0, size)
+        return found
+
+    def put(self, row: Row) -> OpenCLRow:
+        """A copy of a row."""
+        host = None
+        if self._shared:
+            host = memory(max(1, len(row)), row.dtype)
+            host[: len(row)] = row
+        found = OpenCLRow(self, len(row), row.dtype, host)
+        if host is None:
+            found.write(row)
+        return found
+
+    def around(self, row: Row) -> OpenCLRow:
+        """A row of the host for the time of a call: in place where the device reaches it, and its vectors may lie there."""
+        return OpenCLRow(self, len(row), row.dtype, row) if self.reaches(row) else self.put(row)
+
+    def reaches(self, row: Row) -> bool:
+        """Whether the device can use the memory of a row as it is."""
+        alignment = LANES * row.dtype.itemsize
+        return (
+            self._shared
+            and len(row) > 0
+            and row.flags.c_contiguous
+            and row.ctypes.data % alignment == 0
+        )
+
+    def keep(self, event: cl.Event, things: object) -> None:
+        """Hold memory until an event, so that nothing is taken away from a kernel that runs."""
+        import pyopencl as cl
+
+        while (
+            self._used
+            and self._used[0][0].command_execution_status <= cl.command_execution_status.COMPLETE
+        ):
+            self._used.popleft()
+        self._used.append((event, things))
+
+
+LANES = 16
+"""The lanes of the largest OpenCL vector, which a pointer to it must be a multiple of."""
+
+
+def queue_of(device: cl.Device) -> Queue:
+    """The queue of a device in this process, not that of one that it was forked from."""
+    return _queue_of(device, os.getpid())
+
+
+@cache
+def _queue_of(device: cl.Device, process: int) -> Queue:
+    return Queue(device)

@@ -1,0 +1,164 @@
+"""Arrays that lie in the memory of a device, so that kernels need not copy them.
+
+    x = rl.device_array(xs)            copied once
+    y = kernel(x, x)                   returns at once; y lies on the device
+    kernel(y, y, out=x)                writes where something lies already
+    y.numpy()                          waits, and copies
+
+On a CPU the memory of the device is that of the host, and what is exchanged by DLPack is not copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from relift.compiler.devices.naming import Device, label
+from relift.semantics.array_exchange import host_array, leaves
+from relift.semantics.domains import DTYPES
+from relift.semantics.errors import IllTyped
+
+
+class Resident(Protocol):
+    """A row of scalars in the memory of a device, which may still be written."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether `read` gives the memory itself."""
+        ...
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """The cells, when they are there: the memory itself where the host can reach it, else a copy."""
+        ...
+
+    def wait(self) -> None:
+        """Return when all that writes it is done."""
+        ...
+
+
+class Memory(Protocol):
+    """The memory of one device."""
+
+    def put(self, row: np.ndarray[Any, Any]) -> Resident:
+        """A row of the host, copied."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceArray:
+    """An array in the memory of a device, as `rl.device_array` and kernels make them.
+
+    An array of tuples is a tuple of these, as it is a tuple of NumPy arrays elsewhere.
+
+    >>> import numpy as np, relift as rl
+    >>> x = rl.device_array(np.float32([1, 2, 3]))
+    >>> x.shape, x.dtype, float(x.numpy()[2])
+    ((3,), dtype('float32'), 3.0)
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    device: Device
+    resident: Resident
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many cells it has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its cells take."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array of no dimensions has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return (
+            f"device_array(shape={self.shape}, dtype={self.dtype}, device={label(self.device)!r})"
+        )
+
+    def wait(self) -> DeviceArray:
+        """The same, when all that writes it is done."""
+        self.resident.wait()
+        return self
+
+    def numpy(self) -> Any:
+        """A copy in the memory of the host, when all that writes it is done."""
+        found = self._cells()
+        return found.copy() if self.resident.is_shared else found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False and not self.resident.is_shared:
+            raise ValueError(f"an array on {label(self.device)} reaches the host only as a copy")
+        found = np.asarray(self._cells(), dtype)
+        return found.copy() if copy and self.resident.is_shared else found
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._on_host().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        kind, number = self._on_host().__dlpack_device__()
+        return int(kind), int(number)
+
+    def _on_host(self) -> np.ndarray[Any, Any]:
+        if not self.resident.is_shared:
+            raise BufferError(
+                f"an array on {label(self.device)} is not exchanged by DLPack; take .numpy(), which copies it"
+            )
+        return np.asarray(self._cells())
+
+    def _cells(self) -> Any:
+        return self.resident.read().reshape(self.shape)
+
+
+def device_array(value: Any, device: str | None = None) -> Any:
+    """An array, or a tuple of arrays, copied into the memory of a device (see `devices.find_device`).
+
+    Any array that NumPy or DLPack knows is taken.  Raises `IllTyped` for what has no scalar type of the language,
+    and `Unsupported` where there is no such device.
+
+    >>> import numpy as np, relift as rl
+    >>> n = rl.nat("n")
+    >>> @rl.program
+    ... def double(x: rl.f32[n]):
+    ...     return rl.map_glb(0)(lambda v: v + v, x)
+    >>> kernel, x = rl.compile(double), rl.device_array(np.float32([1, 2]))
+    >>> kernel(kernel(x)).numpy()
+    array([4., 8.], dtype=float32)
+    """
+    from relift.compiler.devices.survey import find_device
+
+    return _placed(value, find_device(device))
+
+
+def is_resident(value: Any) -> bool:
+    """Whether a value, or a part of it, lies on a device."""
+    return any(isinstance(part, DeviceArray) for part in leaves(value))
+
+
+def _placed(value: Any, device: Device) -> Any:
+    from relift.compiler.dialects.backend import backend_of
+
+    if isinstance(value, tuple):
+        return tuple(_placed(part, device) for part in value)
+    if isinstance(value, DeviceArray):
+        if label(value.device) == label(device):
+            return value
+        value = value.numpy()
+    array = np.asarray(host_array(value, "device_array"))
+    if array.dtype not in DTYPES.values():
+        known = ", ".join(str(dtype) for dtype in DTYPES.values())
+        raise IllTyped(f"device_array: cells of {array.dtype} are none of {known}; use .astype")
+    row = np.ascontiguousarray(array).reshape(-1)
+    return DeviceArray(array.shape, array.dtype, device, backend_of(device).memory(device).put(row))

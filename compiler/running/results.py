@@ -1,0 +1,147 @@
+"""Where the result of a call goes: arrays that the caller has, on the host or on a device, or new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from relift.compiler.devices.naming import Device, label
+from relift.compiler.running.buffers import Held, Row, components, nested
+from relift.compiler.running.device_array import DeviceArray, Resident
+from relift.semantics.array_exchange import host_array, leaves
+from relift.semantics.domains import DTYPES
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.types import Scalar, Type
+
+if TYPE_CHECKING:
+    from relift.compiler.dialects.backend import Session
+
+
+_READ = "out: it is an argument, too, and kernels read while they write"
+
+
+def common_device(arrays: Sequence[DeviceArray], asked: str | None, program: str) -> Device:
+    """The device on which arrays lie; raises `IllTyped` where they are several, or another one is asked for."""
+    from relift.compiler.devices.survey import find_device
+
+    first = arrays[0].device if asked is None else find_device(asked)
+    for a in arrays:
+        if a.device is not first and label(a.device) != label(first):
+            raise IllTyped(
+                f"{program}: it is to run on {label(first)}, and an array lies on {label(a.device)}; bring it there "
+                "by rl.device_array(x, device=...)"
+            )
+    return first
+
+
+def on_device(found: Iterable[Resident], t: Type, device: Device) -> Any:
+    """New arrays of a device for a result of type t."""
+    made = (
+        DeviceArray(shape, DTYPES[scalar.name], device, resident)
+        for resident, (scalar, shape) in zip(found, components(t), strict=True)
+    )
+    return nested(made, t)
+
+
+def residents(out: Any, t: Type, rows: Mapping[str, Held]) -> Iterator[Resident]:
+    """Where the components of a result of type t are to be written on the device.
+
+    Raises `IllTyped` where an array does not fit, or is an argument, too: kernels read while they write.
+    """
+    for array, scalar, shape in _parts(out, t):
+        if not isinstance(array, DeviceArray):
+            raise IllTyped(
+                f"out: an array of the device is needed, as the arguments are, not {type(array).__name__}; "
+                "make it with rl.device_array"
+            )
+        _require(array, scalar, shape)
+        if any(row is array.resident for row in rows.values()):
+            raise IllTyped(_READ)
+        yield array.resident
+
+
+def of_host(out: Any, t: Type) -> list[Row]:
+    """The arrays of the host that are to hold a result of type t; raises `IllTyped` where they do not fit."""
+    found: list[Row] = []
+    for array, scalar, shape in _parts(out, t):
+        on_host = host_array(array, "out")
+        if not isinstance(on_host, np.ndarray):
+            raise IllTyped(f"out: an array is needed, not {type(array).__name__}")
+        _require(on_host, scalar, shape)
+        if not on_host.flags.writeable:
+            raise IllTyped("out: the array is read-only; give a copy of it")
+        found.append(on_host)
+    return found
+
+
+def written_in_place(out: Sequence[Row], rows: Mapping[str, Held]) -> bool:
+    """Whether kernels may write these arrays themselves: they lie in one piece, and no argument lies there."""
+    given = [row for row in rows.values() if isinstance(row, np.ndarray)]
+    return all(
+        a.flags.c_contiguous and not any(np.may_share_memory(a, row) for row in given) for a in out
+    )
+
+
+def _parts(out: Any, t: Type) -> Iterator[tuple[Any, Scalar, tuple[int, ...]]]:
+    wanted, given = list(components(t)), list(leaves(out))
+    if len(given) != len(wanted):
+        raise IllTyped(f"out: {len(wanted)} arrays are needed for a result of type {t}")
+    for array, (scalar, shape) in zip(given, wanted, strict=True):
+        yield array, scalar, shape
+
+
+def _require(array: Row | DeviceArray, scalar: Scalar, shape: tuple[int, ...]) -> None:
+    if array.shape != shape or array.dtype != DTYPES[scalar.name]:
+        raise IllTyped(
+            f"out: {scalar} of shape {shape} is needed, it has {array.dtype} of shape {array.shape}"
+        )
+
+
+def call_key(arrays: tuple[Any, ...], out: Any) -> Hashable | None:
+    """What a call on arrays of a device depends on, but for their cells; None where more of it has to be looked at.
+
+    >>> import numpy as np
+    >>> from relift.compiler.running.results import call_key
+    >>> call_key((np.float32(2),), None), call_key((np.ones(2),), None)
+    ((dtype('float32'), None), None)
+    """
+    found: list[Hashable] = []
+    for value in (*arrays, out):
+        if isinstance(value, DeviceArray):
+            found.append((value.shape, value.dtype, value.device))
+        elif isinstance(value, np.generic):
+            found.append(value.dtype)
+        elif value is None:
+            found.append(None)
+        else:
+            return None
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Again:
+    """A call whose arguments have the shapes, the types and the device of a call that was checked: little is left to do."""
+
+    session: Session
+    sizes: Mapping[str, Held]
+    names: Sequence[str]
+    results: Sequence[str]
+    result_type: Type
+
+    def __call__(self, arrays: tuple[Any, ...], out: DeviceArray | None) -> Any:
+        rows = {**self.sizes, **dict(zip(self.names, map(_row, arrays), strict=True))}
+        if out is None:
+            made = self.session.enqueue(rows).values()
+            return on_device(made, self.result_type, self.session.device)
+        if any(row is out.resident for row in rows.values()):
+            raise IllTyped(_READ)
+        rows[self.results[0]] = out.resident
+        self.session.enqueue(rows)
+        return out
+
+
+def _row(value: Any) -> Held:
+    return value.resident if isinstance(value, DeviceArray) else np.asarray(value).reshape(1)
