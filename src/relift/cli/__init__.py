@@ -1,7 +1,7 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `kernels` (compile, run,
-verify), `machines` (bench, devices).  What they share: `options` that they read, `output` that they print.
+verify), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
 rule is tested only), 70 a defect of Relift, 130 interrupted.
@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from relift.cli.installation import cache, doctor
 from relift.cli.kernels import compile_, run, verify
 from relift.cli.machines import bench, devices
 from relift.cli.output import fail
@@ -25,7 +26,7 @@ from relift.semantics.errors import Refuted, ReliftError
 app = typer.Typer(
     name="relift",
     help="Validate rewrite rules, extract optimised kernels, test compilers and devices.",
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -39,6 +40,8 @@ app.command()(verify)
 app.command()(explain)
 app.command()(bench)
 app.command()(devices)
+app.command()(doctor)
+app.command()(cache)
 
 
 def _show_version(wanted: bool) -> None:
