@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,11 @@ class CRow:
 
     memory: Row
     cells: int
-    is_shared: ClassVar[bool] = True
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is the memory itself that is read."""
+        return True
 
     def read(self) -> Row:
         """The cells, in place."""
