@@ -1,0 +1,186 @@
+"""Control flow: dominance, post-dominance, and natural loops as a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from relift.compiler.idioms.facts.ir import Function, Instruction
+
+_END = "(end)"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A natural loop: the block that enters it, the blocks that go back, and all blocks in it."""
+
+    header: str
+    latches: tuple[str, ...]
+    blocks: frozenset[str]
+    parent: str | None = None
+
+    @property
+    def counter(self) -> str:
+        """The name of the number of iterations that are done: 0, 1, …"""
+        return f"${self.header[1:]}"
+
+
+def immediate_dominators(
+    entry: str, successors: Mapping[str, Sequence[str]]
+) -> dict[str, str | None]:
+    """For each block that is reached the last one that every path to it goes through (Cooper, Harvey, Kennedy).
+
+    >>> from relift.compiler.idioms.facts.control import immediate_dominators
+    >>> immediate_dominators("a", {"a": "bc", "b": "d", "c": "d", "d": ""})
+    {'a': None, 'c': 'a', 'b': 'a', 'd': 'a'}
+    """
+    order = _postorder(entry, successors)[::-1]
+    number = {block: i for i, block in enumerate(order)}
+    before: dict[str, list[str]] = {block: [] for block in order}
+    for block in order:
+        for after in successors[block]:
+            before[after].append(block)
+    found: dict[str, str] = {entry: entry}
+
+    def common(a: str, b: str) -> str:
+        while a != b:
+            while number[a] > number[b]:
+                a = found[a]
+            while number[b] > number[a]:
+                b = found[b]
+        return a
+
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            known = [p for p in before[block] if p in found]
+            new = known[0]
+            for other in known[1:]:
+                new = common(new, other)
+            if found.get(block) != new:
+                found[block], changed = new, True
+    return {block: None if block == entry else found[block] for block in order}
+
+
+def _postorder(entry: str, successors: Mapping[str, Sequence[str]]) -> list[str]:
+    order: list[str] = []
+    met = {entry}
+    stack = [(entry, iter(successors[entry]))]
+    while stack:
+        block, rest = stack[-1]
+        for after in rest:
+            if after not in met:
+                met.add(after)
+                stack.append((after, iter(successors[after])))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    return order
+
+
+class Control:
+    """What is known of the control flow of a function."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.entry = next(iter(function.blocks))
+        self.dominator = immediate_dominators(self.entry, function.successors)
+        self.loops = self._loops()
+
+    @cached_property
+    def post_dominator(self) -> dict[str, str | None]:
+        """The first block that every path from a block to the end goes through."""
+        back: dict[str, list[str]] = {block: [] for block in (*self.dominator, _END)}
+        for block in self.dominator:
+            after = self.function.successors[block]
+            for to in after:
+                back[to].append(block)
+            if not after:
+                back[_END].append(block)
+        return immediate_dominators(_END, back)
+
+    def dominates(self, a: str, b: str) -> bool:
+        """Whether every path from the entry to block b goes through a."""
+        return _leads(self.dominator, a, b)
+
+    def post_dominates(self, a: str, b: str) -> bool:
+        """Whether every path from block b to the end goes through a."""
+        return _leads(self.post_dominator, a, b)
+
+    def instruction_dominates(self, a: Instruction, b: Instruction) -> bool:
+        """Whether a is executed whenever b is, and before it."""
+        if a.block == b.block:
+            return a.position <= b.position
+        return self.dominates(a.block, b.block)
+
+    def instruction_post_dominates(self, a: Instruction, b: Instruction) -> bool:
+        """Whether a is executed whenever b is, and after it."""
+        if a.block == b.block:
+            return a.position >= b.position
+        return self.post_dominates(a.block, b.block)
+
+    def _loops(self) -> dict[str, Loop]:
+        function = self.function
+        latches: dict[str, list[str]] = {}
+        for block in self.dominator:
+            for after in function.successors[block]:
+                if self.dominates(after, block):
+                    latches.setdefault(after, []).append(block)
+        found: dict[str, frozenset[str]] = {}
+        for header, back in latches.items():
+            blocks, stack = {header}, [b for b in back if b != header]
+            while stack:
+                block = stack.pop()
+                if block not in blocks:
+                    blocks.add(block)
+                    stack += [p for p in function.predecessors[block] if p in self.dominator]
+            found[header] = frozenset(blocks)
+        loops: dict[str, Loop] = {}
+        for header in sorted(found, key=lambda h: -len(found[h])):
+            around = [h for h in found if h != header and header in found[h]]
+            parent = min(around, key=lambda h: len(found[h]), default=None)
+            loops[header] = Loop(header, tuple(latches[header]), found[header], parent)
+        return loops
+
+    @cached_property
+    def loop_of(self) -> dict[str, Loop]:
+        """The innermost loop that a block is in."""
+        found: dict[str, Loop] = {}
+        for loop in self.loops.values():  # the outer ones first
+            found.update(dict.fromkeys(loop.blocks, loop))
+        return found
+
+    def around(self, block: str) -> list[Loop]:
+        """The loops that a block is in, the outermost first."""
+        found: list[Loop] = []
+        loop = self.loop_of.get(block)
+        while loop is not None:
+            found.append(loop)
+            loop = self.loops[loop.parent] if loop.parent else None
+        return found[::-1]
+
+    def children(self, loop: Loop) -> list[Loop]:
+        """The loops directly inside of a loop."""
+        return [inner for inner in self.loops.values() if inner.parent == loop.header]
+
+    def exits(self, loop: Loop) -> list[tuple[str, str]]:
+        """The edges that leave a loop."""
+        return [
+            (block, after)
+            for block in self.function.blocks
+            if block in loop.blocks
+            for after in self.function.successors[block]
+            if after not in loop.blocks
+        ]
+
+
+def _leads(tree: Mapping[str, str | None], a: str, b: str) -> bool:
+    at: str | None = b
+    while at is not None:
+        if at == a:
+            return True
+        at = tree.get(at)
+    return False

@@ -1,0 +1,427 @@
+"""Scalar evolution: integers and addresses as polynomials over the counters of loops and over what no loop changes.
+
+The polynomials are those of sizes.  Their atoms are names: `$L` is the number of iterations done of the loop whose header
+is L, `%x` and `@g` are values of the function, `Quotient` is a rounded-up quotient.  Arithmetic that wraps is opaque, unless
+C calls it undefined (`nsw`) or the wrap is recorded as a condition.
+
+>>> from relift.compiler.idioms.facts.evolution import trips
+>>> from relift import nat
+>>> print(trips("slt", nat("a"), 1, nat("n")), trips("sgt", nat("n"), -1, 0 * nat("n")), trips("slt", nat("a"), -1, nat("n")))
+-a + n n None
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from relift.compiler.idioms.facts.control import Control, Loop
+from relift.compiler.idioms.facts.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.layout import NoLayout, member, size_in_bytes
+from relift.semantics.syntax.sizes import Atom, Size
+
+_WHOLE = re.compile(r"-?\d+$")
+_SWAPPED = {"l": "g", "g": "l"}
+_NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+PURE = frozenset("llvm.fabs llvm.sqrt llvm.exp llvm.log llvm.sin llvm.cos llvm.pow llvm.fma llvm.fmuladd "
+                 "llvm.smax llvm.smin llvm.umax llvm.umin llvm.abs llvm.minnum llvm.maxnum llvm.floor llvm.ceil "
+                 "fabs fabsf sqrt sqrtf exp expf log logf sin sinf cos cosf pow powf tan tanf tanh tanhf "
+                 "fmin fminf fmax fmaxf floor floorf ceil ceilf hypot hypotf abs labs".split())  # fmt: skip
+"""Functions of C's library that only compute their result."""
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """The atom `ceil(of / by)`."""
+
+    of: Size
+    by: int
+
+    def __str__(self) -> str:
+        return f"ceil(({self.of})/{self.by})"
+
+
+@dataclass(frozen=True)
+class Access:
+    """A load or a store: the array that it goes to, and which of its cells."""
+
+    instruction: Instruction
+    base: str
+    index: Size
+    type: str
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it writes."""
+        return self.instruction.opcode == "store"
+
+
+def library_name(callee: str) -> str:
+    """The name of a function that is called, without the types of an intrinsic.
+
+    >>> from relift.compiler.idioms.facts.evolution import library_name
+    >>> library_name("@llvm.fabs.f32"), library_name("@sqrtf")
+    ('llvm.fabs', 'sqrtf')
+    """
+    name = callee.lstrip("@").strip('"')
+    return re.sub(r"\.(?:[fiv]\w+|p\d+)(?:\..*)?$", "", name) if name.startswith("llvm.") else name
+
+
+class Evolution:
+    """The evolution of each value of a function."""
+
+    def __init__(self, function: Function, control: Control, module: Module) -> None:
+        self.function, self.control, self.module = function, control, module
+        self.wraps: dict[str, str] = {}
+        """What is assumed of a value that may wrap, in words."""
+        self._raw: dict[str, Size] = {}
+        self._steps: dict[str, tuple[Size, Size] | None] = {}
+        self._trips: dict[str, Size | None] = {}
+        self._busy: set[str] = set()
+
+    # ---- values
+
+    def of(self, value: str) -> Size:
+        """A value as a polynomial."""
+        return self._resolved(self.raw(value))
+
+    def raw(self, value: str) -> Size:
+        """A value as a polynomial in which the phis of loops are opaque."""
+        if _WHOLE.match(value):
+            return Size.of(int(value))
+        if value in ("false", "null"):
+            return Size.of(0)
+        if value == "true":
+            return Size.of(1)
+        if value not in self._raw:
+            found = self.function.values.get(value)
+            self._raw[value] = Size.atom(value)  # what is found in a circle is opaque
+            if found is not None:
+                self._raw[value] = self._computed(found)
+        return self._raw[value]
+
+    def _resolved(self, size: Size) -> Size:
+        values: dict[str, Size] = {}
+        for name in size.names():
+            step = self.step(name)
+            if step is not None:
+                loop = self.control.loop_of[self.function.values[name].block]
+                values[name] = self._resolved(step[0]) + step[1] * Size.atom(loop.counter)
+        return size.substitute(values)
+
+    def _computed(self, i: Instruction) -> Size:
+        a = i.operands[0] if i.operands else ""
+        opaque = Size.atom(i.name)
+        match i.opcode:
+            case "add" | "sub" | "mul" | "shl":
+                return self._arithmetic(i)
+            case "or" if "disjoint" in i.flags:
+                return self.raw(a) + self.raw(i.operands[1])
+            case "sext" | "zext":
+                return self._extended(i)
+            case "getelementptr":
+                return self._address(i)
+            case "phi" if len(set(i.operands)) == 1:
+                return self._left(i, a)
+            case "freeze" | "bitcast":
+                return self.raw(a)
+            case _:
+                return opaque
+
+    def _arithmetic(self, i: Instruction) -> Size:
+        if i.type not in ("i32", "i64"):
+            return Size.atom(i.name)
+        a, b = (self.raw(x) for x in i.operands)
+        if i.opcode == "shl":
+            by = b.constant
+            if by is None or not 0 <= by < 31:
+                return Size.atom(i.name)
+            b = Size.of(2**by)
+        if "nsw" not in i.flags and not (i.opcode == "add" and "nuw" in i.flags):
+            self.wraps[i.name] = f"{self.spelled(i.name)} (line {i.line}) does not wrap"
+        match i.opcode:
+            case "add":
+                return a + b
+            case "sub":
+                return a - b
+            case _:
+                return a * b
+
+    def _extended(self, i: Instruction) -> Size:
+        """A wider integer: the same number, unless an unsigned one stands for a negative one."""
+        if i.types[0] not in ("i32", "i64"):
+            return Size.atom(i.name)
+        value = self.raw(i.operands[0])
+        if i.opcode == "zext" and "nneg" not in i.flags:
+            constant = value.constant
+            if constant is not None and constant < 0:
+                return Size.atom(i.name)
+            if constant is None:
+                self.wraps[i.name] = f"{self.spelled(i.operands[0])} (line {i.line}) is not negative"
+        return value
+
+    def _address(self, i: Instruction) -> Size:
+        try:
+            pointer, *indices = i.operands
+            total = self.raw(pointer)
+            type_ = i.about
+            for number, index in enumerate(indices):
+                if number == 0:
+                    total = total + self.raw(index) * size_in_bytes(type_, self.module)
+                    continue
+                offset, type_ = member(type_, index, self.module)
+                total = total + (self.raw(index) * offset if type_[0] != "=" else offset)
+                type_ = type_.lstrip("=")
+            return total
+        except NoLayout:
+            return Size.atom(i.name)
+
+    def _left(self, i: Instruction, value: str) -> Size:
+        """A value after the loop that computes it."""
+        found = self.function.values.get(value)
+        if found is None:
+            return self.raw(value)
+        inner = self.control.loop_of.get(found.block)
+        if inner is None or i.block in inner.blocks:
+            return self.raw(value)
+        trips = self.trips(inner)
+        step = self.step(value)
+        if trips is None or step is None:
+            total = self.raw(value)
+            return total if self.invariant(total, inner) else Size.atom(i.name)
+        if self._exiting(inner) not in (inner.header,):
+            return Size.atom(i.name)
+        return step[0] + step[1] * trips
+
+    def step(self, value: str) -> tuple[Size, Size] | None:
+        """`(init, step)` of a phi at the head of a loop whose value is init + step * counter."""
+        if value not in self._steps:
+            self._steps[value] = None
+            self._steps[value] = self._found_step(value)
+        return self._steps[value]
+
+    def _found_step(self, value: str) -> tuple[Size, Size] | None:
+        phi = self.function.values.get(value)
+        if phi is None or phi.opcode != "phi" or phi.block not in self.control.loops:
+            return None
+        loop = self.control.loops[phi.block]
+        if phi.type not in ("i32", "i64", "ptr") or len(phi.operands) != 2:
+            return None
+        incoming = dict(zip(phi.labels, phi.operands, strict=True))
+        back = [v for label, v in incoming.items() if label in loop.blocks]
+        entry = [v for label, v in incoming.items() if label not in loop.blocks]
+        if len(back) != 1 or len(entry) != 1:
+            return None
+        change = self.raw(back[0]) - Size.atom(value)
+        if value in change.names():
+            return None
+        step = self._resolved(change)
+        if step == 0 or not self.invariant(step, loop):
+            return None
+        return self.raw(entry[0]), step
+
+    # ---- loops
+
+    def trips(self, loop: Loop) -> Size | None:
+        """How often the body of a loop is run, where that is known when it begins, and is not negative."""
+        if loop.header not in self._trips:
+            self._trips[loop.header] = None
+            self._trips[loop.header] = self._counted(loop)
+        return self._trips[loop.header]
+
+    def _exiting(self, loop: Loop) -> str | None:
+        exits = self.control.exits(loop)
+        return exits[0][0] if len(exits) == 1 else None
+
+    def _counted(self, loop: Loop) -> Size | None:
+        exiting = self._exiting(loop)
+        if exiting is None or len(loop.latches) != 1:
+            return None
+        if exiting not in (loop.header, loop.latches[0]):
+            return None
+        branch = self.function.blocks[exiting][-1]
+        test = self.function.values.get(branch.operands[0]) if branch.operands else None
+        if branch.opcode != "br" or test is None or test.opcode != "icmp":
+            return None
+        predicate = test.about.replace("samesign ", "")
+        words = predicate.split()
+        predicate = words[-1]
+        left, right = test.operands
+        if "samesign" in test.about or test.operands[0].startswith("samesign"):
+            predicate = predicate.replace("u", "s") if predicate not in ("eq", "ne") else predicate
+        if branch.labels[0] not in loop.blocks:
+            predicate = negated(predicate)
+        found = self._count(predicate, self.of(left), self.of(right), loop)
+        if found is None:
+            return None
+        late = exiting != loop.header  # the body is run before the first test
+        if late:
+            found = found + 1
+        return found if self.invariant(found, loop) else None
+
+    def _count(self, predicate: str, left: Size, right: Size, loop: Loop) -> Size | None:
+        if self.invariant(left, loop):
+            left, right, predicate = right, left, swapped(predicate)
+        linear = left.linear_in(loop.counter)
+        if linear is None or not self.invariant(right, loop) or not self.invariant(linear[1], loop):
+            return None
+        step = linear[0].constant
+        if step is None or step == 0:
+            return None
+        return trips(predicate, linear[1], step, right)
+
+    # ---- what changes
+
+    def invariant(self, size: Size, loop: Loop) -> bool:
+        """Whether a polynomial has one value while a loop runs."""
+        return all(self._fixed(atom, loop) for atom in size.atoms())
+
+    def _fixed(self, atom: Atom, loop: Loop) -> bool:
+        if isinstance(atom, Quotient):
+            return self.invariant(atom.of, loop)
+        name = str(atom)
+        if name.startswith("$"):
+            other = self.control.loops["%" + name[1:]]
+            return other.header not in loop.blocks
+        found = self.function.values.get(name)
+        if found is None or found.block not in loop.blocks:
+            return True
+        if name in self._busy:
+            return False
+        self._busy.add(name)
+        try:
+            return self._same_each_time(found, loop)
+        finally:
+            self._busy.discard(name)
+
+    def _same_each_time(self, i: Instruction, loop: Loop) -> bool:
+        """Whether an instruction inside of a loop gives the same each time: it looks at nothing that changes."""
+        if i.opcode in ("phi", "alloca") and len(set(i.operands)) != 1:
+            return False
+        if i.opcode == "store" or (i.opcode == "call" and library_name(i.about) not in PURE):
+            return False
+        if i.opcode == "load" and self._may_be_written(i, loop):
+            return False
+        return all(
+            self.invariant(self.of(v), loop) for v in i.operands if v.startswith(("%", "@"))
+        )
+
+    def _may_be_written(self, load: Instruction, loop: Loop) -> bool:
+        """Whether a loop writes to the array that is read; another array is another one (a condition that stays)."""
+        base = self.base_of(load.operands[0])
+        for label in loop.blocks:
+            for i in self.function.blocks[label]:
+                if i.opcode == "store" and self.base_of(i.operands[1]) in (base, None):
+                    return True
+                if i.opcode == "call" and not harmless(i):
+                    return True
+        return base is None
+
+    def base_of(self, pointer: str) -> str | None:
+        """The array that an address is in: an argument, a global, a local array, or a pointer that was loaded."""
+        return self._base(self.of(pointer))
+
+    def _base(self, address: Size) -> str | None:
+        found = [
+            name
+            for name in address.names()
+            if self.function.type_of(name) == "ptr" and not name.startswith("$")
+        ]
+        if len(found) != 1 or address.linear_in(found[0]) is None:
+            return None
+        linear = address.linear_in(found[0])
+        return found[0] if linear is not None and linear[0] == 1 else None
+
+    # ---- memory
+
+    @cached_property
+    def accesses(self) -> dict[int, Access]:
+        """The loads and stores whose array and cell are known, by their position."""
+        found = (self._access(i) for i in self.function.instructions())
+        return {a.instruction.position: a for a in found if a is not None}
+
+    def _access(self, i: Instruction) -> Access | None:
+        match i.opcode:
+            case "load":
+                type_, pointer = i.type, i.operands[0]
+            case "store":
+                type_, pointer = i.types[0], i.operands[1]
+            case _:
+                return None
+        address = self.of(pointer)
+        base = self._base(address)
+        if base is None:
+            return None
+        try:
+            width = size_in_bytes(type_, self.module)
+        except NoLayout:
+            return None
+        index = (address - Size.atom(base)).divided_by(Size.of(width))
+        return None if index is None else Access(i, base, index, type_)
+
+    def stride(self, access: Access, loop: Loop) -> Size | None:
+        """By how many cells an access moves with each iteration; None where that changes."""
+        linear = access.index.linear_in(loop.counter)
+        if linear is None or any(str(a).startswith("$") for a in linear[0].atoms()):
+            return None
+        return linear[0]
+
+    def spelled(self, value: str) -> str:
+        """A value as the C file calls it, where it does."""
+        names = self.function.variables.get(value)
+        return names[0] if names else value.lstrip("%@")
+
+
+def harmless(i: Instruction) -> bool:
+    """Whether a call changes no memory of the program."""
+    name = library_name(i.about)
+    return name in PURE or name.startswith(("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.expect"))
+
+
+def negated(predicate: str) -> str:
+    """The comparison that holds where this does not.
+
+    >>> from relift.compiler.idioms.facts.evolution import negated, swapped
+    >>> negated("slt"), swapped("slt"), negated("eq")
+    ('sge', 'sgt', 'ne')
+    """
+    if predicate in ("eq", "ne"):
+        return _NEGATED[predicate]
+    return predicate[0] + _NEGATED[predicate[1:]]
+
+
+def swapped(predicate: str) -> str:
+    """The same comparison of its operands the other way around."""
+    if predicate in ("eq", "ne"):
+        return predicate
+    return predicate[0] + _SWAPPED[predicate[1]] + predicate[2]
+
+
+def trips(predicate: str, first: Size, step: int, bound: Size) -> Size | None:
+    """How often `first + step * i` meets the predicate for i = 0, 1, … before it first does not."""
+    way = bound - first if step > 0 else first - bound
+    kind = predicate if predicate == "ne" else predicate[1:]
+    if kind == "ne":
+        return way.divided_by(Size.of(abs(step)))
+    if kind in ("le", "ge"):
+        way = way + 1
+    if kind not in (("lt", "le") if step > 0 else ("gt", "ge")):
+        return None
+    return rounded_up(way, abs(step))
+
+
+def rounded_up(size: Size, by: int) -> Size:
+    """A quotient, rounded up."""
+    exact = size.divided_by(Size.of(by))
+    if exact is not None:
+        return exact
+    if size.constant is not None:
+        return Size.of(-(-size.constant // by))
+    return Size.atom(Quotient(size, by))
+
+
+def counters(size: Size) -> Iterator[str]:
+    """The counters of loops that a polynomial is over."""
+    return (str(a) for a in size.atoms() if str(a).startswith("$"))
