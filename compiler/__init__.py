@@ -12,6 +12,7 @@ devices        which OpenCL there is, and what of it works
 running        kernels built, launched, timed, and kept in folders
 agreement      results against the interpreter's, on devices and on the race-checking simulator
 bench          how fast the kernels are, here and elsewhere
+idioms         the other way: C that exists, its loops as programs
 """
 
 from relift.compiler.program import compile_program

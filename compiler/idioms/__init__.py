@@ -1,0 +1,10 @@
+"""From C that exists: idioms found by constraints, as IDL (Ginsbach) finds them.
+
+Read in this order:
+
+facts          C through clang and llvmlite as a graph: dominance, loops, scalar evolution, accesses; as relations
+constraints    the language of constraints: its grammar, its atoms, how a constraint is written out and solved
+library        the idioms, one constraint each, as `.idl` files
+refusals       the functions that are left alone, and why
+finding        the idioms of a function: which solutions are kept where several explain one result
+"""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.ir import Function, Instruction, Module
@@ -25,10 +24,7 @@ from relift.semantics.syntax.sizes import Atom, Size
 _WHOLE = re.compile(r"-?\d+$")
 _SWAPPED = {"l": "g", "g": "l"}
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-PURE = frozenset("llvm.fabs llvm.sqrt llvm.exp llvm.log llvm.sin llvm.cos llvm.pow llvm.fma llvm.fmuladd "
-                 "llvm.smax llvm.smin llvm.umax llvm.umin llvm.abs llvm.minnum llvm.maxnum llvm.floor llvm.ceil "
-                 "fabs fabsf sqrt sqrtf exp expf log logf sin sinf cos cosf pow powf tan tanf tanh tanhf "
-                 "fmin fminf fmax fmaxf floor floorf ceil ceilf hypot hypotf abs labs".split())  # fmt: skip
+PURE = frozenset(["llvm.fabs", "llvm.sqrt", "llvm.exp", "llvm.log", "llvm.sin", "llvm.cos", "llvm.pow", "llvm.fma", "llvm.fmuladd", "llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin", "llvm.abs", "llvm.minnum", "llvm.maxnum", "llvm.floor", "llvm.ceil", "fabs", "fabsf", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "sin", "sinf", "cos", "cosf", "pow", "powf", "tan", "tanf", "tanh", "tanhf", "fmin", "fminf", "fmax", "fmaxf", "floor", "floorf", "ceil", "ceilf", "hypot", "hypotf", "abs", "labs"])  # fmt: skip
 """Functions of C's library that only compute their result."""
 
 
@@ -43,21 +39,6 @@ class Quotient:
         return f"ceil(({self.of})/{self.by})"
 
 
-@dataclass(frozen=True)
-class Access:
-    """A load or a store: the array that it goes to, and which of its cells."""
-
-    instruction: Instruction
-    base: str
-    index: Size
-    type: str
-
-    @property
-    def is_store(self) -> bool:
-        """Whether it writes."""
-        return self.instruction.opcode == "store"
-
-
 def library_name(callee: str) -> str:
     """The name of a function that is called, without the types of an intrinsic.
 
@@ -66,7 +47,9 @@ def library_name(callee: str) -> str:
     ('llvm.fabs', 'sqrtf')
     """
     name = callee.lstrip("@").strip('"')
-    return re.sub(r"\.(?:[fiv]\w+|p\d+)(?:\..*)?$", "", name) if name.startswith("llvm.") else name
+    return (
+        re.sub(r"(?:\.(?:[fi]\d+|v\d+\w+|p\d+))+$", "", name) if name.startswith("llvm.") else name
+    )
 
 
 class Evolution:
@@ -119,6 +102,8 @@ class Evolution:
                 return self._arithmetic(i)
             case "or" if "disjoint" in i.flags:
                 return self.raw(a) + self.raw(i.operands[1])
+            case "xor" if i.operands[1] == "-1":
+                return -1 - self.raw(a)
             case "sext" | "zext":
                 return self._extended(i)
             case "getelementptr":
@@ -159,7 +144,9 @@ class Evolution:
             if constant is not None and constant < 0:
                 return Size.atom(i.name)
             if constant is None:
-                self.wraps[i.name] = f"{self.spelled(i.operands[0])} (line {i.line}) is not negative"
+                self.wraps[i.name] = (
+                    f"{self.spelled(i.operands[0])} (line {i.line}) is not negative"
+                )
         return value
 
     def _address(self, i: Instruction) -> Size:
@@ -304,9 +291,7 @@ class Evolution:
             return False
         if i.opcode == "load" and self._may_be_written(i, loop):
             return False
-        return all(
-            self.invariant(self.of(v), loop) for v in i.operands if v.startswith(("%", "@"))
-        )
+        return all(self.invariant(self.of(v), loop) for v in i.operands if v.startswith(("%", "@")))
 
     def _may_be_written(self, load: Instruction, loop: Loop) -> bool:
         """Whether a loop writes to the array that is read; another array is another one (a condition that stays)."""
@@ -321,9 +306,10 @@ class Evolution:
 
     def base_of(self, pointer: str) -> str | None:
         """The array that an address is in: an argument, a global, a local array, or a pointer that was loaded."""
-        return self._base(self.of(pointer))
+        return self.base(self.of(pointer))
 
-    def _base(self, address: Size) -> str | None:
+    def base(self, address: Size) -> str | None:
+        """The array of an address that is a polynomial."""
         found = [
             name
             for name in address.names()
@@ -334,40 +320,6 @@ class Evolution:
         linear = address.linear_in(found[0])
         return found[0] if linear is not None and linear[0] == 1 else None
 
-    # ---- memory
-
-    @cached_property
-    def accesses(self) -> dict[int, Access]:
-        """The loads and stores whose array and cell are known, by their position."""
-        found = (self._access(i) for i in self.function.instructions())
-        return {a.instruction.position: a for a in found if a is not None}
-
-    def _access(self, i: Instruction) -> Access | None:
-        match i.opcode:
-            case "load":
-                type_, pointer = i.type, i.operands[0]
-            case "store":
-                type_, pointer = i.types[0], i.operands[1]
-            case _:
-                return None
-        address = self.of(pointer)
-        base = self._base(address)
-        if base is None:
-            return None
-        try:
-            width = size_in_bytes(type_, self.module)
-        except NoLayout:
-            return None
-        index = (address - Size.atom(base)).divided_by(Size.of(width))
-        return None if index is None else Access(i, base, index, type_)
-
-    def stride(self, access: Access, loop: Loop) -> Size | None:
-        """By how many cells an access moves with each iteration; None where that changes."""
-        linear = access.index.linear_in(loop.counter)
-        if linear is None or any(str(a).startswith("$") for a in linear[0].atoms()):
-            return None
-        return linear[0]
-
     def spelled(self, value: str) -> str:
         """A value as the C file calls it, where it does."""
         names = self.function.variables.get(value)
@@ -377,7 +329,9 @@ class Evolution:
 def harmless(i: Instruction) -> bool:
     """Whether a call changes no memory of the program."""
     name = library_name(i.about)
-    return name in PURE or name.startswith(("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.expect"))
+    return name in PURE or name.startswith(
+        ("llvm.lifetime", "llvm.dbg", "llvm.assume", "llvm.expect")
+    )
 
 
 def negated(predicate: str) -> str:

@@ -7,11 +7,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 INTEGERS = frozenset(
-    "add sub mul shl lshr ashr and or xor sdiv udiv srem urem".split()
+    ["add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "sdiv", "udiv", "srem", "urem"]
 )
-FLOATS = frozenset("fadd fsub fmul fdiv frem".split())
+FLOATS = frozenset(["fadd", "fsub", "fmul", "fdiv", "frem"])
 CASTS = frozenset(
-    "sext zext trunc fpext fptrunc sitofp uitofp fptosi fptoui bitcast ptrtoint inttoptr".split()
+    [
+        "sext",
+        "zext",
+        "trunc",
+        "fpext",
+        "fptrunc",
+        "sitofp",
+        "uitofp",
+        "fptosi",
+        "fptoui",
+        "bitcast",
+        "ptrtoint",
+        "inttoptr",
+    ]
 )
 
 

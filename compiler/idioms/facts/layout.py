@@ -6,7 +6,17 @@ import re
 
 from relift.compiler.idioms.facts.ir import Module
 
-_PLAIN = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, "double": 8, "ptr": 8}
+_PLAIN = {
+    "i1": 1,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "i64": 8,
+    "half": 2,
+    "float": 4,
+    "double": 8,
+    "ptr": 8,
+}
 
 
 class NoLayout(Exception):

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from relift.compiler.idioms.facts.ir import CASTS, FLOATS, INTEGERS, Extent, Function, Instruction, Module
+from relift.compiler.idioms.facts.ir import (
+    CASTS,
+    FLOATS,
+    INTEGERS,
+    Extent,
+    Function,
+    Instruction,
+    Module,
+)
 
 _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
@@ -14,8 +22,29 @@ _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
 _RECORD = re.compile(r"^    #dbg_value\((.*)\)$")
 _ATTACHED = re.compile(r", !([\w.]+) !(\d+)")
 _FLAGS = frozenset(
-    "nsw nuw nneg exact disjoint inbounds nusw samesign fast nnan ninf nsz arcp contract afn reassoc "
-    "volatile atomic tail musttail notail".split()
+    [
+        "nsw",
+        "nuw",
+        "nneg",
+        "exact",
+        "disjoint",
+        "inbounds",
+        "nusw",
+        "samesign",
+        "fast",
+        "nnan",
+        "ninf",
+        "nsz",
+        "arcp",
+        "contract",
+        "afn",
+        "reassoc",
+        "volatile",
+        "atomic",
+        "tail",
+        "musttail",
+        "notail",
+    ]
 )
 _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
 
@@ -213,10 +242,16 @@ class _Reader:
                 type_, v = _typed(value)
                 return Instruction("", opcode, "void", (v, _typed(pointer)[1]), (type_, "ptr"))
             case "phi":
-                type_, _, pairs = rest.partition(" [") if not rest.startswith("[") else _array_phi(rest)
+                type_, _, pairs = (
+                    rest.partition(" [") if not rest.startswith("[") else _array_phi(rest)
+                )
                 found = [parts(p.strip(" []")) for p in parts("[" + pairs)]
                 return Instruction(
-                    "", opcode, type_.strip(), tuple(v for v, _ in found), labels=tuple(b for _, b in found)
+                    "",
+                    opcode,
+                    type_.strip(),
+                    tuple(v for v, _ in found),
+                    labels=tuple(b for _, b in found),
                 )
             case "br" | "switch":
                 labels = tuple(re.findall(rf"label ({_NAME})", rest))
@@ -228,7 +263,12 @@ class _Reader:
                 source, *others = parts(rest)
                 typed = [_typed(p) for p in others]
                 return Instruction(
-                    "", opcode, "ptr", tuple(v for _, v in typed), tuple(t for t, _ in typed), source
+                    "",
+                    opcode,
+                    "ptr",
+                    tuple(v for _, v in typed),
+                    tuple(t for t, _ in typed),
+                    source,
                 )
             case _ if opcode in CASTS:
                 value, _, to = rest.rpartition(" to ")

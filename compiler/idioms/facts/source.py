@@ -82,7 +82,9 @@ def _first_error(source: Path, command: str, said: str) -> str:
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     if errors and (m := re.match(r"(.*?):(\d+):(\d+): (?:fatal )?error: (.*)", errors[0])):
         return f"{m[1]}:{m[2]}:{m[3]}: {m[4][:200]}{more}"
-    return f"{source}: {Path(command).name}: {(errors or lines or ['failed without a word'])[0][:200]}"
+    return (
+        f"{source}: {Path(command).name}: {(errors or lines or ['failed without a word'])[0][:200]}"
+    )
 
 
 def module(source: Path, by: Sequence[str] = (), options: Sequence[str] = ()) -> Module:
@@ -95,7 +97,9 @@ def normal_form(code: bytes) -> str:
     try:
         import llvmlite.binding as llvm
     except ImportError:
-        raise Uncompilable("relift lift reads bitcode with llvmlite: pip install relift[lift]") from None
+        raise Uncompilable(
+            "relift lift reads bitcode with llvmlite: pip install relift[lift]"
+        ) from None
     llvm.initialize_native_target()
     try:
         found = llvm.parse_bitcode(code)
@@ -104,6 +108,7 @@ def normal_form(code: bytes) -> str:
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
+    passes.add_new_gvn_pass()  # one value for what is computed or read twice
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_loop_simplify_pass()

@@ -1,0 +1,68 @@
+"""Loads and stores: the array that each goes to, and the cell by the counters of loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.evolution import Evolution
+from relift.compiler.idioms.facts.ir import Instruction
+from relift.compiler.idioms.facts.layout import NoLayout, size_in_bytes
+from relift.semantics.syntax.sizes import Size
+
+
+@dataclass(frozen=True)
+class Access:
+    """A load or a store: the array that it goes to, and which of its cells."""
+
+    instruction: Instruction
+    base: str
+    index: Size
+    type: str
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it writes."""
+        return self.instruction.opcode == "store"
+
+
+class Accesses(Evolution):
+    """The evolution of values, and the accesses of a function."""
+
+    @cached_property
+    def accesses(self) -> dict[int, Access]:
+        """The loads and stores whose array and cell are known, by their position."""
+        found = (self._access(i) for i in self.function.instructions())
+        return {a.instruction.position: a for a in found if a is not None}
+
+    def _access(self, i: Instruction) -> Access | None:
+        match i.opcode:
+            case "load":
+                type_, pointer = i.type, i.operands[0]
+            case "store":
+                type_, pointer = i.types[0], i.operands[1]
+            case _:
+                return None
+        return self.at(pointer, i, type_)
+
+    def at(self, pointer: str, i: Instruction, type_: str = "") -> Access | None:
+        """The access of an instruction to an address."""
+        type_ = type_ or i.type
+        address = self.of(pointer)
+        base = self.base(address)
+        if base is None:
+            return None
+        try:
+            width = size_in_bytes(type_, self.module)
+        except NoLayout:
+            return None
+        index = (address - Size.atom(base)).divided_by(Size.of(width))
+        return None if index is None else Access(i, base, index, type_)
+
+    def stride(self, access: Access, loop: Loop) -> Size | None:
+        """By how many cells an access moves with each iteration; None where that changes."""
+        linear = access.index.linear_in(loop.counter)
+        if linear is None or any(str(a).startswith("$") for a in linear[0].atoms()):
+            return None
+        return linear[0]

@@ -1,0 +1,196 @@
+"""What is known of a function, as relations that constraints are solved over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from relift.compiler.idioms.constraints.solving import Relation, Row
+from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.evolution import harmless
+from relift.compiler.idioms.facts.expressions import Expressions, Opaque
+from relift.compiler.idioms.facts.folds import combination, replaced
+from relift.compiler.idioms.facts.ir import Function, Module
+from relift.compiler.idioms.facts.memory import Memory
+from relift.compiler.idioms.facts.structure import Asked, Listed, Same
+from relift.compiler.idioms.facts.terms import Accumulator, Expression, Read, all_of
+
+_SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
+
+
+class Relations(Memory):
+    """The relations of one function."""
+
+    def __init__(self, function: Function, module: Module) -> None:
+        super().__init__(function, module)
+        self._known: dict[tuple[str, str], Relation] = {}
+
+    # ---- for the solver
+
+    def relation(self, name: str, word: str) -> Relation:
+        """The relation of an atom."""
+        key = (name, word)
+        if key not in self._known:
+            self._known[key] = self._made(name, word)
+        return self._known[key]
+
+    def of_sets(self, name: str, groups: Sequence[frozenset[str]]) -> bool:
+        """The atoms whose variables stand for sets of values."""
+        if name == "same set":
+            return groups[0] == groups[1]
+        sources, results, through = groups
+        return self.all_through(sources, results, through)
+
+    # ---- the table of all relations
+
+    def _made(self, name: str, word: str) -> Relation:
+        listed: dict[str, Callable[[], Iterable[Row]]] = {
+            "integer": lambda: self.typed("i"),
+            "float": lambda: self.typed("float", "double"),
+            "pointer": lambda: self.typed("ptr"),
+            "constant": lambda: ((v,) for v in self.universe if v[0] not in "%@" and v not in self.instructions),
+            "argument": lambda: ((v,) for v in self.function.arguments),
+            "preexecution": lambda: ((v,) for v in self.universe if v not in self.instructions),
+            "unused": lambda: ((v,) for v in self.instructions if v not in self.function.users),
+            "integer zero": lambda: ((v,) for v in self.universe if v in ("0", "false")),
+            "float zero": lambda: ((v,) for v in self.universe if v in ("0.000000e+00", "-0.000000e+00")),
+            "data flow": self.data_flow,
+            "control flow": self.control_flow,
+            "control dependence": self.control_dependence,
+            "dependence": lambda: (*self.data_flow(), *self.control_dependence()),
+            "phi": self.phis,
+            "block": lambda: ((str(b[0]), str(b[-1])) for b in self.function.blocks.values()),
+            "pure": self.pure,
+            "loop": lambda: ((self.begin(loop),) for loop in self.control.loops.values()),
+            "counted": lambda: ((self.begin(loop),) for loop in self.counted),
+            "loop end": self.loop_ends,
+            "iterator": self.iterators,
+            "inside": self.inside,
+            "directly inside": self.directly_inside,
+            "affine access": self.affine_accesses,
+            "moves": lambda: self.movements(moving=True),
+            "stays": lambda: self.movements(moving=False),
+            "indexed": self.indexed,
+            "data": self.data,
+            "contiguous": self.contiguous,
+            "beside": self.beside,
+            "previous": self.previous,
+            "same cell": self.same_cells,
+            "neighbour": self.neighbours,
+            "same array": self.same_arrays,
+            "carried": self._carried,
+            "folds": lambda: ((u, a) for u, a, _ in self.folds),
+            "belongs": lambda: ((n, self.begin(loop)) for n, i in self.instructions.items() if (loop := self.control.loop_of.get(i.block))),
+            "alone": self.alone,
+            "independent": self.independent,
+        }  # fmt: skip
+        if name in listed:
+            return Listed(listed[name]())
+        if name == "instruction":
+            opcode = _SPELLED.get(word, word)
+            return Listed((n,) for n, i in self.instructions.items() if i.opcode == opcode)
+        if name.startswith("argument "):
+            return Listed(self.operands(int(name[-1])))
+        if name.startswith("folds "):
+            return Listed((u, a) for u, a, op in self.folds if op == name[6:])
+        return self._asked(name)
+
+    def _asked(self, name: str) -> Relation:
+        before = self.control.instruction_dominates
+        after = self.control.instruction_post_dominates
+        tests: dict[str, Callable[..., bool]] = {
+            "different": lambda a, b: a != b,
+            "dominates": lambda a, b: self.both(before, a, b),
+            "strictly dominates": lambda a, b: a != b and self.both(before, a, b),
+            "post dominates": lambda a, b: self.both(after, a, b),
+            "strictly post dominates": lambda a, b: a != b and self.both(after, a, b),
+            "passes": self.passes,
+            "invariant": self.invariant,
+            "kernel": self._is_kernel,
+            "goes only": self._goes_only,
+        }
+        return Same() if name == "same" else Asked(tests[name])
+
+    # ---- values
+
+    def _carried(self) -> Iterator[Row]:
+        for loop in self.control.loops.values():
+            for phi in self.function.blocks[loop.header]:
+                if phi.opcode != "phi" or len(phi.operands) != 2 or self.evolution.step(phi.name):
+                    continue
+                back = [
+                    v for v, b in zip(phi.operands, phi.labels, strict=True) if b in loop.blocks
+                ]
+                entry = [
+                    v for v, b in zip(phi.operands, phi.labels, strict=True) if b not in loop.blocks
+                ]
+                if len(back) == len(entry) == 1:
+                    yield phi.name, entry[0], back[0], self.begin(loop)
+
+    @cached_property
+    def folds(self) -> list[tuple[str, str, str]]:
+        """The updates that combine: what is computed, the accumulator or the cell that is read, the operator."""
+        found: list[tuple[str, str, str]] = []
+        for phi, _, update, begin in self._carried():
+            e = self._expression(update, self.loop_at(begin), phi)
+            combined = combination(e, Accumulator(phi, e.type)) if e is not None else None
+            if combined is not None:
+                found.append((update, phi, combined.operator))
+        for access in self.accesses.values():
+            if access.is_store:
+                found += self._of_memory(access)
+        return found
+
+    def _expression(self, value: str, loop: Loop, phi: str | None) -> Expression | None:
+        builder = Expressions(self.evolution, loop)
+        try:
+            if phi is not None:
+                builder.carried[phi] = Accumulator(phi, builder.scalar(self.type_of(phi)))
+            return builder.of(value, self.type_of(value))
+        except Opaque:
+            return None
+
+    def _of_memory(self, store: Access) -> Iterator[tuple[str, str, str]]:
+        loop = self.control.loop_of.get(store.instruction.block)
+        e = self._expression(store.instruction.operands[0], loop, None) if loop else None
+        if e is None:
+            return
+        same = [
+            r
+            for r in all_of(e)
+            if isinstance(r, Read) and (r.base, r.index) == (store.base, store.index)
+        ]
+        if not same:
+            return
+        cell = Accumulator("(cell)", e.type)
+        combined = combination(replaced(e, same[0], cell), cell)
+        if combined is None:
+            return
+        for name, access in self.accesses.items():
+            if access.instruction.position == same[0].position:
+                yield str(store.instruction), name, combined.operator
+
+    def _is_kernel(self, value: str, begin: str) -> bool:
+        loop = self.loop_at(begin)
+        return self._expression(value, loop, None) is not None
+
+    def _goes_only(self, value: str, store: str, begin: str) -> bool:
+        """Whether what is computed from a value in a loop is stored by one store and kept nowhere else."""
+        loop = self.loop_at(begin)
+        met, stack = set[str](), [value]
+        while stack:
+            for user in self.function.users.get(stack.pop(), ()):
+                name = str(user)
+                if user.block not in loop.blocks:
+                    return False
+                if user.opcode == "store" and name != store:
+                    return False
+                if (user.opcode == "call" and not harmless(user)) or user.opcode == "load":
+                    return False
+                if user.opcode == "phi" and user.block in self.control.loops:
+                    return False
+                if user.name and name not in met:
+                    met.add(name)
+                    stack.append(name)
+        return True

@@ -1,0 +1,149 @@
+"""Expressions: what a value is, where the iterations of the loops around it are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from relift.semantics.syntax.sizes import Size
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number."""
+
+    value: float | int | bool
+    type: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """What the loops do not change."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """An integer that counters and fixed values give."""
+
+    size: Size
+    type: str
+
+
+@dataclass(frozen=True)
+class Read:
+    """A cell of an array; `computed` are the atoms of the index that are themselves read or computed."""
+
+    base: str
+    index: Size
+    computed: tuple[tuple[str, Expression], ...]
+    type: str
+    position: int = field(compare=False, default=0)
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A scalar function of the language, by name."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: str
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """What a fold has so far."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The iterations of a loop, one after the other: what each accumulator starts with and becomes."""
+
+    loop: str
+    names: tuple[str, ...]
+    starts: tuple[Expression, ...]
+    updates: tuple[Expression, ...]
+    type: str
+    trips: Size
+    computed: tuple[tuple[str, Expression], ...] = ()
+    """The atoms of the number of iterations that are themselves read or computed."""
+
+    @property
+    def name(self) -> str:
+        """The accumulator that is the result; the others are needed for it."""
+        return self.names[0]
+
+
+Expression: TypeAlias = Constant | Value | Index | Read | Apply | Accumulator | Fold
+TRUE, FALSE = Constant(True, "boolean"), Constant(False, "boolean")
+
+
+def below(e: Expression) -> tuple[Expression, ...]:
+    """The expressions directly inside of one."""
+    match e:
+        case Read(computed=computed):
+            return tuple(inner for _, inner in computed)
+        case Apply(arguments=arguments):
+            return arguments
+        case Fold(starts=starts, updates=updates, computed=computed):
+            return (*starts, *updates, *(inner for _, inner in computed))
+        case Constant() | Value() | Index() | Accumulator():
+            return ()
+
+
+def all_of(e: Expression) -> Iterator[Expression]:
+    """An expression and all inside of it."""
+    yield e
+    for inner in below(e):
+        yield from all_of(inner)
+
+
+def select(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    """One of two, as simple as it can be said."""
+    if condition == TRUE or yes == no:
+        return yes
+    if condition == FALSE:
+        return no
+    if yes.type == "boolean" and yes == TRUE and no == FALSE:
+        return condition
+    if negation := _inverse(condition):
+        return select(negation, no, yes)
+    return Apply("select", (condition, yes, no), yes.type)
+
+
+def _inverse(e: Expression) -> Expression | None:
+    """What an expression is the negation of."""
+    if isinstance(e, Apply) and e.function == "bitwise_xor" and e.arguments[1] == TRUE:
+        return e.arguments[0]
+    return None
+
+
+def both(a: Expression, b: Expression) -> Expression:
+    """Whether both hold."""
+    if TRUE in (a, b):
+        return b if a == TRUE else a
+    if FALSE in (a, b):
+        return FALSE
+    return a if a == b else Apply("bitwise_and", (a, b), "boolean")
+
+
+def either(a: Expression, b: Expression) -> Expression:
+    """Whether one holds."""
+    if FALSE in (a, b):
+        return b if a == FALSE else a
+    if TRUE in (a, b) or negation(a) == b or negation(b) == a:
+        return TRUE
+    return a if a == b else Apply("bitwise_or", (a, b), "boolean")
+
+
+def negation(a: Expression) -> Expression:
+    """Whether it does not hold."""
+    if a in (TRUE, FALSE):
+        return FALSE if a == TRUE else TRUE
+    return _inverse(a) or Apply("bitwise_xor", (a, TRUE), "boolean")

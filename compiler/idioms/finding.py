@@ -1,0 +1,155 @@
+"""Idioms in a function: each constraint of the library solved, and of what overlaps the largest kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from relift.compiler.idioms.constraints.expansion import Expanded, expand
+from relift.compiler.idioms.constraints.parsing import parse
+from relift.compiler.idioms.constraints.solving import MOST_STEPS, Solver, TooManySteps
+from relift.compiler.idioms.constraints.syntax import Constraint
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.relations import Relations
+
+FILES = ("loops", "memory", "reductions", "maps", "linear_algebra", "sparse")
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """What is looked for: a constraint, how deep a nest, and the variable that is its result."""
+
+    name: str
+    constraint: str
+    result: str
+    outermost: str = "begin"
+    depth: int = 0
+
+
+IDIOMS = (
+    Idiom("gemm", "GEMM", "output.store"),
+    Idiom("gemv", "GEMV", "store"),
+    Idiom("csr", "CSR", "output.store", "outer_loop.begin"),
+    Idiom("transposition", "Transposition", "write.store"),
+    *(Idiom("stencil", "Stencil", "write.store", depth=n) for n in (3, 2, 1)),
+    Idiom("scan", "Scan", "store"),
+    Idiom("histogram", "Histogram", "store"),
+    Idiom("axpy", "AXPY", "write.store"),
+    *(Idiom("map", "Map", "write.store", depth=n) for n in (4, 3, 2, 1)),
+    Idiom("argmin", "ArgReduction", "place"),
+    Idiom("dot", "DotProduct", "accumulator"),
+    Idiom("reduction", "ScalarReduction", "accumulator"),
+)
+"""The more special ones first: of those that explain one result, the first with the largest nest counts."""
+
+RANK = {idiom.name: number for number, idiom in enumerate(IDIOMS)}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One solution: the idiom, the outermost loop of it, its result (a store, or a value that is carried), all variables."""
+
+    idiom: str
+    loop: Loop
+    result: str
+    solution: Mapping[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What was found in a function, and how many steps that took; `given_up` names constraints whose search was not ended."""
+
+    found: tuple[Found, ...]
+    steps: int
+    given_up: tuple[str, ...] = ()
+
+
+@cache
+def library() -> Mapping[str, Constraint]:
+    """All constraints by name."""
+    found: dict[str, Constraint] = {}
+    folder = files("relift.compiler.idioms").joinpath("library")
+    for name in FILES:
+        found.update(parse(folder.joinpath(f"{name}.idl").read_text("utf-8"), f"{name}.idl"))
+    return found
+
+
+@cache
+def expanded(constraint: str, depth: int = 0) -> Expanded:
+    """A constraint of the library written out, for nests of a depth."""
+    known = dict(library())
+    if depth:
+        from relift.compiler.idioms.constraints.syntax import Calculation, Where
+
+        c = known[constraint]
+        formula = Where(c.formula, "N", Calculation(((1, depth),)))
+        known[constraint] = Constraint(c.name, formula, c.place)
+    return expand(constraint, known)
+
+
+def find(relations: Relations, most: int = MOST_STEPS) -> Search:
+    """The idioms of a function."""
+    everything: list[Found] = []
+    steps, given_up = 0, list[str]()
+    for idiom in IDIOMS:
+        solver = Solver(relations, most)
+        try:
+            everything += _solved(idiom, solver, relations)
+        except TooManySteps:
+            given_up.append(idiom.constraint)
+        steps += solver.steps
+    return Search(tuple(_kept(everything, relations)), steps, tuple(given_up))
+
+
+def _solved(idiom: Idiom, solver: Solver, relations: Relations) -> Iterator[Found]:
+    met: set[tuple[str, str]] = set()
+    for solution in solver.solutions(expanded(idiom.constraint, idiom.depth)):
+        begin, result = str(solution[idiom.outermost]), str(solution[idiom.result])
+        if (begin, result) not in met:
+            met.add((begin, result))
+            yield Found(idiom.name, relations.loop_at(begin), result, solution)
+
+
+def _kept(everything: list[Found], relations: Relations) -> Iterator[Found]:
+    """One find for each result: the largest nest, then the most special idiom."""
+    best: dict[str, Found] = {}
+    for f in everything:
+        key = f.result
+        known = best.get(key)
+        if known is None or len(f.loop.blocks) > len(known.loop.blocks):
+            best[key] = f
+    for f in best.values():
+        if not any(_covers(other, f, relations) for other in best.values() if other is not f):
+            yield f
+
+
+def _covers(outer: Found, inner: Found, relations: Relations) -> bool:
+    """Whether a find explains another: the sum of a product's inner loop, the reduction in each row."""
+    if _same_cells(outer, inner, relations) and inner.loop.blocks <= outer.loop.blocks:
+        return RANK[outer.idiom] < RANK[inner.idiom]  # what the cells begin with
+    if inner.loop == outer.loop:  # the running sum of a scan
+        return outer.idiom == "scan" and inner.result in outer.solution.values()
+    if not inner.loop.blocks < outer.loop.blocks:
+        return False
+    return inner.result in outer.solution.values() or _flows(inner.result, outer.result, relations)
+
+
+def _same_cells(a: Found, b: Found, relations: Relations) -> bool:
+    one, other = relations.accesses.get(a.result), relations.accesses.get(b.result)
+    return one is not None and other is not None and one.base == other.base
+
+
+def _flows(value: str, result: str, relations: Relations) -> bool:
+    """Whether a value goes into a result."""
+    met, stack = set[str](), [result]
+    while stack:
+        at = stack.pop()
+        i = relations.instructions.get(at)
+        if at == value:
+            return True
+        if i is not None and at not in met:
+            met.add(at)
+            stack += i.operands
+    return False
