@@ -11,6 +11,8 @@
 #ifndef INT_MIN
 #define INT_MIN (-2147483647 - 1)
 #endif
+#undef LONG_MAX
+#define LONG_MAX 9223372036854775807LL
 #undef LONG_MIN
 #define LONG_MIN (-9223372036854775807LL - 1)
 
@@ -20,17 +22,15 @@ template <int N> struct relift_size { static const int cells = N == 3 ? 4 : N; }
 
 template <class T, int N> struct alignas(sizeof(T) * relift_size<N>::cells) relift_vec {
   T s[relift_size<N>::cells];
-  __device__ relift_vec<T, (N + 1) / 2> lo() const {
-    relift_vec<T, (N + 1) / 2> r;
-    for (int i = 0; i < (N + 1) / 2; ++i) r.s[i] = s[i];
-    return r;
-  }
-  __device__ relift_vec<T, (N + 1) / 2> hi() const {
-    relift_vec<T, (N + 1) / 2> r;
-    for (int i = 0; i < (N + 1) / 2; ++i) r.s[i] = s[(N + 1) / 2 + i];
-    return r;
-  }
 };
+
+// some lanes of a vector
+template <int... I, class T, int N> __device__ relift_vec<T, sizeof...(I)> relift_pick(const relift_vec<T, N>& v) {
+  const int lanes[] = {I...};
+  relift_vec<T, sizeof...(I)> r;
+  for (int i = 0; i < (int)sizeof...(I); ++i) r.s[i] = v.s[lanes[i]];
+  return r;
+}
 
 // lanes: several scalars and vectors in a row, or one scalar for all lanes
 template <class T, int N, int M> __device__ int relift_put(relift_vec<T, N>& r, int at, const relift_vec<T, M>& v) {

@@ -12,7 +12,7 @@ from dataclasses import replace
 from importlib.resources import files
 
 from relift.compiler.dialects.printing import Printer, is_local_array
-from relift.compiler.dialects.types import Types, types_of
+from relift.compiler.dialects.types import Types, lanes_of, types_of
 from relift.compiler.text.c_types import FLOATS
 from relift.compiler.text.tree import (
     Argument,
@@ -219,9 +219,11 @@ class Cuda(Printer):
         return f"{e.value}LL" if isinstance(e, Whole) and e.long else super().plain(e)
 
     def member(self, e: Member) -> str:
-        """Lanes are cells of an array, and halves are made."""
-        text = self.inside(e.of, 12)
-        return f"{text}.{e.field}()" if e.field in ("lo", "hi") else f"{text}.s[{_lane(e.field)}]"
+        """One lane is a cell of an array; several are picked."""
+        lanes = lanes_of(e.field, self.types.of(e.of).width)
+        if len(lanes) == 1:
+            return f"{self.inside(e.of, 12)}.s[{lanes[0]}]"
+        return f"relift_pick<{', '.join(map(str, lanes))}>({self.expression(e.of)})"
 
     def conditional(self, e: Conditional) -> str:
         """Lane by lane, a choice is a call."""
@@ -323,11 +325,6 @@ class Cuda(Printer):
     def source(self, s: Source) -> str:
         """A file that stands for itself."""
         return f"{prelude()}\n{self.definitions(s)}\n"
-
-
-def _lane(field: str) -> int:
-    """The number of a lane, which OpenCL C writes as one hexadecimal digit."""
-    return int(field.removeprefix("s"), 16)
 
 
 def _scalar(name: str) -> str:

@@ -12,8 +12,10 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import CASES, typed
 from relift.compiler.bench.benchmarks import load_benchmarks
+from relift.compiler.devices import self_test
 from relift.compiler.dialects.cuda.nvrtc import NotCompiled, ptx
 from relift.compiler.dialects.cuda.printer import Cuda, options, prelude
+from relift.compiler.dialects.reading import understood
 from relift.compiler.program import kernels_of
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
@@ -183,3 +185,11 @@ def test_a_program_with_f16_is_refused_in_cuda() -> None:
 
     with pytest.raises(Unsupported, match="kernels in CUDA do not compute with f16"):
         Cuda().source(source)
+
+
+def test_the_self_test_of_a_device_is_compiled() -> None:
+    """A device of CUDA is used where the kernels of its self-test, which are written by hand, can be built."""
+    for text in (self_test.BASICS, self_test.DEFECTS):
+        tree = understood(text, "CUDA")
+        code = ptx(Cuda().source(tree), options(tree))
+        assert entries(code) == len(tree.kernels) > 0

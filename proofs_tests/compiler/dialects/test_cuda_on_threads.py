@@ -21,6 +21,7 @@ from relift.compiler.dialects.cuda.printer import Cuda, prelude
 from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.launch import Launch
+from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import KernelText, Source
 from relift.semantics.domains import DTYPES
 from relift.semantics.language.programs import Program
@@ -174,3 +175,38 @@ def test_threads_compute_what_the_interpreter_says(programs: list[Program], tmp_
             *(v if isinstance(v, tuple) else (v,) for v in (found, wanted)), strict=True
         ):
             np.testing.assert_allclose(x, y, rtol=1e-5, err_msg=f"{number}: {program}")
+
+
+PICKED = {
+    "s76543210fedcba98": (7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8),
+    "lo": tuple(range(8)),
+    "hi": tuple(range(8, 16)),
+    "even": tuple(range(0, 16, 2)),
+    "odd": tuple(range(1, 16, 2)),
+    "sf3": (15, 3),
+    "sA": (10,),
+}
+"""Members of a vector of 16 lanes, and the lanes that they name."""
+
+
+def test_lanes_are_picked(tmp_path: Path) -> None:
+    """Some lanes of a vector, by digits and by words."""
+    stores, at = list[str](), 0
+    for field, lanes in PICKED.items():
+        type_ = f"float{len(lanes)}" if len(lanes) > 1 else "float"
+        target = f"*(global {type_}*)(out + {at})" if len(lanes) > 1 else f"out[{at}]"
+        stores.append(f"{target} = v.{field};")
+        at += 16
+    text = (
+        "kernel void f(global const float* restrict x, global float* restrict out) {\n"
+        f"  const float16 v = *(global const float16*)(x);\n  {chr(10).join(stores)}\n}}"
+    )
+    library = built([read_source(text)], tmp_path)
+    x, out = aligned(16, DTYPES["f32"]), aligned(at, DTYPES["f32"])
+    x[:] = np.arange(16)
+    given = (ctypes.c_void_p * 2)(x.ctypes.data, out.ctypes.data)
+
+    library.run_0_f(given, (ctypes.c_int * 3)(), (ctypes.c_uint * 3)(1, 1, 1), (ctypes.c_uint * 3)(1, 1, 1))  # fmt: skip
+
+    for i, lanes in enumerate(PICKED.values()):
+        assert tuple(out[16 * i : 16 * i + len(lanes)]) == lanes
