@@ -24,11 +24,8 @@ from relift.rewrites.specialisation import specialised
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import IndexFunction, IndexMetavariable
 from relift.semantics.patterns import (
+    Bordered,
     Gather,
-    PadClamp,
-    PadConstant,
-    PadMirror,
-    PadWrap,
     Scatter,
     Split,
     Transpose,
@@ -134,7 +131,7 @@ def other_variable(rule: Rule) -> Iterator[Term]:
 def border_moved(rule: Rule) -> Iterator[Term]:
     t = rule.right
     for place, u in positions(t):
-        if isinstance(u, PadClamp | PadConstant | PadMirror | PadWrap):
+        if isinstance(u, Bordered) and u.searched:
             yield replace_at(t, place, replace(u, left=u.left + 1, right=u.right - 1))
 
 

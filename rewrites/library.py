@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from relift.rewrites.rule import RejectedRule, Rule
+from relift.rewrites.rule import RejectedRule, Rule, RuleFamily
 from relift.rewrites.rules import (
     boundaries,
     fission,
@@ -36,7 +36,13 @@ FAMILIES: tuple[ModuleType, ...] = (
 
 def rules_of(module: ModuleType) -> dict[str, Rule | RejectedRule]:
     """The rules that a module defines, in its order."""
-    return {r.name: r for r in vars(module).values() if isinstance(r, Rule | RejectedRule)}
+    found: list[Rule | RejectedRule] = []
+    for r in vars(module).values():
+        if isinstance(r, RuleFamily):
+            found += r.rules
+        elif isinstance(r, Rule | RejectedRule):
+            found.append(r)
+    return {r.name: r for r in found}
 
 
 def _all() -> dict[str, Rule]:
@@ -50,3 +56,8 @@ def _all() -> dict[str, Rule]:
 
 
 RULES: dict[str, Rule] = _all()
+
+CHOICES: dict[str, RuleFamily] = {
+    r.name: r for module in FAMILIES for r in vars(module).values() if isinstance(r, RuleFamily)
+}
+"""What stands for several rules, one for every value of a choice, by the name of its function."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+from relift.rewrites.families import Chosen, Data
 from relift.semantics.indices.functions import IndexFunction, Written
 from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, Kind, NatKind, OperatorKind
@@ -71,11 +72,24 @@ def at_other_sizes(function: Callable[..., Any], sizes: Mapping[str, Size]) -> C
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
     other.__annotations__ = {
-        name: of if isinstance(of, str) else kind_at(of, Substitution(sizes=sizes))
+        name: _annotation_at(of, Substitution(sizes=sizes))
         for name, of in function.__annotations__.items()
     }
     other.__doc__ = function.__doc__
     return other
+
+
+def _annotation_at(of: Any, substitution: Substitution) -> Any:
+    """What a parameter of a rule is annotated with, at other sizes."""
+    match of:
+        case str():
+            return of
+        case Chosen(word, Data(name, kind)):
+            return Chosen(word, Data(name, kind_at(kind, substitution)))
+        case Chosen():
+            return of
+        case _:
+            return kind_at(of, substitution)
 
 
 def kind_at(kind: Kind, substitution: Substitution) -> Kind:

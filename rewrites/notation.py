@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from relift.rewrites.conditions import associative, commutative, naturals, neutral, type_variables
+from relift.rewrites.families import Among, Data
+from relift.semantics.language.vocabulary import clamp, left_open, mirror, wrap
 
 A, B, C, D, E = type_variables("A B C D E")
 n, m, k, q, w, d, e, r, t = naturals("n m k q w d e r t")
 size, step, left, right = naturals("size step left right")
+
+Continued = Among({"clamp": clamp, "mirror": mirror, "wrap": wrap})
+Border = Among({**Continued.values, "constant": Data("c", A), "empty": left_open})
+"""How `pad` goes on beyond an array: by its own elements, or in any way."""
 
 MONOID = (associative("op"), neutral("op", "z"))
 COMMUTATIVE_MONOID = (*MONOID, commutative("op"))

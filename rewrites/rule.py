@@ -39,6 +39,7 @@ from relift.rewrites.conditions import (
     require_condition,
     require_possible,
 )
+from relift.rewrites.families import Chosen, Data, instances, said
 from relift.rewrites.metavariables import at_other_sizes, named_sizes
 from relift.rewrites.well_formed import (
     require_closed,
@@ -250,6 +251,14 @@ class RejectedRule:
     malformed: bool = False
 
 
+@dataclass(frozen=True)
+class RuleFamily:
+    """One equation with a metavariable over a choice (see `families`): a rule for every value of it."""
+
+    name: str
+    rules: tuple[Rule | RejectedRule, ...]
+
+
 def rule(
     where: Sequence[Condition | IndexCondition] = (),
     *,
@@ -271,10 +280,18 @@ def rule(
     def made(written: Callable[..., Any]) -> Rule:
         code = written.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
-        found = make_rule(written, where, choose, lowering, source, place)
+        found = make_rule(written, where, choose, lowering, said(written, source), place)
         return replace(found, refinement=refinement, proof=proof)
 
-    return lambda function: decorated(made, function)
+    return lambda function: _each(made, function)
+
+
+def _each(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule | RuleFamily:
+    """The rule that a function writes down, or one for each value of its choices."""
+    if not isinstance(function, FunctionType):
+        return decorated(made, function)
+    rules = tuple(decorated(made, instance) for instance in instances(function))
+    return rules[0] if len(rules) == 1 else RuleFamily(function.__name__, rules)
 
 
 def _no_brackets() -> Rule:
@@ -392,7 +409,13 @@ def make_rule(
     for name in inspect.signature(function).parameters:
         if name not in annotations:
             raise IllTyped(f"{function.__name__}: metavariable {name} needs a type")
-        kind = parameters[name] = _kind(function.__name__, name, annotations[name])
+        annotation = annotations[name]
+        if isinstance(annotation, Chosen):
+            if not isinstance(annotation.value, Data):
+                arguments.append(annotation.value)
+                continue
+            name, annotation = annotation.value.name, annotation.value.kind
+        kind = parameters[name] = _kind(function.__name__, name, annotation)
         match kind:
             case FunctionKind():
                 arguments.append(FunctionMetavariable(name, kind))

@@ -118,7 +118,7 @@ class Accesses:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
         if cell.memory.space != "global" or lane is not None or not self._loops:
             return
-        items = [f"{m.items}_0" for m in (MapGlb, MapLcl)]
+        items = [f"{m.level}_0" for m in (MapGlb, MapLcl)]
         for walker, names in (("loop", self._loops[-1:]), ("items", items)):
             for atom in variables_of(cell.offset):
                 linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None

@@ -21,21 +21,14 @@ from relift.semantics.indices.views import (
     memories_of,
     same_cells,
 )
-from relift.semantics.patterns import (
-    Iterate,
-    ReduceSeq,
-    ReduceSeqUnroll,
-    ScanSeq,
-    ToLocal,
-    ToPrivate,
-)
+from relift.semantics.patterns import Fold, Iterate, ScanSeq, Store, ToLocal, ToPrivate
 from relift.semantics.syntax.terms import Combine, Term, free_variables
 
-Fold: TypeAlias = ReduceSeq | ReduceSeqUnroll | Iterate
+Folding: TypeAlias = Fold | Iterate
 """What carries a value from step to step."""
 
 
-def first_value(t: Fold) -> Term:
+def first_value(t: Folding) -> Term:
     """What a fold starts with."""
     return t.x if isinstance(t, Iterate) else t.init
 
@@ -43,7 +36,7 @@ def first_value(t: Fold) -> Term:
 # ---- in registers
 
 
-def reduce(g: Terms, t: ReduceSeq | ReduceSeqUnroll, scope: Scope) -> View:
+def reduce(g: Terms, t: Fold, scope: Scope) -> View:
     """Emit a loop that folds into registers."""
     e, f = g.emission, t.f
     hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
@@ -93,7 +86,7 @@ def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
 # ---- in private memory
 
 
-def in_place(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+def in_place(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> ArrayView:
     """Emit a loop that folds into an array in private memory, in place.
 
     The array is the one that `to_private` of the first value makes, or, at the end of the step of another
@@ -129,7 +122,7 @@ def in_place(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> Array
     return accumulator
 
 
-def _accumulator(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> ArrayView:
+def _accumulator(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> ArrayView:
     """Where the array of a fold lies, with its first value in it."""
     first = first_value(t)
     if isinstance(first, ToPrivate):
@@ -142,7 +135,7 @@ def _accumulator(g: Terms, t: Fold, target: ArrayView | None, scope: Scope) -> A
     )
 
 
-def _not_in_place(t: Fold, why: str) -> Unsupported:
+def _not_in_place(t: Folding, why: str) -> Unsupported:
     return Unsupported(
         f"{t.name} updates its accumulator of type {t.type} in place, but its step {why}; "
         "read each element where it is written, or copy the array first with to_private"
@@ -152,7 +145,7 @@ def _not_in_place(t: Fold, why: str) -> Unsupported:
 # ---- in local memory
 
 
-def iterate_locally(g: Terms, t: Iterate, first: ToLocal, scope: Scope) -> View:
+def iterate_locally(g: Terms, t: Iterate, first: Store, scope: Scope) -> View:
     """Emit a loop that applies f to an array in local memory: each run reads one array and writes another.
 
     The two change their roles by an exchange of pointers.

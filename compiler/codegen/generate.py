@@ -16,13 +16,12 @@ from relift.compiler.codegen import evaluation, folds
 from relift.compiler.codegen.arrays import into_local, into_private
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
-from relift.compiler.codegen.folds import Fold, first_value
+from relift.compiler.codegen.folds import first_value
 from relift.compiler.codegen.loops import around_loop, copy, in_parallel, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
-from relift.compiler.lowering.threads import Parallel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
@@ -38,17 +37,14 @@ from relift.semantics.indices.views import (
 )
 from relift.semantics.patterns import (
     Concat,
+    EachInTurn,
+    EachOf,
+    Fold,
     Iterate,
     Let,
-    MapGlb,
-    MapLcl,
-    MapSeq,
     MapSeqSlide,
-    MapSeqUnroll,
-    MapWrg,
-    ReduceSeq,
-    ReduceSeqUnroll,
     ScanSeq,
+    Store,
     ToGlobal,
     ToLocal,
     ToPrivate,
@@ -96,11 +92,11 @@ class Generator:
             self._copy(t, target, scope)
             return
         match t:
-            case MapSeq() | MapSeqUnroll() | MapSeqSlide():
+            case EachInTurn() | MapSeqSlide():
                 self._in_turn(t, target, scope)
             case ScanSeq():
                 folds.scan(self, t, array(target), scope)
-            case ReduceSeq() | ReduceSeqUnroll() | Iterate() if isinstance(t.type, Array):
+            case Fold() | Iterate() if isinstance(t.type, Array):
                 if isinstance(first_value(t), ToLocal):
                     self._copy(t, target, scope)
                 else:
@@ -111,7 +107,7 @@ class Generator:
                 places, n = array(target), t.solved["n"]
                 self.write(xs, ArrayView(n, places.at), scope)
                 self.write(ys, ArrayView(t.solved["m"], lambda i: places.at(i + n)), scope)
-            case MapGlb() | MapWrg() | MapLcl():
+            case EachOf():
                 self._in_parallel(t, target, scope)
             case ToGlobal(xs):
                 self.write(xs, target, scope)
@@ -121,7 +117,7 @@ class Generator:
             case MakeTuple(parts) if holds_array(t.type):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self.write(part, place, scope)
-            case ToLocal() | ToPrivate() if isinstance(t.type, Array):
+            case Store() if isinstance(t.type, Array):
                 self._copy(t, target, scope)
             case Pattern() if (peeled := peel(t, target)) is not None:
                 self.write(*peeled, scope)
@@ -135,7 +131,7 @@ class Generator:
     def _copy(self, t: Term, target: View, scope: Scope) -> None:
         copy(self._emission, self.view(t, scope), target, scope)
 
-    def _in_turn(self, t: MapSeq | MapSeqUnroll | MapSeqSlide, target: View, scope: Scope) -> None:
+    def _in_turn(self, t: EachInTurn | MapSeqSlide, target: View, scope: Scope) -> None:
         """Emit a loop over what a sequential map works on."""
         e, f = self._emission, t.f
         data, places = array(self.view(t.xs, scope)), array(target)
@@ -148,7 +144,7 @@ class Generator:
         with around_loop(e, f.body):
             loop(e, data, scope, element, unroll=unrolling(t))
 
-    def _in_parallel(self, t: Parallel, target: View, scope: Scope) -> None:
+    def _in_parallel(self, t: EachOf, target: View, scope: Scope) -> None:
         """Emit one element of a parallel map, for the work-item or work-group that has it."""
         e, f = self._emission, t.f
         data, places = array(self.view(t.xs, scope)), array(target)
@@ -180,17 +176,15 @@ class Generator:
     def _produced(self, t: Term, scope: Scope) -> View:
         """Emit a term that computes."""
         match t:
-            case ReduceSeq() | ReduceSeqUnroll() | Iterate() if isinstance(t.type, Array):
+            case Fold() | Iterate() if isinstance(t.type, Array):
                 return self._folded_array(t, scope)
-            case ReduceSeq() | ReduceSeqUnroll():
+            case Fold():
                 return folds.reduce(self, t, scope)
             case Iterate():
                 return folds.iterate(self, t, scope)
             case ToLocal(xs):
                 return into_local(self, xs, scope)
-            case ToPrivate(ReduceSeq() | ReduceSeqUnroll() | Iterate() as xs) if isinstance(
-                xs.type, Array
-            ):
+            case ToPrivate(Fold() | Iterate() as xs) if isinstance(xs.type, Array):
                 return self.view(xs, scope)
             case ToPrivate(xs) if isinstance(xs.type, Array):
                 return into_private(self, xs, scope)
@@ -201,7 +195,7 @@ class Generator:
                 u = t.xs if isinstance(t, ToPrivate) else t
                 return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
 
-    def _folded_array(self, t: Fold, scope: Scope) -> View:
+    def _folded_array(self, t: Fold | Iterate, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
             return folds.iterate_locally(self, t, t.x, scope)
         return folds.in_place(self, t, None, scope)

@@ -48,7 +48,7 @@ from relift.semantics.syntax.terms import Input, subterms
 from relift.semantics.syntax.types import type_sizes
 
 WORK_ITEMS = {
-    f"{m.items}_{d}{end}": (function, d)
+    f"{m.level}_{d}{end}": (function, d)
     for end, functions in (
         ("", ((MapGlb, "get_global_id"), (MapWrg, "get_group_id"), (MapLcl, "get_local_id"))),
         ("_count", ((MapGlb, "get_global_size"), (MapWrg, "get_num_groups"))),

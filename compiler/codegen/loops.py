@@ -13,7 +13,7 @@ from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import WRITTEN_OUT, Unrolling
 from relift.compiler.lowering.distribution import work_item
-from relift.compiler.lowering.threads import Parallel, number
+from relift.compiler.lowering.threads import number
 from relift.compiler.text.tree import (
     Advice,
     Binary,
@@ -41,7 +41,7 @@ from relift.semantics.indices.views import (
     turned,
     vector,
 )
-from relift.semantics.patterns import MapLcl, ToLocal
+from relift.semantics.patterns import EachOf, MapLcl, ToLocal
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Term, subterms
 
@@ -89,14 +89,14 @@ def around_loop(e: Emission, body: Term) -> AbstractContextManager[None]:
 
 def in_parallel(
     e: Emission,
-    t: Parallel,
+    t: EachOf,
     length: Size,
     scope: Scope,
     body: Callable[[Index, Scope], None],
 ) -> None:
     """Emit `body` for the element of a parallel map that the work-item or work-group has."""
     count = e.threads.count(t)
-    name = f"{t.items}_{number(t.dim)}"
+    name = f"{t.level}_{number(t.dim)}"
     end, simple = e.addressing.index(length), e.analyses.control_flow
     enough = count is not None and (count - length).surely_at_least(0)
     always = count is not None and (length - count).surely_at_least(0)
@@ -121,7 +121,7 @@ def in_parallel(
 
 
 @contextmanager
-def _work_items(e: Emission, t: Parallel) -> Generator[None, None, None]:
+def _work_items(e: Emission, t: EachOf) -> Generator[None, None, None]:
     """In a `map_lcl`, the work-items of the group go different ways, and none waits for another."""
     if not isinstance(t, MapLcl):
         yield

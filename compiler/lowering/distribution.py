@@ -17,7 +17,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import Cell, Memory, Share, name_of
-from relift.semantics.patterns import MapLcl, MapSeq, MapSeqUnroll, ToLocal, ToPrivate
+from relift.semantics.patterns import EachInTurn, EachOf, MapLcl, Store
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -65,7 +65,7 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
                 )
             owner = variable(work_item(t), n) if n > 1 else None
             return (owner, *owners(f.body, threads))
-        case MapSeq(f) | MapSeqUnroll(f):
+        case EachInTurn(f):
             return (None, *owners(f.body, threads))
         case (
             Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
@@ -81,16 +81,16 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
             return ()
 
 
-def work_item(t: MapLcl) -> str:
+def work_item(t: EachOf) -> str:
     """The name of the number of a work-item in its group, in the dimension of a map."""
-    return f"{t.items}_{number(t.dim)}"
+    return f"{t.level}_{number(t.dim)}"
 
 
-def _first_lcl(t: Term) -> MapLcl | None:
+def _first_lcl(t: Term) -> EachOf | None:
     """A `map_lcl` that writes into the same memory as t."""
     if isinstance(t, MapLcl):
         return t
-    if isinstance(t, ToLocal | ToPrivate):
+    if isinstance(t, Store) and t.space != "global":
         return None
     found = (_first_lcl(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
     return next((u for u in found if u is not None), None)
@@ -145,7 +145,7 @@ class PrivateArray:
 
 
 def _map(item: str) -> str:
-    return f"{MapLcl.name}({item.removeprefix(f'{MapLcl.items}_')})"
+    return f"{MapLcl.name}({item.removeprefix(f'{MapLcl.level}_')})"
 
 
 def _nest(share: Share) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relift.compiler.codegen.values.expressions import WIDTHS
-from relift.compiler.lowering.threads import Parallel, Used, describe, fixed, number
+from relift.compiler.lowering.threads import Used, describe, fixed, number
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.indices.atoms import Index, Quotient, Remainder, linear_in
 from relift.semantics.indices.expressions import divide, modulo, variable
@@ -24,6 +24,9 @@ from relift.semantics.indices.views import is_layout, name_of
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import (
     Concat,
+    EachInTurn,
+    EachOf,
+    Fold,
     Gather,
     Generate,
     Iterate,
@@ -31,17 +34,14 @@ from relift.semantics.patterns import (
     Map,
     MapGlb,
     MapLcl,
-    MapSeq,
     MapSeqSlide,
-    MapSeqUnroll,
     MapVec,
     MapWrg,
     PadEmpty,
     Reduce,
-    ReduceSeq,
-    ReduceSeqUnroll,
     ScanSeq,
     Scatter,
+    Store,
     ToGlobal,
     ToLocal,
     ToPrivate,
@@ -98,7 +98,7 @@ class Place:
     sequential: bool = False
     lanes: bool = False
 
-    def has(self, m: type[Parallel]) -> bool:
+    def has(self, m: type[EachOf]) -> bool:
         """Whether such a map encloses the term."""
         return any(m is other for other, _ in self.around)
 
@@ -156,7 +156,7 @@ def _write(t: Term, place: Place) -> None:
             raise Unsupported(
                 "pad_empty leaves cells of a global buffer open; write pad(left, right, 0, xs), which fixes them"
             )
-        case MapSeq(f, xs) | MapSeqUnroll(f, xs) | MapSeqSlide(_, _, f, xs):
+        case EachInTurn(f, xs) | MapSeqSlide(_, _, f, xs):
             _read(xs, place)
             _write(f.body, replace(place, sequential=True))
         case ScanSeq(f, init, xs):
@@ -171,7 +171,7 @@ def _write(t: Term, place: Place) -> None:
         case Concat(xs, ys):
             _write(xs, place)
             _write(ys, place)
-        case MapGlb() | MapWrg() | MapLcl():
+        case EachOf():
             _read(t.xs, place)
             _write(t.f.body, _under(t, place))
         case ToGlobal():
@@ -182,7 +182,7 @@ def _write(t: Term, place: Place) -> None:
         case MakeTuple(parts):
             for part in parts:
                 _write(part, place)
-        case ToLocal() | ToPrivate():
+        case Store():
             _check_owner(t, place)
             _read(t, place)
         case Pattern() if (data := invertible_data(t)) is not None:
@@ -217,7 +217,7 @@ def _check_owner(t: Term, place: Place) -> None:
         )
 
 
-def _under(t: Parallel, place: Place) -> Place:
+def _under(t: EachOf, place: Place) -> Place:
     """The place inside a parallel map; raises `Unsupported` where it may not stand."""
     here = f"{t.name}({number(t.dim)})"
     key = type(t), number(t.dim)
@@ -225,17 +225,19 @@ def _under(t: Parallel, place: Place) -> Place:
         raise Unsupported(f"{here} inside a sequential loop; work-items enclose what each one does")
     if key in place.around:
         raise Unsupported(f"{here} inside {here}; each dimension is used once, take another")
-    match t:
-        case MapGlb():
+    match t.level:
+        case "glb":
             pass
-        case MapWrg():
+        case "wrg":
             if place.has(MapLcl):
                 raise Unsupported(f"{here} inside map_lcl; work-groups enclose their work-items")
-        case MapLcl():
+        case "lcl":
             if (MapWrg, number(t.dim)) not in place.around:
                 raise Unsupported(
                     f"{here} outside map_wrg({number(t.dim)}); a work-item of a group needs its group"
                 )
+        case "warp" | "lane":
+            raise AssertionError(f"cannot happen: {t.name} is not compiled")
     return replace(place, around=place.around | {key}, sequential=False)
 
 
@@ -250,7 +252,7 @@ def _read(t: Term, place: Place) -> None:
             )
         case Map() if not is_layout(t.f.body):
             raise _plain_map(t)
-        case MapSeq() | MapSeqUnroll() | MapSeqSlide() | ScanSeq() | MapGlb() | MapWrg() | MapLcl():
+        case EachInTurn() | MapSeqSlide() | ScanSeq() | EachOf():
             raise Unsupported(
                 f"{t.name} computes an array where none can be stored; put it under to_global, "
                 "to_local or to_private"
@@ -272,7 +274,7 @@ def _read(t: Term, place: Place) -> None:
             else:
                 _check_registers(t, t.type)
                 _read(f.body, replace(place, sequential=True))
-        case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+        case Fold(f, init, xs):
             _read(init, place)
             _read(xs, place)
             if isinstance(t.type, Array):
@@ -325,7 +327,7 @@ def _check_pattern(t: Pattern) -> None:
         missing = "it is no layout with a view, and compiler/codegen writes no such pattern"
         raise Unsupported(f"{t.name} is not compiled yet; {t.instead or missing}")
     match t:
-        case MapSeqUnroll() | ReduceSeqUnroll():
+        case EachInTurn() | Fold() if t.unrolled:
             if fixed(t.solved["n"], f"{t.name} of {t.xs.type}") > UNROLL_LIMIT:
                 raise Unsupported(
                     f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relift.semantics.errors import IllTyped, Unsupported
-from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
+from relift.semantics.patterns import EachOf, MapGlb, MapLcl, MapWrg
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, subterms
 
@@ -34,10 +34,7 @@ Counts: TypeAlias = int | Sequence[int] | None
 """Work-items by dimension as a user gives them; None where they are inferred."""
 
 
-Parallel: TypeAlias = MapGlb | MapWrg | MapLcl
-"""A map whose elements work-items or work-groups have."""
-
-Used: TypeAlias = frozenset[tuple[type[Parallel], int]]
+Used: TypeAlias = frozenset[tuple[type[EachOf], int]]
 """Parallel maps, and the dimensions that they are in."""
 
 
@@ -75,7 +72,7 @@ class Threads:
         """The number of work-items in a group."""
         return math.prod(self.local)
 
-    def count(self, t: Parallel) -> Size | None:
+    def count(self, t: EachOf) -> Size | None:
         """How many work-items or groups share the elements of a parallel map; None if the launch says it."""
         d = number(t.dim)
         if isinstance(t, MapLcl):
@@ -124,10 +121,10 @@ def threads_of(
     >>> threads_of(parse_term("map_glb(0)(lambda row: row, xs)", xs=Input("xs", f32[1000, 12])))
     Threads(local=(50,), groups=(20,))
     """
-    lengths: dict[tuple[type[Parallel], int], Size] = {}
+    lengths: dict[tuple[type[EachOf], int], Size] = {}
     shared_out: defaultdict[int, set[Size]] = defaultdict(set)
     for u, _ in subterms(t):
-        if isinstance(u, MapGlb | MapWrg | MapLcl):
+        if isinstance(u, EachOf) and u.compiled:
             key = type(u), fixed(u.dim, f"the dimension of {u.name}")
             lengths[key] = _longer(lengths.get(key, Size.of(0)), u.solved["n"])
             if not isinstance(u, MapLcl):
@@ -135,7 +132,7 @@ def threads_of(
     dimensions = range(1 + max((d for _, d in lengths), default=0))
     used = frozenset(lengths)
 
-    def along(m: type[Parallel]) -> list[Size]:
+    def along(m: type[EachOf]) -> list[Size]:
         return [lengths.get((m, d), Size.of(1)) for d in dimensions]
 
     in_groups = not any(m is MapGlb for m, _ in used)

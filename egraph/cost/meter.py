@@ -11,7 +11,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import View, name_of
-from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
+from relift.semantics.patterns import EachOf, MapWrg
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Type, Vector
 
@@ -108,7 +108,7 @@ class Meter:
         return ISSUE * max(1.0, width / self.device.vector_width)
 
     @contextmanager
-    def work_items(self, t: MapGlb | MapWrg | MapLcl, length: Index) -> Generator[Index]:
+    def work_items(self, t: EachOf, length: Index) -> Generator[Index]:
         """What is inside is done by so many work-items, or groups of them, at once."""
         i = variable(self.fresh("i"), length)
         scope = self.scope

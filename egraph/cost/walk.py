@@ -27,19 +27,17 @@ from relift.semantics.indices.views import (
 )
 from relift.semantics.patterns import (
     Concat,
+    EachInTurn,
+    EachOf,
+    Fold,
     Iterate,
     Let,
-    MapGlb,
     MapLcl,
-    MapSeq,
     MapSeqSlide,
-    MapSeqUnroll,
     MapVec,
-    MapWrg,
-    ReduceSeq,
-    ReduceSeqUnroll,
     ScanSeq,
     Splat,
+    Store,
     ToGlobal,
     ToLocal,
     ToPrivate,
@@ -102,13 +100,13 @@ class Walk:
             self._accesses.copy(self._view(t, environment), target)
             return
         match t:
-            case MapGlb(_, f, xs) | MapWrg(_, f, xs) | MapLcl(_, f, xs):
+            case EachOf(_, f, xs):
                 data = array(self._view(xs, environment))
                 with self._meter.work_items(t, data.length) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
-            case MapSeq(f, xs) | MapSeqUnroll(f, xs):
+            case EachInTurn(f, xs):
                 data = array(self._view(xs, environment))
-                with self._meter.loop(data.length, unrolled=isinstance(t, MapSeqUnroll)) as i:
+                with self._meter.loop(data.length, unrolled=t.unrolled) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, data.at(i)))
             case MapSeqSlide(size, step, f, xs):
                 data = array(self._view(xs, environment))
@@ -181,15 +179,14 @@ class Walk:
             case Combine(_, left, right):
                 touch(left, right)
                 self._operations.combine(t)
-            case ReduceSeq(f, init, xs) | ReduceSeqUnroll(f, init, xs):
+            case Fold(f, init, xs):
                 if isinstance(t.type, Array):
                     return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
-                unrolled = isinstance(t, ReduceSeqUnroll)
                 with (
                     self._meter.chain(data.length),
-                    self._meter.loop(data.length, unrolled=unrolled) as i,
+                    self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
                     inner = environment.bind(f, _registers(t.type), data.at(i))
                     self._accesses.touch(self._view(f.body, inner))
@@ -208,12 +205,12 @@ class Walk:
                     self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
             case ToGlobal(xs) if self._meter.scope.host or not free_variables(t):
                 return self._buffer(xs, environment)
-            case ToGlobal(xs) | ToLocal(xs) | ToPrivate(xs) if isinstance(t.type, Array):
+            case Store(xs) if isinstance(t.type, Array):
                 target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
                 self._write(xs, target, environment)
-                if isinstance(t, ToLocal):
+                if t.space == "local":
                     self._meter.wait(_BARRIER)
-                elif isinstance(t, ToPrivate):
+                elif t.space == "private":
                     self._meter.counted.registers += _held(xs)
                 return target
             case ToPrivate(x) | Splat(_, x):
@@ -229,7 +226,7 @@ class Walk:
                 self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
         return self._buffers[xs]
 
-    def _fold(self, t: ReduceSeq | ReduceSeqUnroll | Iterate, environment: Environment) -> View:
+    def _fold(self, t: Fold | Iterate, environment: Environment) -> View:
         """A loop whose every run writes an array anew, in place."""
         f, iterates = t.f, isinstance(t, Iterate)
         accumulator = self._view(t.x if isinstance(t, Iterate) else t.init, environment)
@@ -237,7 +234,7 @@ class Walk:
             data = ArrayView(t.m, lambda _: accumulator)
         else:
             data = array(self._view(t.xs, environment))
-        unrolled = isinstance(t, ReduceSeqUnroll)
+        unrolled = isinstance(t, Fold) and t.unrolled
         with self._meter.chain(data.length), self._meter.loop(data.length, unrolled=unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
@@ -248,7 +245,7 @@ class Walk:
 def _work_items(t: Term) -> float:
     """How many work-items share what a term computes: all of them compute what stands around it."""
     within = max((_work_items(u) for _, u, _ in inside(t)), default=1.0)
-    if isinstance(t, MapGlb | MapWrg | MapLcl) and isinstance(t.type, Array):
+    if isinstance(t, EachOf) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
 
@@ -257,7 +254,7 @@ def _held(t: Term) -> float:
     """Registers that a work-item has of a private array: a dimension over work-items takes none."""
     if isinstance(t, MapLcl):
         return _held(t.f.body)
-    if isinstance(t, MapSeq | MapSeqUnroll) and isinstance(t.type, Array):
+    if isinstance(t, EachInTurn) and isinstance(t.type, Array):
         return float(t.type.length.constant or 0) * _held(t.f.body)
     return float(cells(t.type).constant or 0)
 

@@ -33,7 +33,7 @@ from relift.egraph.sketches.language import (
     lengths,
 )
 from relift.egraph.sketches.search import LOWERED
-from relift.semantics.patterns import Map, MapVec, Reduce, ReduceSeq
+from relift.semantics.patterns import Fold, Map, MapVec, Reduce, ReduceSeq
 from relift.semantics.syntax.terms import Apply, Call, Combine, Pattern, Term, inside
 from relift.semantics.syntax.types import (
     Array,
@@ -117,7 +117,7 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
 
 def _computes(t: Term) -> bool:
     """Whether the body of a map computes: a scalar, or a loop that does."""
-    if isinstance(t, Apply | Call | Combine | Reduce | ReduceSeq):
+    if isinstance(t, Apply | Call | Combine | Reduce | Fold):
         return True
     return any(_computes(u) for _, u, _ in inside(t))
 

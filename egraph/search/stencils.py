@@ -24,7 +24,7 @@ from relift.rewrites.tactics.combinators import (
     topdown,
 )
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Pad, Slide
+from relift.semantics.patterns import Bordered, Slide
 from relift.semantics.syntax.terms import Term, subterms
 
 _TILES = (32, 16, 8)
@@ -59,7 +59,7 @@ def stencil_starts(
 
 def _boundaries(t: Term, device: DeviceDescription) -> Iterator[Tactic]:
     """Borders as wide as two vectors, or one, in the inner dimension, so that all parts are vectors."""
-    lefts = {u.left.constant for u, _ in subterms(t) if isinstance(u, Pad) and u.searched}
+    lefts = {u.left.constant for u, _ in subterms(t) if isinstance(u, Bordered) and u.searched}
     for left in sorted(n for n in lefts if n):
         for vectors in (2, 1):
             extra = max(0, vectors * device.vector_width - left)

@@ -15,25 +15,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from relift.rewrites.notation import A, B, e, k, left, m, q, right, size
+from relift.rewrites.notation import A, B, Border, e, k, left, m, q, right, size
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
-    clamp,
     concat,
     drop,
     map,
-    mirror,
     pad,
     slide,
     take,
     transpose,
-    wrap,
 )
 from relift.semantics.syntax.signatures import Fun
 
 _SOURCE = (
     "LIFT stencils, CGO'18, pad and slide; Halide, boundary conditions: interior and border loops"
 )
+
+
+Definite = Border.without("empty")
 
 
 def _regions(padded: Any, xs: Any) -> Any:
@@ -46,30 +46,9 @@ def _regions(padded: Any, xs: Any) -> Any:
 
 
 @rule(choose=(left + e,), source=_SOURCE)
-def slide_clamp_regions(xs: A[e + size + k + e]):
-    """Only windows at the borders of a clamped array need clamping."""
-    padded = pad(left, right, clamp, xs)
-    return slide(size, 1, padded), _regions(padded, xs)
-
-
-@rule(choose=(left + e,), source=_SOURCE)
-def slide_mirror_regions(xs: A[e + size + k + e]):
-    """Only windows at the borders of a mirrored array need mirroring."""
-    padded = pad(left, right, mirror, xs)
-    return slide(size, 1, padded), _regions(padded, xs)
-
-
-@rule(choose=(left + e,), source=_SOURCE)
-def slide_wrap_regions(xs: A[e + size + k + e]):
-    """Only windows at the borders of a wrapped array need wrapping."""
-    padded = pad(left, right, wrap, xs)
-    return slide(size, 1, padded), _regions(padded, xs)
-
-
-@rule(choose=(left + e,), source=_SOURCE)
-def slide_constant_regions(c: A, xs: A[e + size + k + e]):
-    """Only windows at the borders hold the constant that surrounds the array."""
-    padded = pad(left, right, c, xs)
+def slide_boundary_regions(boundary: Definite, xs: A[e + size + k + e]):
+    """Only windows at the ends of a padded array see its border ({boundary})."""
+    padded = pad(left, right, boundary, xs)
     return slide(size, 1, padded), _regions(padded, xs)
 
 

@@ -7,6 +7,9 @@ among them by context, and the compiler refuses a term that nests them in a way 
 
 from __future__ import annotations
 
+from typing import Any
+
+from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, d, k, m, n, size, step
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride
@@ -42,67 +45,43 @@ from relift.semantics.syntax.signatures import Fun, Op
 
 _SOURCE = "LIFT, ICFP'15, OpenCL rules"
 
+
+def _nested(outer: Any, inner: Any) -> Any:
+    """A map over chunks at one level, and over their elements at another."""
+    return lambda f, chunks: outer(0)(lambda c: inner(0)(f, c), chunks)
+
+
+Level = Among({"glb": map_glb, "wrg": map_wrg, "lcl": map_lcl, "warp": map_warp, "lane": map_lane})
+Levels = Among({"wrg_lcl": _nested(map_wrg, map_lcl), "warp_lane": _nested(map_warp, map_lane)})
+Loop = Among(
+    {
+        "seq": map_seq,
+        "seq_unroll": map_seq_unroll,
+        "stream": map_stream,
+        "iterate_stream": iterate_stream,
+    }
+)
+Space = Among({"global": to_global, "local": to_local, "private": to_private})
+
 # ---- who computes
 
 
-@rule(lowering=True, source=_SOURCE + "; LIFT mapSeq; RISE mapSeq, mapSeqCompute")
-def map_to_seq(f: Fun[A, B], xs: A[n]):
-    """One work-item computes the elements in a loop."""
-    return map(f, xs), map_seq(f, xs)
+@rule(lowering=True, source=_SOURCE + "; LIFT and RISE, map to {loop}")
+def map_to_loop(loop: Loop, f: Fun[A, B], xs: A[n]):
+    """One work-item computes the elements, in a loop ({loop})."""
+    return map(f, xs), loop(f, xs)
 
 
-@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapGlb; RISE mapGlobal")
-def map_to_glb(f: Fun[A, B], xs: A[n]):
-    """Each work-item of dimension d computes one element."""
-    return map(f, xs), map_glb(d)(f, xs)
-
-
-@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapWrg; RISE mapWorkGroup")
-def map_to_wrg(f: Fun[A, B], xs: A[n]):
-    """Each work-group of dimension d computes one element."""
-    return map(f, xs), map_wrg(d)(f, xs)
-
-
-@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapLcl; RISE mapLocal")
-def map_to_lcl(f: Fun[A, B], xs: A[n]):
-    """Each work-item of a work-group, in dimension d, computes one element."""
-    return map(f, xs), map_lcl(d)(f, xs)
-
-
-@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapWarp; RISE mapWarp")
-def map_to_warp(f: Fun[A, B], xs: A[n]):
-    """Each warp of a work-group computes one element."""
-    return map(f, xs), map_warp(d)(f, xs)
-
-
-@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT mapLane; RISE mapLane")
-def map_to_lane(f: Fun[A, B], xs: A[n]):
-    """Each lane of a warp computes one element."""
-    return map(f, xs), map_lane(d)(f, xs)
-
-
-@rule(lowering=True, source="RISE mapSeqUnroll; LIFT MapSeqUnroll")
-def map_to_seq_unroll(f: Fun[A, B], xs: A[n]):
-    """One work-item computes the elements, and the loop is written out."""
-    return map(f, xs), map_seq_unroll(f, xs)
+@rule(lowering=True, choose=(d,), source=_SOURCE + "; LIFT and RISE, map to {level}")
+def map_to_level(level: Level, f: Fun[A, B], xs: A[n]):
+    """Each unit of a level ({level}), in dimension d, computes one element."""
+    return map(f, xs), level(d)(f, xs)
 
 
 @rule(lowering=True, source="LIFT MapSeqUnroll of a loop")
 def map_seq_to_unroll(f: Fun[A, B], xs: A[n]):
     """A loop is written out."""
     return map_seq(f, xs), map_seq_unroll(f, xs)
-
-
-@rule(lowering=True, source="RISE mapStream")
-def map_to_stream(f: Fun[A, B], xs: A[n]):
-    """Elements are computed when they are asked for."""
-    return map(f, xs), map_stream(f, xs)
-
-
-@rule(lowering=True, source="RISE iterateStream, iterate-stream")
-def map_to_iterate_stream(f: Fun[A, B], xs: A[n]):
-    """A loop asks a stream for its elements."""
-    return map(f, xs), iterate_stream(f, xs)
 
 
 @rule(lowering=True, source="RISE reduceSeqUnroll on reduce")
@@ -128,22 +107,16 @@ def map_seq_split_join(f: Fun[A, B], xs: A[k * m]):
     return map_seq(f, xs), join(map_seq(lambda c: map_seq(f, c), split(m, xs)))
 
 
-@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15, OpenCL rules: work-groups and work-items")
-def map_to_wrg_lcl(f: Fun[A, B], xs: A[k * m]):
-    """Each work-group takes a chunk, each of its work-items an element."""
-    return map(f, xs), join(map_wrg(0)(lambda c: map_lcl(0)(f, c), split(m, xs)))
+@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15, OpenCL rules: {levels}")
+def map_to_levels(levels: Levels, f: Fun[A, B], xs: A[k * m]):
+    """Each unit of the outer level takes a chunk, each unit in it an element ({levels})."""
+    return map(f, xs), join(levels(f, split(m, xs)))
 
 
 @rule(lowering=True, choose=(m,), source="LIFT, CGO'17: a work-item that computes several elements")
 def map_to_glb_seq(f: Fun[A, B], xs: A[k * m]):
     """Each work-item takes a chunk, and goes through it in a loop."""
     return map(f, xs), join(map_glb(0)(lambda c: map_seq(f, c), split(m, xs)))
-
-
-@rule(lowering=True, choose=(m,), source="LIFT, ICFP'15, OpenCL rules: warps and lanes")
-def map_to_warp_lane(f: Fun[A, B], xs: A[k * m]):
-    """Each warp takes a chunk, each of its lanes an element."""
-    return map(f, xs), join(map_warp(0)(lambda c: map_lane(0)(f, c), split(m, xs)))
 
 
 @rule(lowering=True, choose=(m,), source="LIFT, ICFP'15: coalesced access by strides")
@@ -228,22 +201,10 @@ def slide_to_rotate_values(xs: A[size + k]):
 # ---- where it is stored
 
 
-@rule(lowering=True, source=_SOURCE + "; LIFT globalMemory")
-def store_global(xs: A):
-    """A result is written to global memory."""
-    return xs, to_global(xs)
-
-
-@rule(lowering=True, source=_SOURCE + "; LIFT localMemory")
-def store_local(xs: A):
-    """A result is written to the local memory of the work-group."""
-    return xs, to_local(xs)
-
-
-@rule(lowering=True, source=_SOURCE + "; LIFT privateMemory")
-def store_private(xs: A):
-    """A result is written to the private memory of the work-item."""
-    return xs, to_private(xs)
+@rule(lowering=True, source=_SOURCE + "; LIFT {space}Memory")
+def store_space(space: Space, xs: A):
+    """A result is written to {space} memory."""
+    return xs, space(xs)
 
 
 @rule(lowering=True, source="LIFT macro rule userFunCompositionToPrivate")

@@ -2,7 +2,7 @@
 
 pad l r b . map f               =  map f . pad l r b                     (b: clamp, mirror, wrap)
 map f . pad l r c               =  pad l r (f c) . map f                 (a constant c)
-pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: clamp, a constant)
+pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: clamp, a constant, open)
 pad 0 0 b                       =  id
 take n . drop l . pad l r b     =  id
 pad l r b (zip xs ys)           =  zip (pad l r b xs) (pad l r b ys)
@@ -10,13 +10,30 @@ pad l r b . transpose           =  transpose . map (pad l r b)
 pad_empty l r                   -> pad l r b                             (a refinement: open cells are fixed)
 pad_empty l r . map f           -> map f . pad_empty l r
 
-Wrapping and mirroring twice is not one wrap or mirror: the border repeats what was padded already.
+A rule with a `boundary` is one for each of them (see `families`).  Wrapping and mirroring twice is not one wrap
+or mirror: the border repeats what was padded already.
 """
 
 from __future__ import annotations
 
 from relift.rewrites.conditions import naturals, neutral
-from relift.rewrites.notation import A, B, d, k, left, m, n, q, r, right, size, step, w
+from relift.rewrites.notation import (
+    A,
+    B,
+    Border,
+    Continued,
+    d,
+    k,
+    left,
+    m,
+    n,
+    q,
+    r,
+    right,
+    size,
+    step,
+    w,
+)
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reverse
 from relift.semantics.language.vocabulary import (
@@ -44,26 +61,15 @@ from relift.semantics.syntax.signatures import Fun, Op
 from relift.semantics.syntax.types import vec
 
 left2, right2 = naturals("left2 right2")
+Inner = Border.without("mirror", "wrap")
 
 # ---- maps
 
 
-@rule(source="RISE padEmptyBeforeMap, at a clamped border")
-def pad_clamp_map(f: Fun[A, B], xs: A[n]):
-    """A clamped border may be made before or after a map."""
-    return pad(left, right, clamp, map(f, xs)), map(f, pad(left, right, clamp, xs))
-
-
-@rule(source="RISE padEmptyBeforeMap, at a mirrored border")
-def pad_mirror_map(f: Fun[A, B], xs: A[n]):
-    """A mirrored border may be made before or after a map."""
-    return pad(left, right, mirror, map(f, xs)), map(f, pad(left, right, mirror, xs))
-
-
-@rule(source="RISE padEmptyBeforeMap, at a wrapped border")
-def pad_wrap_map(f: Fun[A, B], xs: A[n]):
-    """A wrapped border may be made before or after a map."""
-    return pad(left, right, wrap, map(f, xs)), map(f, pad(left, right, wrap, xs))
+@rule(source="RISE padEmptyBeforeMap, at a border: {boundary}")
+def pad_boundary_map(boundary: Continued, f: Fun[A, B], xs: A[n]):
+    """A border that continues the array ({boundary}) may be made before or after a map."""
+    return pad(left, right, boundary, map(f, xs)), map(f, pad(left, right, boundary, xs))
 
 
 @rule(source="RISE padEmptyBeforeMap, at a constant border")
@@ -75,70 +81,25 @@ def pad_constant_map(f: Fun[A, B], c: A, xs: A[n]):
 # ---- borders of borders, and of nothing
 
 
-@rule(source="RISE padEmptyFusion, at a clamped border")
-def pad_clamp_fusion(xs: A[n]):
-    """Clamping twice is clamping once."""
+@rule(source="RISE padEmptyFusion, at a border: {boundary}")
+def pad_boundary_fusion(boundary: Inner, xs: A[n]):
+    """A border ({boundary}) around the same is a wider one."""
     return (
-        pad(left, right, clamp, pad(left2, right2, clamp, xs)),
-        pad(left + left2, right + right2, clamp, xs),
+        pad(left, right, boundary, pad(left2, right2, boundary, xs)),
+        pad(left + left2, right + right2, boundary, xs),
     )
 
 
-@rule(source="RISE padEmptyFusion, at a constant border")
-def pad_constant_fusion(c: A, xs: A[n]):
-    """A constant border around the same is a wider one."""
-    return (
-        pad(left, right, c, pad(left2, right2, c, xs)),
-        pad(left + left2, right + right2, c, xs),
-    )
+@rule(source="RISE padEmptyNothing, at a border: {boundary}")
+def pad_boundary_nothing(boundary: Border, xs: A[n]):
+    """A border ({boundary}) of no elements is none."""
+    return pad(0, 0, boundary, xs), xs
 
 
-@rule(source="RISE padEmptyNothing, at a clamped border")
-def pad_clamp_nothing(xs: A[n]):
-    """No border, so no clamping."""
-    return pad(0, 0, clamp, xs), xs
-
-
-@rule(source="RISE padEmptyNothing, at a mirrored border")
-def pad_mirror_nothing(xs: A[n]):
-    """No border, so no mirroring."""
-    return pad(0, 0, mirror, xs), xs
-
-
-@rule(source="RISE padEmptyNothing, at a wrapped border")
-def pad_wrap_nothing(xs: A[n]):
-    """No border, so no wrapping."""
-    return pad(0, 0, wrap, xs), xs
-
-
-@rule(source="RISE padEmptyNothing, at a constant border")
-def pad_constant_nothing(c: A, xs: A[n]):
-    """No border, so no constant."""
-    return pad(0, 0, c, xs), xs
-
-
-@rule(source="RISE vectorize.roundUpAfter, at a clamped border")
-def pad_clamp_removed(xs: A[n]):
-    """What a clamped border surrounds is the array."""
-    return take(n, drop(left, pad(left, right, clamp, xs))), xs
-
-
-@rule(source="RISE vectorize.roundUpAfter, at a mirrored border")
-def pad_mirror_removed(xs: A[n]):
-    """What a mirrored border surrounds is the array."""
-    return take(n, drop(left, pad(left, right, mirror, xs))), xs
-
-
-@rule(source="RISE vectorize.roundUpAfter, at a wrapped border")
-def pad_wrap_removed(xs: A[n]):
-    """What a wrapped border surrounds is the array."""
-    return take(n, drop(left, pad(left, right, wrap, xs))), xs
-
-
-@rule(source="RISE vectorize.roundUpAfter, at a constant border")
-def pad_constant_removed(c: A, xs: A[n]):
-    """What a constant border surrounds is the array."""
-    return take(n, drop(left, pad(left, right, c, xs))), xs
+@rule(source="RISE vectorize.roundUpAfter, at a border: {boundary}")
+def pad_boundary_removed(boundary: Border, xs: A[n]):
+    """What a border ({boundary}) surrounds is the array."""
+    return take(n, drop(left, pad(left, right, boundary, xs))), xs
 
 
 # ---- what borders are made of
@@ -192,30 +153,12 @@ def pad_mirror_one(xs: A[n]):
 # ---- zips, transposes, chunks
 
 
-@rule(source="RISE padEmptyInsideZip, at a clamped border")
-def pad_clamp_zip(xs: A[n], ys: B[n]):
-    """A clamped zip is a zip of clamped arrays."""
+@rule(source="RISE padEmptyInsideZip, at a border: {boundary}")
+def pad_boundary_zip(boundary: Continued, xs: A[n], ys: B[n]):
+    """A border ({boundary}) of a zip is a zip of borders."""
     return (
-        pad(left, right, clamp, zip(xs, ys)),
-        zip(pad(left, right, clamp, xs), pad(left, right, clamp, ys)),
-    )
-
-
-@rule(source="RISE padEmptyInsideZip, at a mirrored border")
-def pad_mirror_zip(xs: A[n], ys: B[n]):
-    """A mirrored zip is a zip of mirrored arrays."""
-    return (
-        pad(left, right, mirror, zip(xs, ys)),
-        zip(pad(left, right, mirror, xs), pad(left, right, mirror, ys)),
-    )
-
-
-@rule(source="RISE padEmptyInsideZip, at a wrapped border")
-def pad_wrap_zip(xs: A[n], ys: B[n]):
-    """A wrapped zip is a zip of wrapped arrays."""
-    return (
-        pad(left, right, wrap, zip(xs, ys)),
-        zip(pad(left, right, wrap, xs), pad(left, right, wrap, ys)),
+        pad(left, right, boundary, zip(xs, ys)),
+        zip(pad(left, right, boundary, xs), pad(left, right, boundary, ys)),
     )
 
 
@@ -228,30 +171,12 @@ def pad_constant_zip(b: A, c: B, xs: A[n], ys: B[n]):
     )
 
 
-@rule(source="RISE padEmptyBeforeTranspose, at a clamped border")
-def pad_clamp_transpose(xss: A[m, n]):
-    """Clamping columns clamps each row before the transpose."""
+@rule(source="RISE padEmptyBeforeTranspose, at a border: {boundary}")
+def pad_boundary_transpose(boundary: Continued, xss: A[m, n]):
+    """A border ({boundary}) of columns is one of each row before the transpose."""
     return (
-        pad(left, right, clamp, transpose(xss)),
-        transpose(map(lambda xs: pad(left, right, clamp, xs), xss)),
-    )
-
-
-@rule(source="RISE padEmptyBeforeTranspose, at a mirrored border")
-def pad_mirror_transpose(xss: A[m, n]):
-    """Mirroring columns mirrors each row before the transpose."""
-    return (
-        pad(left, right, mirror, transpose(xss)),
-        transpose(map(lambda xs: pad(left, right, mirror, xs), xss)),
-    )
-
-
-@rule(source="RISE padEmptyBeforeTranspose, at a wrapped border")
-def pad_wrap_transpose(xss: A[m, n]):
-    """Wrapping columns wraps each row before the transpose."""
-    return (
-        pad(left, right, wrap, transpose(xss)),
-        transpose(map(lambda xs: pad(left, right, wrap, xs), xss)),
+        pad(left, right, boundary, transpose(xss)),
+        transpose(map(lambda xs: pad(left, right, boundary, xs), xss)),
     )
 
 
@@ -292,27 +217,6 @@ def pad_empty_constant(c: A, xs: A[n]):
 def pad_empty_clamp(xs: A[n + 1]):
     """An open border may hold the nearest element."""
     return pad_empty(left, right, xs), pad(left, right, clamp, xs)
-
-
-@rule(source="RISE padEmptyNothing")
-def pad_empty_nothing(xs: A[n]):
-    """No border, so no open cell."""
-    return pad_empty(0, 0, xs), xs
-
-
-@rule(source="RISE padEmptyFusion")
-def pad_empty_fusion(xs: A[n]):
-    """An open border around an open border is a wider one."""
-    return (
-        pad_empty(left, right, pad_empty(left2, right2, xs)),
-        pad_empty(left + left2, right + right2, xs),
-    )
-
-
-@rule(source="RISE padEmpty and take, as in roundUpAfter")
-def pad_empty_removed(xs: A[n]):
-    """What an open border surrounds is the array."""
-    return take(n, drop(left, pad_empty(left, right, xs))), xs
 
 
 @rule(refinement=True, source="RISE padEmptyBeforeMap")

@@ -13,6 +13,7 @@ zip (concat xs ys) us           =  concat (zip xs (take n us)) (zip ys (drop n u
 
 from __future__ import annotations
 
+from relift.rewrites.families import Among
 from relift.rewrites.notation import A, B, d, e, k, m, n, q, r, size, step, t
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
@@ -31,6 +32,8 @@ from relift.semantics.language.vocabulary import (
 )
 from relift.semantics.syntax.signatures import Fun
 
+Part = Among({"take": take, "drop": drop})
+
 
 @rule(source="RISE takeAll")
 def take_all(xs: A[n]):
@@ -44,28 +47,16 @@ def drop_nothing(xs: A[n]):
     return drop(0, xs), xs
 
 
-@rule(source="RISE `*f >> take n -> take n >> *f`, takeAfterMap")
-def take_map(f: Fun[A, B], xs: A[m + r]):
-    """Computing the first results needs the first elements only."""
-    return take(m, map(f, xs)), map(f, take(m, xs))
+@rule(source="RISE `*f >> {part} n -> {part} n >> *f`, {part}AfterMap")
+def part_map(part: Part, f: Fun[A, B], xs: A[m + r]):
+    """The results of a part are computed from that part ({part})."""
+    return part(m, map(f, xs)), map(f, part(m, xs))
 
 
-@rule(source="RISE `*f >> drop n -> drop n >> *f`")
-def drop_map(f: Fun[A, B], xs: A[m + r]):
-    """Computing all but the first results needs all but the first elements."""
-    return drop(m, map(f, xs)), map(f, drop(m, xs))
-
-
-@rule(source="RISE `take n (zip a b) -> zip (take n a) (take n b)`, takeOutisdeZip")
-def take_zip(xs: A[m + r], ys: B[m + r]):
-    """The first pairs are pairs of the first elements."""
-    return take(m, zip(xs, ys)), zip(take(m, xs), take(m, ys))
-
-
-@rule(source="RISE `drop n (zip a b) -> zip (drop n a) (drop n b)`")
-def drop_zip(xs: A[m + r], ys: B[m + r]):
-    """All but the first pairs are pairs of all but the first elements."""
-    return drop(m, zip(xs, ys)), zip(drop(m, xs), drop(m, ys))
+@rule(source="RISE `{part} n (zip a b) -> zip ({part} n a) ({part} n b)`")
+def part_zip(part: Part, xs: A[m + r], ys: B[m + r]):
+    """A part of the pairs is pairs of the parts ({part})."""
+    return part(m, zip(xs, ys)), zip(part(m, xs), part(m, ys))
 
 
 @rule(source="RISE `take (n+m) >> drop m -> drop m >> take n`, takeBeforeDrop")
@@ -128,40 +119,22 @@ def drop_join(xss: A[t + 1 + q, e + r]):
     return drop(t * (e + r) + e, join(xss)), drop(e, join(drop(t, xss)))
 
 
-@rule(source="RISE takeBeforeJoin, whole rows")
-def join_take(xss: A[t + r, m]):
-    """Joining the first rows takes their elements."""
-    return join(take(t, xss)), take(t * m, join(xss))
+@rule(source="RISE {part}BeforeJoin, whole rows")
+def join_part(part: Part, xss: A[t + r, m]):
+    """Joining a part of the rows is that part of all elements ({part})."""
+    return join(part(t, xss)), part(t * m, join(xss))
 
 
-@rule(source="RISE dropBeforeJoin, whole rows")
-def join_drop(xss: A[t + r, m]):
-    """Joining all but the first rows drops their elements."""
-    return join(drop(t, xss)), drop(t * m, join(xss))
+@rule(source="RISE {part}BeforeSlide, for split")
+def part_split(part: Part, xs: A[(t + r) * m]):
+    """A part of the chunks is chunks of that part of the elements ({part})."""
+    return part(t, split(m, xs)), split(m, part(t * m, xs))
 
 
-@rule(source="RISE takeBeforeSlide, for split")
-def take_split(xs: A[(t + r) * m]):
-    """The first chunks are chunks of the first elements."""
-    return take(t, split(m, xs)), split(m, take(t * m, xs))
-
-
-@rule(source="RISE dropBeforeSlide, for split")
-def drop_split(xs: A[(t + r) * m]):
-    """All but the first chunks are chunks of the other elements."""
-    return drop(t, split(m, xs)), split(m, drop(t * m, xs))
-
-
-@rule(source="RISE padEmptyBeforeTranspose, for take")
-def take_transpose(xss: A[n, m + r]):
-    """The first columns take the first elements of each row."""
-    return take(m, transpose(xss)), transpose(map(take(m), xss))
-
-
-@rule(source="RISE padEmptyBeforeTranspose, for drop")
-def drop_transpose(xss: A[n, m + r]):
-    """All but the first columns drop the first elements of each row."""
-    return drop(m, transpose(xss)), transpose(map(drop(m), xss))
+@rule(source="RISE padEmptyBeforeTranspose, for {part}")
+def part_transpose(part: Part, xss: A[n, m + r]):
+    """A part of the columns is that part of each row ({part})."""
+    return part(m, transpose(xss)), transpose(map(part(m), xss))
 
 
 @rule(source="Bird, theory of lists; RISE take, drop, concat")

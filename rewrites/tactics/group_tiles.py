@@ -42,7 +42,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
+from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
 from relift.semantics.syntax.terms import Term, Var, free_variables
 from relift.semantics.syntax.types import Scalar, dimensions
@@ -402,7 +402,7 @@ def group_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         if (
             isinstance(t, Map)
             and isinstance(inner := t.f.body, Map)
-            and isinstance(sum_ := inner.f.body, Reduce | ReduceSeq)
+            and isinstance(sum_ := inner.f.body, Reduce | Fold)
         ):
             for tiles in _tilings(t, inner, sum_, device):
                 yield inside(*place)(tile_for_groups(tiles))
@@ -410,7 +410,7 @@ def group_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]
 
 
 def _tilings(
-    rows: Map, columns: Map, sum_: Reduce | ReduceSeq, device: DeviceDescription
+    rows: Map, columns: Map, sum_: Reduce | Fold, device: DeviceDescription
 ) -> list[Tiles]:
     """The tilings that divide the lengths of two maps and a reduction, and that a device has room for."""
     lengths = [dimensions(t.xs.type)[0][0].constant for t in (rows, columns, sum_)]

@@ -29,12 +29,10 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import (
+    Bordered,
     Concat,
     Map,
-    PadClamp,
     PadConstant,
-    PadMirror,
-    PadWrap,
     ReduceSeq,
 )
 from relift.semantics.syntax.binding import Position, positions, term_at
@@ -216,7 +214,7 @@ def apart(width: int) -> Tactic:
         lefts = {
             n
             for _, u in positions(t.xs)
-            if isinstance(u, PadClamp | PadMirror | PadWrap | PadConstant)
+            if isinstance(u, Bordered) and u.searched
             if (n := u.left.constant)
         }
         for left in sorted(lefts):

@@ -37,7 +37,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.group_tiles import TILE, UNROLLED, copy, nest
-from relift.semantics.patterns import Map, Reduce, ReduceSeq, Transpose, Zip
+from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Get, Term, Var, free_variables
 from relift.semantics.syntax.types import dimensions
@@ -97,7 +97,7 @@ class Pairs:
 
 def _folds(t: Term) -> list[Position]:
     """Where the folds of a term are that no other function encloses."""
-    found = [p for p, u in positions(t) if isinstance(u, Reduce | ReduceSeq)]
+    found = [p for p, u in positions(t) if isinstance(u, Reduce | Fold)]
     outermost = [p for p in found if not any(p[: len(q)] == q and p != q for q in found)]
     return [p for p in outermost if not _below_function(t, p)]
 
@@ -123,7 +123,7 @@ def pairs_of(t: Term) -> Pairs | None:
             continue
         if len(folds := _folds(inner.f.body)) == 1:
             read = term_at(inner.f.body, folds[0])
-            assert isinstance(read, Reduce | ReduceSeq), "cannot happen: it is a fold"
+            assert isinstance(read, Reduce | Fold), "cannot happen: it is a fold"
             bound = {x.name for x in (*u.f.parameters, *inner.f.parameters)}
             if bound <= free_variables(read.xs):
                 above = (place[:i] for i in range(len(place)))

@@ -29,6 +29,7 @@ from relift.semantics.language import functions
 from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar
 from relift.semantics.language.functions import *  # the patterns
 from relift.semantics.language.tracing import Unapplied, build, trace
+from relift.semantics.patterns.variants import variants_of
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size, SizeLike
 from relift.semantics.syntax.terms import (
@@ -58,9 +59,8 @@ class Boundary:
 clamp: Final = Boundary("clamp")
 mirror: Final = Boundary("mirror")
 wrap: Final = Boundary("wrap")
-_PADS = {
-    p.boundary: p for p in patterns.PATTERNS.values() if issubclass(p, patterns.Pad) and p.boundary
-}
+left_open: Final = Boundary("empty")
+_PADS = variants_of(patterns.Bordered, "boundary", patterns.PATTERNS)
 
 
 def zip(*arrays: Any) -> Any:

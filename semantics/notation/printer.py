@@ -139,7 +139,7 @@ def _pattern(t: Pattern, style: Style) -> _Node:
         head += f"({getattr(t, 'dim')})"  # noqa: B009
         fields = fields[1:]
     items = [_of_size(t, name, _field(getattr(t, name), style)) for name in fields]
-    if isinstance(t, Pad) and t.boundary:
+    if isinstance(t, Pad):
         items.insert(2, t.boundary)
     if style == "pipeline" and _is_stage(t):
         data, rest = items[-1], items[:-1]

@@ -7,6 +7,7 @@
     borders       what is around an array
     opencl        who computes, and where it is stored
     vectors       whose lanes are processed at once
+    variants      one definition for what differs in a parameter only
 
 A pattern is all that is known of it, on its class: see `Pattern`.  Adding one is a class here, a definition in
 `proofs_tests/rocq/Patterns.v` and a row in the tests.

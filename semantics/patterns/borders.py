@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.letters import a, left, n, right
+from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.signatures import Nat, Signature
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Pattern, Term
-
-_PAD = Signature({"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right], positive=(n,))
 
 
 def clamped(ix: Algebra, i: Any, n: Any) -> Any:
@@ -27,16 +26,43 @@ def mirrored(ix: Algebra, i: Any, n: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Pad(Pattern):
-    """More elements at both ends; `boundary` is the word that says which, where a word does."""
+class Bordered(Pattern):
+    """More elements at both ends; `boundary` is the word for which."""
 
     left: Size
     right: Size
-    boundary: ClassVar[str] = ""
+    boundary: ClassVar[str]
 
 
 @dataclass(frozen=True)
-class PadClamp(Pad):
+class Pad(Bordered):
+    """The array continued at both ends by its own elements: at index i stands that at `index(i, n)`.
+
+    `index` says it over an algebra, and `cell` of whole numbers.
+    """
+
+    xs: Term
+    spelled: ClassVar = "pad"
+    rocq: ClassVar = "pad_{boundary} {left} {n} {xs}"
+    layout: ClassVar = True
+    signature: ClassVar = Signature(
+        {"left": Nat, "right": Nat, "xs": a[n]}, a[left + n + right], positive=(n,)
+    )
+    cell: ClassVar[Callable[[int, int], int]]
+    index: ClassVar[Callable[[Algebra, Any, Any], Any]]
+
+    @classmethod
+    def meaning(cls, left: int, right: int, xs: list[Any]) -> list[Any]:
+        return [xs[cls.cell(i, len(xs))] for i in range(-left, len(xs) + right)]
+
+    @classmethod
+    def view(cls, ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
+        return ix.array(left + n + right, lambda i: ix.at(xs, cls.index(ix, i - left, n)))
+
+
+PadClamp = variant(
+    Pad,
+    "pad_clamp",
     """`pad(left, right, clamp, xs)`: repeat the first element on the left, the last on the right.
 
     Law: the middle of a padded array is the array: take(n, drop(left, pad(left, right, clamp, xs))) == xs.
@@ -45,28 +71,15 @@ class PadClamp(Pad):
     >>> from relift.semantics.catalogue import interpret
     >>> interpret("pad(1, 2, clamp, xs)", xs=[1, 2, 3])
     [1, 1, 2, 3, 3, 3]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_clamp"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "clamp"
-    rocq: ClassVar = "pad_clamp {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        last = len(xs) - 1
-        return [xs[min(max(i - left, 0), last)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, clamped(ix, i - left, n)))
+    """,
+    boundary="clamp",
+    cell=lambda i, n: min(max(i, 0), n - 1),
+    index=clamped,
+)
 
 
 @dataclass(frozen=True)
-class PadConstant(Pad):
+class PadConstant(Bordered):
     """`pad(left, right, value, xs)`: `value` on both sides.
 
     Law: pad(left, right, v, xs) == concat(repeat(left, v), concat(xs, repeat(right, v))).
@@ -81,6 +94,7 @@ class PadConstant(Pad):
     xs: Term
     name: ClassVar = "pad_constant"
     spelled: ClassVar = "pad"
+    boundary: ClassVar = "constant"
     rocq: ClassVar = "pad_constant {left} {n} {value} {xs}"
     layout: ClassVar = True
     signature: ClassVar = Signature(
@@ -98,8 +112,9 @@ class PadConstant(Pad):
         )
 
 
-@dataclass(frozen=True)
-class PadMirror(Pad):
+PadMirror = variant(
+    Pad,
+    "pad_mirror",
     """`pad(left, right, mirror, xs)`: the array reflected at its ends, with the edge repeated.
 
     Law: for one element on each side it is the same as `clamp`; the period is twice the length.
@@ -109,28 +124,15 @@ class PadMirror(Pad):
     >>> from relift.semantics.catalogue import interpret
     >>> interpret("pad(2, 4, mirror, xs)", xs=[1, 2, 3])
     [2, 1, 1, 2, 3, 3, 2, 1, 1]
-    """
+    """,
+    boundary="mirror",
+    cell=lambda i, n: min(i % (2 * n), -(i + 1) % (2 * n)),
+    index=mirrored,
+)
 
-    xs: Term
-    name: ClassVar = "pad_mirror"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "mirror"
-    rocq: ClassVar = "pad_mirror {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        both = xs + xs[::-1]
-        return [both[(i - left) % len(both)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, mirrored(ix, i - left, n)))
-
-
-@dataclass(frozen=True)
-class PadWrap(Pad):
+PadWrap = variant(
+    Pad,
+    "pad_wrap",
     """`pad(left, right, wrap, xs)`: the array again and again, on both sides.
 
     Law: pad(n, 0, wrap, xs) == concat(xs, xs), where n is the length.
@@ -140,27 +142,15 @@ class PadWrap(Pad):
     >>> from relift.semantics.catalogue import interpret
     >>> interpret("pad(2, 1, wrap, xs)", xs=[1, 2, 3])
     [2, 3, 1, 2, 3, 1]
-    """
-
-    xs: Term
-    name: ClassVar = "pad_wrap"
-    spelled: ClassVar = "pad"
-    boundary: ClassVar = "wrap"
-    rocq: ClassVar = "pad_wrap {left} {n} {xs}"
-    layout: ClassVar = True
-    signature: ClassVar = _PAD
-
-    @staticmethod
-    def meaning(left: int, right: int, xs: list[Any]) -> list[Any]:
-        return [xs[(i - left) % len(xs)] for i in range(left + len(xs) + right)]
-
-    @staticmethod
-    def view(ix: Algebra, left: Any, right: Any, xs: Any, n: Any) -> Any:
-        return ix.array(left + n + right, lambda i: ix.at(xs, ix.modulo(i - left, n)))
+    """,
+    boundary="wrap",
+    cell=lambda i, n: i % n,
+    index=lambda ix, i, n: ix.modulo(i, n),
+)
 
 
 @dataclass(frozen=True)
-class PadEmpty(Pad):
+class PadEmpty(Bordered):
     """`pad_empty(left, right, xs)`: cells on both sides whose content is left open.
 
     Whatever is computed from such a cell is open, too; a branch on it is `Undefined`.  A rule that fixes
@@ -176,6 +166,7 @@ class PadEmpty(Pad):
 
     xs: Term
     name: ClassVar = "pad_empty"
+    boundary: ClassVar = "empty"
     rocq: ClassVar = "pad_constant {left} {n} {unspecified} {xs}"
     layout: ClassVar = True
     leaves_open: ClassVar = True

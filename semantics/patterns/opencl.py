@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.algorithmic import Each, each, each_viewed
 from relift.semantics.patterns.layout import windows, windows_viewed
 from relift.semantics.patterns.letters import a, b, k, n, size, step
 from relift.semantics.patterns.sequential import Fold
+from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.signatures import Dimension, Fun, Nat, Signature
 from relift.semantics.syntax.sizes import Size
@@ -26,12 +27,24 @@ def _same(xs: Any) -> Any:
 
 # ---- OpenCL: who computes
 
+Level: TypeAlias = Literal["glb", "wrg", "lcl", "warp", "lane"]
+"""The work-items of a device, its work-groups, the work-items of a group; warps of a group, lanes of a warp."""
+
+_LIFT = "LIFT, CGO'17, section 3.3"
+
+
+@dataclass(frozen=True)
+class EachInTurn(Each):
+    """f on every element, one after the other in one work-item, in a loop that may be `unrolled`."""
+
+    unrolled: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class EachOf(Pattern):
-    """f on every element, each by another work-item, or work-group, of a dimension.
+    """f on every element, each by another unit of a `level` of OpenCL, in a dimension of it.
 
-    These are called `items` in a kernel, and see one array in the address spaces that they share.
+    What one unit writes the others see in the address spaces that they share.
     """
 
     dim: Size
@@ -42,166 +55,80 @@ class EachOf(Pattern):
     view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
     meaning: ClassVar = staticmethod(each)
-    items: ClassVar[str]
+    level: ClassVar[Level]
     shares: ClassVar[frozenset[Space]]
 
 
-@dataclass(frozen=True)
-class MapSeq(Each):
-    """`map_seq(f, xs)`: `map` as a loop in one work-item.
+def _page(name: str, dimension: str, what: str, source: str) -> str:
+    """What is said of a map that says who computes."""
+    return f"""`{name}{"(dim)" * bool(dimension)}(f, xs)`: {what}.
 
-    Law: map_seq(f, xs) == map(f, xs).
-    Source: LIFT, CGO'17, section 3.3.
+    Law: {name}{"(d)" * bool(dimension)}(f, xs) == map(f, xs).
+    Source: {source}.
 
     >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_seq(lambda x: x * 2, xs)", xs=[1, 2])
+    >>> interpret("{name}{dimension}(lambda x: x * 2, xs)", xs=[1, 2])
     [2, 4]
     """
 
-    name: ClassVar = "map_seq"
-    compiled: ClassVar = True
-    searched: ClassVar = True
+
+def _in_turn(name: str, what: str, source: str, **fields: Any) -> type[EachInTurn]:
+    """`map` in one work-item, in a loop of some form."""
+    return variant(EachInTurn, name, _page(name, "", what, source), **fields)
 
 
-@dataclass(frozen=True)
-class MapGlb(EachOf):
-    """`map_glb(dim)(f, xs)`: `map` over the work-items of dimension `dim`, across all work-groups.
-
-    Law: map_glb(d)(f, xs) == map(f, xs).
-    Source: LIFT, CGO'17, section 3.3.
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_glb(0)(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_glb"
-    compiled: ClassVar = True
-    searched: ClassVar = True
-    items: ClassVar = "glb"
-    shares: ClassVar = frozenset(["global"])
+def _across(level: Level, units: str, source: str, **fields: Any) -> type[EachOf]:
+    """`map` over the units of a level."""
+    name = f"map_{level}"
+    page = _page(name, "(0)", f"`map` over the {units}", source)
+    return variant(EachOf, name, page, level=level, **fields)
 
 
-@dataclass(frozen=True)
-class MapWrg(EachOf):
-    """`map_wrg(dim)(f, xs)`: `map` over the work-groups of dimension `dim`.
+_KERNELS: dict[str, Any] = {"compiled": True, "searched": True}
+_NO_WARPS = "OpenCL has no warps; use map_lcl"
+_EACH_OTHERS = frozenset[Space](("global",))
+_A_GROUPS = frozenset[Space](("global", "local"))
 
-    Law: map_wrg(d)(f, xs) == map(f, xs).
-    Source: LIFT, CGO'17, section 3.3.
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_wrg(0)(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_wrg"
-    compiled: ClassVar = True
-    searched: ClassVar = True
-    items: ClassVar = "wrg"
-    shares: ClassVar = frozenset(["global"])
-
-
-@dataclass(frozen=True)
-class MapLcl(EachOf):
-    """`map_lcl(dim)(f, xs)`: `map` over the work-items of dimension `dim` of one work-group.
-
-    Law: map_lcl(d)(f, xs) == map(f, xs).
-    Source: LIFT, CGO'17, section 3.3.
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_lcl(0)(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_lcl"
-    compiled: ClassVar = True
-    searched: ClassVar = True
-    items: ClassVar = "lcl"
-    shares: ClassVar = frozenset(["global", "local"])
-
-
-@dataclass(frozen=True)
-class MapSeqUnroll(Each):
-    """`map_seq_unroll(f, xs)`: `map_seq` with the loop written out.
-
-    Law: map_seq_unroll(f, xs) == map(f, xs).
-    Source: LIFT (`MapSeqUnroll`), RISE (`mapSeqUnroll`).
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_seq_unroll(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_seq_unroll"
-    compiled: ClassVar = True
-
-
-@dataclass(frozen=True)
-class MapWarp(EachOf):
-    """`map_warp(dim)(f, xs)`: `map` over the warps of a work-group.
-
-    Law: map_warp(d)(f, xs) == map(f, xs).
-    Source: LIFT (`MapWarp`), RISE (`mapWarp`).
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_warp(0)(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_warp"
-    instead: ClassVar = "OpenCL has no warps; use map_lcl"
-
-
-@dataclass(frozen=True)
-class MapLane(EachOf):
-    """`map_lane(dim)(f, xs)`: `map` over the lanes of a warp.
-
-    Law: map_lane(d)(f, xs) == map(f, xs).
-    Source: LIFT (`MapLane`), RISE (`mapLane`).
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_lane(0)(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_lane"
-    instead: ClassVar = "OpenCL has no warps; use map_lcl"
-
-
-@dataclass(frozen=True)
-class MapStream(Each):
-    """`map_stream(f, xs)`: `map` whose elements are computed when they are asked for.
-
-    Law: map_stream(f, xs) == map(f, xs).
-    Source: RISE (`mapStream`).
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("map_stream(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "map_stream"
-    instead: ClassVar = "use map_seq"
-
-
-@dataclass(frozen=True)
-class IterateStream(Each):
-    """`iterate_stream(f, xs)`: `map` as the loop that asks a stream for its elements.
-
-    Law: iterate_stream(f, xs) == map(f, xs).
-    Source: RISE (`iterateStream`).
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("iterate_stream(lambda x: x * 2, xs)", xs=[1, 2])
-    [2, 4]
-    """
-
-    name: ClassVar = "iterate_stream"
-    instead: ClassVar = "use map_seq"
-
-
-@dataclass(frozen=True)
-class ReduceSeqUnroll(Fold):
+MapSeq = _in_turn("map_seq", "`map` as a loop in one work-item", _LIFT, **_KERNELS)
+MapGlb = _across(
+    "glb",
+    "work-items of dimension `dim`, across all work-groups",
+    _LIFT,
+    shares=_EACH_OTHERS,
+    **_KERNELS,
+)
+MapWrg = _across("wrg", "work-groups of dimension `dim`", _LIFT, shares=_EACH_OTHERS, **_KERNELS)
+MapLcl = _across(
+    "lcl", "work-items of dimension `dim` of one work-group", _LIFT, shares=_A_GROUPS, **_KERNELS
+)
+MapSeqUnroll = _in_turn(
+    "map_seq_unroll",
+    "`map_seq` with the loop written out",
+    "LIFT (`MapSeqUnroll`), RISE (`mapSeqUnroll`)",
+    unrolled=True,
+    compiled=True,
+)
+MapWarp = _across(
+    "warp", "warps of a work-group", "LIFT (`MapWarp`), RISE (`mapWarp`)", instead=_NO_WARPS
+)
+MapLane = _across(
+    "lane", "lanes of a warp", "LIFT (`MapLane`), RISE (`mapLane`)", instead=_NO_WARPS
+)
+MapStream = _in_turn(
+    "map_stream",
+    "`map` whose elements are computed when they are asked for",
+    "RISE (`mapStream`)",
+    instead="use map_seq",
+)
+IterateStream = _in_turn(
+    "iterate_stream",
+    "`map` as the loop that asks a stream for its elements",
+    "RISE (`iterateStream`)",
+    instead="use map_seq",
+)
+ReduceSeqUnroll = variant(
+    Fold,
+    "reduce_seq_unroll",
     """`reduce_seq_unroll(f, init, xs)`: `reduce_seq` with the loop written out.
 
     Law: reduce_seq_unroll(f, z, xs) == reduce_seq(f, z, xs).
@@ -210,10 +137,11 @@ class ReduceSeqUnroll(Fold):
     >>> from relift.semantics.catalogue import interpret
     >>> interpret("reduce_seq_unroll(lambda acc, x: acc * 10 + x, 0, xs)", xs=[1, 2, 3])
     123
-    """
-
-    name: ClassVar = "reduce_seq_unroll"
-    compiled: ClassVar = True
+    """,
+    unrolled=True,
+    compiled=True,
+    __module__=__name__,
+)
 
 
 @dataclass(frozen=True)
@@ -325,8 +253,6 @@ class Store(Pattern):
     xs: Term
     space: ClassVar[Space]
     rocq: ClassVar = "store {xs}"
-    compiled: ClassVar = True
-    searched: ClassVar = True
     signature: ClassVar = Signature({"xs": a}, a)
     meaning: ClassVar = staticmethod(_same)
 
@@ -335,49 +261,21 @@ class Store(Pattern):
         return xs
 
 
-@dataclass(frozen=True)
-class ToGlobal(Store):
-    """`to_global(xs)`: compute xs into global memory; between kernels, a buffer.
+def _into(space: Space, memory: str) -> type[Store]:
+    """Storing in a space."""
+    name = f"to_{space}"
+    page = f"""`{name}(xs)`: compute xs into {memory}.
 
-    Law: to_global(xs) == xs.
-    Source: LIFT, CGO'17, section 3.3.
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("to_global(xs)", xs=[1, 2])
-    [1, 2]
-    """
-
-    name: ClassVar = "to_global"
-    space: ClassVar = "global"
-
-
-@dataclass(frozen=True)
-class ToLocal(Store):
-    """`to_local(xs)`: compute xs into the local memory of the work-group.
-
-    Law: to_local(xs) == xs.
-    Source: LIFT, CGO'17, section 3.3.
+    Law: {name}(xs) == xs.
+    Source: {_LIFT}.
 
     >>> from relift.semantics.catalogue import interpret
-    >>> interpret("to_local(xs)", xs=[1, 2])
+    >>> interpret("{name}(xs)", xs=[1, 2])
     [1, 2]
     """
-
-    name: ClassVar = "to_local"
-    space: ClassVar = "local"
+    return variant(Store, name, page, space=space, **_KERNELS)
 
 
-@dataclass(frozen=True)
-class ToPrivate(Store):
-    """`to_private(xs)`: compute xs into the private memory of the work-item.
-
-    Law: to_private(xs) == xs.
-    Source: LIFT, CGO'17, section 3.3.
-
-    >>> from relift.semantics.catalogue import interpret
-    >>> interpret("to_private(xs)", xs=[1, 2])
-    [1, 2]
-    """
-
-    name: ClassVar = "to_private"
-    space: ClassVar = "private"
+ToGlobal = _into("global", "global memory; between kernels, a buffer")
+ToLocal = _into("local", "the local memory of the work-group")
+ToPrivate = _into("private", "the private memory of the work-item")

@@ -11,6 +11,7 @@ from relift.semantics.errors import Undefined
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.algorithmic import fold, fold_viewed
 from relift.semantics.patterns.letters import a, b, n
+from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.signatures import Fun, Signature
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
 from relift.semantics.syntax.types import Tuple, boolean, i32
@@ -18,7 +19,7 @@ from relift.semantics.syntax.types import Tuple, boolean, i32
 
 @dataclass(frozen=True)
 class Fold(Pattern):
-    """f on what is folded so far and each element, from the left; kinds of it differ in how the loop is written."""
+    """f on what is folded so far and each element, from the left, in a loop that may be `unrolled`."""
 
     f: Lambda
     init: Term
@@ -28,10 +29,12 @@ class Fold(Pattern):
     view: ClassVar = staticmethod(fold_viewed)
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b)
     meaning: ClassVar = staticmethod(fold)
+    unrolled: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
-class ReduceSeq(Fold):
+ReduceSeq = variant(
+    Fold,
+    "reduce_seq",
     """`reduce_seq(f, init, xs)`: a left fold in one work-item; f needs no law.
 
     Law: reduce_seq(f, z, concat(xs, ys)) == reduce_seq(f, reduce_seq(f, z, xs), ys).
@@ -40,11 +43,10 @@ class ReduceSeq(Fold):
     >>> from relift.semantics.catalogue import interpret
     >>> interpret("reduce_seq(lambda acc, x: acc * 10 + x, 0, xs)", xs=[1, 2, 3])
     123
-    """
-
-    name: ClassVar = "reduce_seq"
-    compiled: ClassVar = True
-    searched: ClassVar = True
+    """,
+    compiled=True,
+    searched=True,
+)
 
 
 @dataclass(frozen=True)

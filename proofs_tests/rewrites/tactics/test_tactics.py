@@ -47,7 +47,7 @@ from relift.semantics.language.vocabulary import (
     zip,
 )
 from relift.semantics.notation.printer import show
-from relift.semantics.patterns import Concat, PadClamp, PadConstant, PadMirror, PadWrap
+from relift.semantics.patterns import Bordered, Concat
 from relift.semantics.syntax.binding import term_at
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import f32, nat
@@ -215,8 +215,7 @@ def test_macro_rules_are_derived(
 
 def padded(t: Term) -> bool:
     """Whether a term has a border anywhere."""
-    borders = PadClamp | PadMirror | PadWrap | PadConstant
-    return any(isinstance(u, borders) for u, _ in subterms(t))
+    return any(isinstance(u, Bordered) for u, _ in subterms(t))
 
 
 @pytest.mark.parametrize("boundary", [clamp, mirror, wrap, 0.5])

@@ -15,7 +15,7 @@ import z3
 from relift.rewrites.checks.smt.goals import Number, Prover
 from relift.rewrites.checks.smt.values import Choice, Fold, Meaning, Named, Opaque, Value
 from relift.rewrites.rule import Rule
-from relift.semantics.patterns import Pad
+from relift.semantics.patterns import Bordered
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import subterms
 from relift.semantics.syntax.types import Scalar, Type, TypeVariable
@@ -169,7 +169,7 @@ class Reductions:
             t.left
             for side in (self.rule.left, self.rule.right)
             for t, _ in subterms(side)
-            if isinstance(t, Pad)
+            if isinstance(t, Bordered)
         ]
         for n in (*lefts, *map(Size.atom, self.rule.sizes)):
             yield self.prover.size(n)

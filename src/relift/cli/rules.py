@@ -36,14 +36,16 @@ def check(
     from relift.egraph.checks.tiers import TIERS, check_all
     from relift.rewrites.checks.verdicts import EXIT_STATUS, summary
     from relift.rewrites.ledger.book import known_rules
-    from relift.rewrites.library import RULES
+    from relift.rewrites.library import CHOICES, RULES
     from relift.rewrites.loading import load_rules
 
     known = load_rules(file) if file else known_rules()
-    for name in rules or ():
+    families = {} if file else {f.name: [r.name for r in f.rules] for f in CHOICES.values()}
+    rules = [name for given in rules or () for name in families.get(given, [given])]
+    for name in rules:
         if name not in known:
             where = f"in {file}" if file else "of that name"
-            raise Refusal(f"there is no rule {name} {where}{_nearest(name, known)}")
+            raise Refusal(f"there is no rule {name} {where}{_nearest(name, [*known, *families])}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
     tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)

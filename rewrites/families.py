@@ -1,0 +1,96 @@
+"""Rules over a choice: one equation with a metavariable for the value of a field, and a rule for every value.
+
+A parameter `Among` words stands in turn for what each of them means.  The rule of a word has the word in its name,
+where the name of the parameter stands, and in the text of its source and page; it is proved, recorded and searched
+like any other, so nothing is believed of a word that was not shown of it.
+
+>>> import relift as rl
+>>> from relift.rewrites.families import Among
+>>> from relift.rewrites.notation import A, n, left, right
+>>> Edge = Among({"clamp": rl.clamp, "wrap": rl.wrap})
+>>> @rl.rule()
+... def pad_edge_nothing(edge: Edge, xs: A[n]):
+...     "No border, so nothing by {edge}."
+...     return rl.pad(0, 0, edge, xs), xs
+>>> for found in pad_edge_nothing.rules:
+...     print(found, found.doc)
+pad_clamp_nothing: pad(0, 0, clamp, xs) == xs No border, so nothing by clamp.
+pad_wrap_nothing: pad(0, 0, wrap, xs) == xs No border, so nothing by wrap.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from relift.semantics.errors import IllTyped
+from relift.semantics.syntax.signatures import Kind
+
+
+@dataclass(frozen=True)
+class Data:
+    """A metavariable for data, in place of a choice: for the value that a border repeats."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Among:
+    """The kind of a metavariable over a choice: what stands for it, by the word of each."""
+
+    values: Mapping[str, Any]
+
+    def without(self, *words: str) -> Among:
+        """The choice among the others."""
+        return Among({word: value for word, value in self.values.items() if word not in words})
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A word of a choice, and what stands for it: a value, or a metavariable for data."""
+
+    word: str
+    value: Any
+
+
+def instances(function: FunctionType) -> Iterator[FunctionType]:
+    """The function of a rule for each value of its choices; the function itself where it has none."""
+    names = function.__globals__
+    kinds = {
+        parameter: names.get(of)
+        if isinstance(of, str)
+        else of  # annotations may be written as text
+        for parameter, of in function.__annotations__.items()
+    }
+    choices = {parameter: of for parameter, of in kinds.items() if isinstance(of, Among)}
+    for words in itertools.product(*(choice.values.items() for choice in choices.values())):
+        chosen = {name: Chosen(*pair) for name, pair in zip(choices, words, strict=True)}
+        yield _at(function, chosen) if chosen else function
+
+
+def _at(function: FunctionType, chosen: Mapping[str, Chosen]) -> FunctionType:
+    """The function where its choices are made: under another name, on other parameters, with another page."""
+    name = function.__name__
+    for parameter, choice in chosen.items():
+        if parameter not in name:
+            raise IllTyped(f"{name}: {parameter} is a choice, so the name of the rule must hold it")
+        name = name.replace(parameter, choice.word)
+    found = FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    found.__qualname__ = function.__qualname__.replace(function.__name__, name)
+    found.__annotations__ = {**function.__annotations__, **chosen}
+    found.__doc__ = said(found, function.__doc__ or "")
+    return found
+
+
+def said(function: Callable[..., Any], text: str) -> str:
+    """A text about a rule, with the words that are chosen in it."""
+    for parameter, choice in function.__annotations__.items():
+        if isinstance(choice, Chosen):
+            text = text.replace(f"{{{parameter}}}", choice.word)
+    return text
