@@ -8,8 +8,8 @@ own ones, is called so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from relift.compiler.agreement.comparison import Agreement
@@ -23,6 +23,9 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
 from relift.compiler.validation.validate import validate
+from relift.rewrites.checks.theorem.composed import theorem_of
+from relift.rewrites.checks.theorem.proving import DERIVATION as PROOF
+from relift.rewrites.checks.theorem.proving import RESULT, Checker, NotFinished, NotProved
 from relift.rewrites.derivation.confirmation import confirm, work
 from relift.rewrites.derivation.files import parse_json, program_hash
 from relift.rewrites.derivation.steps import Derivation
@@ -44,6 +47,8 @@ class Saved:
     folder: Path
     kernel: Compiled
     derivation: Derivation
+    theorem: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The files of `optimize --prove`, where there are such."""
 
     @property
     def low(self) -> Program:
@@ -74,7 +79,8 @@ def read_saved(folder: Path) -> Saved:
             f"{folder}: {LAUNCH} is of a program with other parameters than {DERIVATION}; "
             "write the folder anew with --out"
         )
-    return Saved(folder, kernel, derivation)
+    theorem = {name: files[name] for name in (RESULT, PROOF) if name in files}
+    return Saved(folder, kernel, derivation, theorem)
 
 
 def require_program(saved: Saved, program: Program) -> None:
@@ -106,6 +112,9 @@ def verify_saved(
     report("the derivation")
     yield steps_agree(saved.derivation)
     small = _small(saved)
+    if saved.theorem:
+        report("the theorem")
+        yield theorem_holds(saved)
     report("the text on symbols")
     yield _on_symbols(saved, small)
     source, reference = saved.derivation.program, program and program.reference
@@ -115,6 +124,32 @@ def verify_saved(
         return
     report("race checker")
     yield _simulated(saved, small)
+
+
+def theorem_holds(saved: Saved) -> Agreement:
+    """Whether what lies in the folder states its derivation, and the prover accepts it."""
+    against = "the prover"
+    if len(saved.theorem) < 2:
+        return Agreement(against, False, f"of {RESULT} and {PROOF} one is missing")
+    try:
+        said = theorem_of([saved.derivation], RULES).result
+        if said != saved.theorem[RESULT]:
+            detail = f"{RESULT} is not what this Relift states of derivation.json"
+            return Agreement(against, False, detail)
+        checker = Checker.here()
+    except NotProved as error:
+        return Agreement(against, False, error.message)
+    except ReliftError as error:
+        return Agreement(against, False, error.message, known=False)
+    try:
+        checker.check_files(saved.theorem)
+    except NotFinished as error:
+        return Agreement(against, False, error.message, known=False)
+    except NotProved as error:
+        return Agreement(against, False, error.message)
+    steps = len(saved.derivation.steps)
+    detail = f"source = result is proved, {steps} steps, closed under the global context"
+    return Agreement(against, True, detail)
 
 
 def compiled_anew(saved: Saved) -> Agreement:

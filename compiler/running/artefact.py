@@ -19,7 +19,10 @@ from relift.semantics.errors import ReliftError
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-KNOWN = ("kernel.cl", "launch.json", "certificate.json", "derivation.json", "term.txt", MANIFEST)
+KNOWN = (
+    "kernel.cl", "launch.json", "certificate.json", "derivation.json", "term.txt",
+    "Result.v", "Derivation.v", MANIFEST,
+)  # fmt: skip
 """What Relift writes into such folders; a folder that holds nothing else is replaced whole."""
 
 

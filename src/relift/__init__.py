@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from relift.egraph.sketches.language import sketch
     from relift.just_in_time import jit
     from relift.optimization import optimize
+    from relift.rewrites.checks.theorem.proving import prove
     from relift.rewrites.conditions import (
         associative,
         bijective,
@@ -137,6 +138,7 @@ _ELSEWHERE = {
     "neutral": "relift.rewrites.conditions",
     "optimize": "relift.optimization",
     "program": "relift.semantics.language.programs",
+    "prove": "relift.rewrites.checks.theorem.proving",
     "pad_nd": "relift.semantics.language.multidimensional",
     "reach": "relift.egraph.search.guided",
     "reorder_stride": "relift.semantics.indices.functions",
@@ -165,7 +167,7 @@ __all__ = [
     "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
     "idempotent", "inverse", "jit", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
-    "optimize", "pad", "pad_nd", "power", "program", "reach", "reorder_stride", "reverse", "rsqrt",
+    "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",
     "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
     "transpose_axes", "tup", "type_variables", "untile", "userfun", "vec", "vectorize", "wrap",
     "zip", "zip_nd",

@@ -34,6 +34,9 @@ ORDER = (
 )
 """The files of the library, each after those that it needs."""
 
+OF_DERIVATIONS = ("Congruence",)
+"""What the proof of a whole derivation needs besides; no rule's proof can use it."""
+
 _NAMING = re.compile(
     r"(?:(?:Local|Global|Program|Polymorphic|#\[[^\]]*\])\s+)*"
     r"(Definition|Fixpoint|CoFixpoint|Inductive|CoInductive|Variant|Record|Structure|Class|Instance|"

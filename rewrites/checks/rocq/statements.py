@@ -143,6 +143,12 @@ class Head:
 
     def closed(self, conclusion: str) -> str:
         """The statement with this conclusion, which has been written with the same names."""
+        premises = self.premises()
+        quantified = "forall " + "\n  ".join(premises.binders) + ",\n" if premises.binders else ""
+        return quantified + "".join(f"{h} ->\n" for h in premises.all) + conclusion
+
+    def premises(self) -> Premises:
+        """All that is bound and assumed, once everything that the statement says has been written."""
         s, rule = self.statement, self.rule
         given = [f"({x} {x}' : {s.kind_type(of.kind)})" for x, of in s.given.items()]
         given_related = [f"{s.kind_relation(of.kind)} {x} {x}'" for x, of in s.given.items()]
@@ -152,23 +158,61 @@ class Head:
         least = _least(s, rule)
         differences = [f"{minus} <= {plus}" for plus, minus in map(s.signed, s.differences)]
         bounds = _bounds(s, rule)
-        lines = [f"({a} : Type) ({r} : rel {a})" for a, r in types]
         names = [*self.sizes, *s.literals]
-        lines += [f"({' '.join(names)} : nat)"] * bool(names) + given + self.binders
         kind_of_relation = "refines" if rule.refinement else "PER"
-        hypotheses = [f"{kind_of_relation} {r}" for _, r in types]
-        hypotheses += [f"{name} = Z.to_nat {value}" for name, value in s.literals.items()]
-        hypotheses += positive + least + differences + bounds
-        hypotheses += [*self.laws, *given_related, *self.related]
+        monotone: list[str] = []
         if rule.refinement:  # of values the relation gives this; of functions it has to be said
             functions = {x: k for x, k in self.functions.items() if isinstance(k, FunctionKind)}
             for x, kind in functions.items():
-                hypotheses += [f"{s.kind_relation(kind)} {y} {y}" for y in (x, f"{x}'")]
-            hypotheses += [
+                monotone += [f"{s.kind_relation(kind)} {y} {y}" for y in (x, f"{x}'")]
+            monotone += [
                 _open(s, x, of.kind) for x, of in s.given.items() if of.of == "unspecified"
             ]
-        quantified = "forall " + "\n  ".join(lines) + ",\n" if lines else ""
-        return quantified + "".join(f"{h} ->\n" for h in hypotheses) + conclusion
+        return Premises(
+            types=types,
+            sizes=names,
+            pairs=[*given, *self.binders],
+            relations=[f"{kind_of_relation} {r}" for _, r in types],
+            arithmetic=[
+                *(f"{name} = Z.to_nat {value}" for name, value in s.literals.items()),
+                *(positive + least + differences + bounds),
+            ],
+            laws=self.laws,
+            related=[*given_related, *self.related],
+            monotone=monotone,
+        )
+
+
+@dataclass(frozen=True)
+class Premises:
+    """What a statement binds, and what it assumes, in the order in which it is written."""
+
+    types: list[tuple[str, str]]
+    sizes: list[str]
+    pairs: list[str]
+    relations: list[str]
+    arithmetic: list[str]
+    laws: list[str]
+    related: list[str]
+    monotone: list[str]
+
+    @property
+    def binders(self) -> list[str]:
+        """A line for each type, one for all sizes, one for each pair."""
+        lines = [f"({a} : Type) ({r} : rel {a})" for a, r in self.types]
+        lines += [f"({' '.join(self.sizes)} : nat)"] * bool(self.sizes)
+        return lines + self.pairs
+
+    @property
+    def all(self) -> list[str]:
+        """Every assumption."""
+        return [
+            *self.relations,
+            *self.arithmetic,
+            *self.laws,
+            *self.related,
+            *self.monotone,
+        ]
 
 
 def denotation(t: Term) -> tuple[str, Mapping[str, Uninterpreted]]:

@@ -236,12 +236,12 @@ class Statement:
     def kind_relation(self, kind: Kind | WrittenKind) -> str:
         match kind:
             case FunctionKind(arguments, result, binds):
-                related = self._function_relation(arguments, result)
+                related = self.function_relation(arguments, result)
                 if binds is None:
                     return related
                 return f"(Rsize (fun {self.names.of('size', binds)} => {related}))"
             case OperatorKind(element):
-                return self._function_relation((element, element), element)
+                return self.function_relation((element, element), element)
             case IndexKind(length):
                 return f"(Rindex {self.size(length)})"
             case NumbersKind(element, length):
@@ -251,7 +251,7 @@ class Statement:
             case AnyType():
                 return self.relation(kind)
 
-    def _function_relation(self, arguments: tuple[Type, ...], result: Type) -> str:
+    def function_relation(self, arguments: tuple[Type, ...], result: Type) -> str:
         text = self.relation(result)
         for argument in reversed(arguments):
             text = f"(Rfun {self.relation(argument)} {text})"
@@ -413,24 +413,28 @@ class Side:
 
     def _index_function(self, body: IndexExpression, length: Size, natural: str, whole: str) -> str:
         bound = f"v_{self.statement.names.of('index', 'i')}"
-        i = indices.variable("an index", length)
-
-        def natural_size(n: Size) -> str:
-            plus, minus = self.statement.signed(n)
-            return f"({plus} - {minus})" if minus else plus
-
-        def whole_size(n: Size) -> str:
-            plus, minus = self.statement.signed(n)
-            return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
-
-        if _never_negative(body, i, length):
-            text = natural.format(self._index(body, bound, natural_size, "({} {})"))
+        if self.stays_natural(body, length):
+            text = natural.format(self._index(body, bound, self.natural_size, "({} {})"))
         else:
             z = self._index(
-                body, f"(Z.of_nat {bound})", whole_size, "(Z.of_nat ({} (Z.to_nat {})))"
+                body, f"(Z.of_nat {bound})", self.whole_size, "(Z.of_nat ({} (Z.to_nat {})))"
             )
             text = whole.format(f"{z}%Z")
         return f"(fun {bound} : nat => {text})"
+
+    def stays_natural(self, body: IndexExpression, length: Size) -> bool:
+        """Whether nothing that the expression computes is negative, as far as ranges tell."""
+        return _never_negative(body, indices.variable("an index", length), length)
+
+    def natural_size(self, n: Size) -> str:
+        """A size in an index function over nat."""
+        plus, minus = self.statement.signed(n)
+        return f"({plus} - {minus})" if minus else plus
+
+    def whole_size(self, n: Size) -> str:
+        """A size in an index function over Z."""
+        plus, minus = self.statement.signed(n)
+        return f"(Z.of_nat {plus} - Z.of_nat {minus})" if minus else f"(Z.of_nat {plus})"
 
     def _index(
         self, e: IndexExpression, i: str, size: Callable[[Size], str], application: str

@@ -26,7 +26,13 @@ from pathlib import Path
 from relift.files import temporary_folder, user_cache
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.rocq.definedness import definedness, directions, may_be_partial
-from relift.rewrites.checks.rocq.library import LIBRARY, ORDER, library_parts, uncommented
+from relift.rewrites.checks.rocq.library import (
+    LIBRARY,
+    OF_DERIVATIONS,
+    ORDER,
+    library_parts,
+    uncommented,
+)
 from relift.rewrites.checks.rocq.statements import Provable, proposition
 from relift.rewrites.checks.verdicts import Direction, Status, TierResult
 from relift.rewrites.ledger.book import load, recorded_proof
@@ -98,9 +104,9 @@ def prove(
             results[rule.name] = _result("skipped", error.message)
         except RecursionError:
             results[rule.name] = _result("skipped", "its terms are nested too deeply to be stated")
-        except _Refused as refused:
+        except RefusedScript as refused:
             results[rule.name] = _result("rejected", str(refused))
-    prover = _prover() if stated else MISSING
+    prover = found_prover() if stated else MISSING
     if isinstance(prover, str):
         results |= {each.rule.name: _without_prover(each.rule, prover) for each in stated}
     else:
@@ -118,7 +124,7 @@ def prove(
     return {rule.name: results[rule.name] for rule in rules}
 
 
-def _prover() -> Prover | str:
+def found_prover() -> Prover | str:
     """The prover with its library, or why there is none."""
     coqc = shutil.which("coqc")
     if coqc is None:
@@ -160,7 +166,7 @@ class Stated:
     @classmethod
     def of(cls, rule: Provable, name: str) -> Stated:
         """The claims of a rule, under names that begin like this; raises `Unsupported`."""
-        equal = Claim(rule, name, proposition(rule), _sentences(rule.proof))
+        equal = Claim(rule, name, proposition(rule), tactics_of(rule.proof))
         kept: dict[Direction, list[tuple[tuple[str, ...], Claim | None]]] = {}
         for direction in directions(rule):
             computed = tuple(lost(rule, direction)) if isinstance(rule, Rule) else ()
@@ -248,11 +254,11 @@ def _result(status: Status, detail: str, seconds: float = 0.0, goal: str = "") -
 # ---- scripts
 
 
-class _Refused(Exception):
+class RefusedScript(Exception):
     """A script that is no list of tactics."""
 
 
-def _sentences(script: str) -> tuple[str, ...]:
+def tactics_of(script: str) -> tuple[str, ...]:
     """The sentences of a proof script, which are tactics and so begin in lower case.
 
     Commands begin with a capital letter: they would admit the goal, state axioms or redefine what the
@@ -261,7 +267,7 @@ def _sentences(script: str) -> tuple[str, ...]:
     text = uncommented(script)
     admitting = _ADMITTING.search(text)
     if admitting:
-        raise _Refused(
+        raise RefusedScript(
             f"the proof script contains {admitting[0]}, which proves nothing; finish the proof"
         )
     sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
@@ -271,11 +277,13 @@ def _sentences(script: str) -> tuple[str, ...]:
             continue
         if not (tactic[0].islower() or tactic[0] in "(["):
             words = " ".join(tactic.split()[:2]).rstrip(".")
-            raise _Refused(
+            raise RefusedScript(
                 f"the proof script contains {words}: a script is tactics only, no commands"
             )
         if not sentence.endswith("."):
-            raise _Refused(f"the proof script ends in {sentence.split()[-1]}, without a full stop")
+            raise RefusedScript(
+                f"the proof script ends in {sentence.split()[-1]}, without a full stop"
+            )
     return tuple(sentences)
 
 
@@ -455,7 +463,7 @@ def compiled_library(coqc: str) -> Path:
 
     It is made under another name and then renamed, so that no process meets one that is not finished.
     """
-    files = [LIBRARY / f"{name}.v" for name in ORDER]
+    files = [LIBRARY / f"{name}.v" for name in (*ORDER, *OF_DERIVATIONS)]
     version = prover_version(coqc)
     key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
         :16

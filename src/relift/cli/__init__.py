@@ -1,7 +1,8 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
-A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `kernels` (compile, run,
-verify), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that they read, `output` that they print.
+A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `kernels`
+(compile, run, verify), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that
+they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
 rule is tested only), 70 a defect of Relift, 130 interrupted.
@@ -19,6 +20,7 @@ from relift.cli.installation import cache, doctor
 from relift.cli.kernels import compile_, run, verify
 from relift.cli.machines import bench, devices
 from relift.cli.output import fail
+from relift.cli.proving import prove
 from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
 from relift.semantics.errors import Refuted, ReliftError
@@ -38,6 +40,7 @@ app.command(name="compile")(compile_)
 app.command()(run)
 app.command()(verify)
 app.command()(explain)
+app.command()(prove)
 app.command()(bench)
 app.command()(devices)
 app.command()(doctor)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
     from relift.egraph.search.optimize import FoundProgram, Optimized
+    from relift.rewrites.checks.theorem.proving import Proved
     from relift.semantics.language.programs import Program
 
 SketchOption = Annotated[
@@ -63,6 +64,9 @@ def optimize(
     bundle: BundleOption = None,
     times_from: TimesFromOption = None,
     profile: ProfileOption = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Prove each derivation by Rocq, as one theorem.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -87,17 +91,22 @@ def optimize(
     if not elsewhere:
         say_what_rounds_otherwise(compiled, [target])
     pairs = list(zip(best.candidates, compiled, strict=True))
+    proofs = [_proof(found) if prove else None for found in best.candidates]
     if out is not None:
-        _save(out, pairs)
+        _save(out, pairs, proofs)
     if as_json:
-        candidates = [{**found.to_json(), "launch": kernel.launch} for found, kernel in pairs]
+        candidates = [
+            {**found.to_json(), "launch": kernel.launch}
+            | ({} if proof is None else {"theorem": proof.to_json()})
+            for (found, kernel), proof in zip(pairs, proofs, strict=True)
+        ]
         about = {"timed_on": timed_on, "bundle": written, "candidates": candidates}
         print_json(best.to_json() | about)
         return
     print_search(best)
     if profile:
         _print_profile(best)
-    _print_candidates(best.candidates)
+    _print_candidates(best.candidates, proofs)
     if out is not None:
         print(f"\nwritten to {out}")
     if bundle is not None:
@@ -120,31 +129,45 @@ def _require_one_place(
         raise Refusal("--tune times here, --bundle and --times-from elsewhere; give one of them")
 
 
-def _save(out: Path, candidates: Sequence[tuple[FoundProgram, Compiled]]) -> None:
-    """The kernels, the terms and the derivations; a folder each where there are several."""
+def _proof(found: FoundProgram) -> Proved:
+    """The theorem of a candidate's derivation; the command ends where there is none."""
+    from relift.cli.proving import proved_or_end
+
+    return proved_or_end(found.derivation, found.derivation.origin.name)
+
+
+def _save(
+    out: Path,
+    candidates: Sequence[tuple[FoundProgram, Compiled]],
+    proofs: Sequence[Proved | None],
+) -> None:
+    """The kernels, the terms, the derivations and their proofs; a folder each where there are several."""
     from relift.compiler.agreement.artefacts import DERIVATION, TERM, origin_of
     from relift.rewrites.derivation.files import write_json
     from relift.semantics.notation.printer import show
 
-    for number, (found, kernel) in enumerate(candidates, 1):
+    for number, ((found, kernel), proof) in enumerate(zip(candidates, proofs, strict=True), 1):
         folder = out if len(candidates) == 1 else out / str(number)
         others = {
             TERM: show(found.term.body) + "\n",
             DERIVATION: write_json(found.derivation),
+            **({} if proof is None else proof.files),
         }
         kernel.save(folder, others, origin_of(found.derivation))
 
 
-def _print_candidates(candidates: Sequence[FoundProgram]) -> None:
+def _print_candidates(candidates: Sequence[FoundProgram], proofs: Sequence[Proved | None]) -> None:
     from relift.egraph.cost.model import time_text
     from relift.semantics.notation.printer import show
 
-    for number, found in enumerate(candidates, 1):
+    for number, (found, proof) in enumerate(zip(candidates, proofs, strict=True), 1):
         title = "best program" if number == 1 else f"candidate {number}"
         measured = "" if found.measured is None else f"measured {time_text(found.measured)}, "
         print(f"\n{title}, {measured}estimated {found.cost}:\n")
         print(show(found.term.body))
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
+        if proof is not None:
+            print(f"\n{proof.text()}")
 
 
 def _write_candidates(
@@ -215,6 +238,7 @@ def explain(
     """
     from relift.files import write_text
     from relift.rewrites.checks.operator_uses import require_laws
+    from relift.rewrites.checks.theorem.proving import told_beside
     from relift.rewrites.derivation.confirmation import confirm
     from relift.rewrites.derivation.files import read_json
     from relift.rewrites.derivation.pages import as_html, as_text, to_json
@@ -236,6 +260,8 @@ def explain(
         print_json(to_json(loaded, RULES, confirmed))
     else:
         print(as_text(loaded, terms, RULES, confirmed))
+        if (told := told_beside(loaded, derivation, RULES)) is not None:
+            print(told)
         if html is not None:
             print(f"written to {html}")
     raise typer.Exit(0 if confirmed is not None else 1)

@@ -1,0 +1,188 @@
+"""A derivation is one theorem that the prover accepts, and no other thing is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import relift
+from proofs_tests.prover import PROVER, needs_prover
+from relift.rewrites.checks.rocq import tier
+from relift.rewrites.checks.rocq.tier import compiled_library
+from relift.rewrites.checks.theorem import proving
+from relift.rewrites.checks.theorem.composed import stated_theorem, theorem_of
+from relift.rewrites.checks.theorem.proving import Checker, NotProved
+from relift.rewrites.derivation.files import write_json
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import apply_rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.syntax.sizes import Size
+
+n = rl.nat("n")
+
+
+@rl.program
+def dot(x: rl.f32[n], y: rl.f32[n]):
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(x, y)))
+
+
+def derived(
+    program: Any, size: int, steps: Sequence[tuple[str, tuple[str, ...], str, dict[str, int]]]
+) -> Derivation:
+    """The derivation by these rules, each at its position."""
+    t = program.at({"n": size}).body
+    taken: list[Step] = []
+    for name, position, direction, choices in steps:
+        way: Any = direction
+        t, filling = apply_rule(RULES[name], t, position, direction=way, choices=choices)
+        taken.append(Step(name, way, position, filling, choices))
+    return Derivation(program, {"n": size}, tuple(taken), t)
+
+
+def chunked(size: int = 24) -> Derivation:
+    """Sums of chunks: laws of operators, positions below binders, steps in both directions, a choice."""
+    return derived(
+        dot,
+        size,
+        [
+            ("partial_reduce_chunks", (), "forward", {"m": 4}),
+            ("split_join", ("xs", "xs", "xs"), "forward", {"m": 4}),
+            ("split_of_join", ("xs", "xs"), "forward", {}),
+            ("map_fusion", ("xs",), "forward", {}),
+            ("reduce_to_seq", ("xs", "f"), "forward", {}),
+            ("reduce_to_seq", ("xs", "f"), "backward", {}),
+            ("reduce_to_seq", ("xs", "f"), "forward", {}),
+            ("reduce_map_fusion", ("xs", "f"), "forward", {}),
+            ("map_to_glb", ("xs",), "forward", {"d": 0}),
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> Checker:
+    """The prover, with a cache of its own."""
+    own = Checker.here()
+    folder = tmp_path_factory.mktemp("lemmas")
+    return Checker(own.prover, proving.Store(folder))
+
+
+@needs_prover
+def test_a_derivation_is_one_theorem(checker: Checker) -> None:
+    """Its steps are proved and put together; what is assumed is what the program says of its operators."""
+    theorem = theorem_of([chunked()], RULES)
+    assert checker.check(theorem) == len(theorem.lemmas) + 1
+    laws = [law.split()[0] for law in theorem.statement.of("law")]
+    assert laws == ["associative", "neutral"]
+    assert checker.check(theorem) == 0, "an unchanged step is not proved again"
+
+
+@needs_prover
+def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
+    """The lemmas speak of sizes by name: at other sizes only the result is checked."""
+    checker.check(theorem_of([chunked()], RULES))
+    assert checker.check(theorem_of([chunked(40)], RULES)) == 0
+
+
+@needs_prover
+def test_what_is_no_step_is_refused_by_name(checker: Checker) -> None:
+    """The prover does not believe the programs that a derivation records, nor where its steps are."""
+    honest = chunked()
+    terms = honest.replay(RULES)
+    other = list(terms)
+    other[-1] = derived(dot, 24, []).result
+    with pytest.raises(NotProved, match="step 9 by map_to_glb is not proved"):
+        checker.check(stated_theorem([honest], [other], RULES))
+    size = honest.steps[0].substitution
+    wrong = replace(size, sizes={**size.sizes, "m": Size.of(6)})
+    forged = replace(
+        honest, steps=(replace(honest.steps[0], substitution=wrong), *honest.steps[1:])
+    )
+    with pytest.raises(NotProved, match="step 1 by partial_reduce_chunks is not proved"):
+        checker.check(stated_theorem([forged], [terms], RULES))
+
+
+@needs_prover
+def test_a_fact_that_does_not_hold_at_the_sizes_is_refused(checker: Checker) -> None:
+    """What the steps ask of sizes is shown at those of the derivation, or there is no theorem."""
+    theorem = theorem_of([chunked()], RULES)
+    checker.check(theorem)
+    files = {"Derivation.v": theorem.derivation, "Result.v": theorem.result}
+    checker.check_files(files)
+    forged = theorem.result.replace("N.to_nat 4.", "N.to_nat 5.")
+    assert forged != theorem.result
+    with pytest.raises(NotProved, match="is not accepted"):
+        checker.check_files({**files, "Result.v": forged})
+
+
+@needs_prover
+def test_a_proof_that_assumes_is_refused(checker: Checker) -> None:
+    """A lemma that is admitted compiles; the audit finds it."""
+    theorem = theorem_of([chunked()], RULES)
+    name = theorem.lemmas[0].name
+    before, _, after = theorem.derivation.partition(f"Theorem {name} :")
+    statement, _, rest = after.partition("Proof.")
+    admitted = f"{before}Theorem {name} :{statement}Admitted.{rest.partition('Qed.')[2]}"
+    files = {"Derivation.v": admitted, "Result.v": theorem.result}
+    with pytest.raises(NotProved, match="rests on assumptions"):
+        checker.check_files(files)
+
+
+@needs_prover
+def test_a_damaged_cache_is_no_obstacle(checker: Checker) -> None:
+    """A module that was cut off, and what needs it, is proved again."""
+    theorem = theorem_of([chunked()], RULES)
+    checker.check(theorem)
+    for module in checker.store.folder.glob("*.vo"):
+        module.write_bytes(module.read_bytes()[:100])
+    assert checker.check(theorem) == len(theorem.lemmas) + 1
+    assert checker.check(theorem) == 0
+
+
+def test_a_rule_that_is_not_proved_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No theorem is made of a step whose rule is no theorem."""
+    changed = {**RULES, "map_fusion": replace(RULES["map_fusion"], right=RULES["map_fusion"].left)}
+    with pytest.raises(BrokenDerivation, match="step 4 is by map_fusion, which is stale"):
+        theorem_of([chunked()], changed)
+
+
+def test_without_a_prover_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prover that is missing, or does not work, is bad input and no verdict."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tier, "compiled_library", compiled_library)
+    with pytest.raises(ReliftError, match="nothing can be proved here: coqc is not installed"):
+        proving.prove(chunked())
+    broken = tmp_path / "coqc"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with pytest.raises(ReliftError, match=r"nothing can be proved here: .*coqc does not work"):
+        proving.prove(chunked())
+
+
+@needs_prover
+def test_the_verb_writes_a_file_that_the_prover_takes(tmp_path: Path) -> None:
+    """`relift prove --out` writes one file, which needs the library alone; bad input is one line."""
+    file, theorem = tmp_path / "derivation.json", tmp_path / "theorem.v"
+    file.write_text(write_json(chunked()))
+    ran = relift("prove", str(file), "--out", str(theorem))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("PROVED: source = result, 9 steps, under 2 laws")
+    assert PROVER is not None
+    command = [PROVER, "-q", "-Q", str(compiled_library(PROVER)), "Relift", theorem.name]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.stdout.strip() == "Closed under the global context", said.stderr
+    for words, reason in (
+        (("gone.json",), "cannot read gone.json"),
+        ((str(file), "--out", "theorem.txt"), "a file of Rocq ends in .v"),
+        ((str(file), "--size", "k=3"), "dot has no size k"),
+    ):
+        ran = relift("prove", *words)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+        assert reason in ran.stderr

@@ -1,0 +1,67 @@
+(* What the proof of a whole derivation is made of, besides rules and the congruence lemmas of patterns.
+
+   Cells are related by equality, so a value in which no variable is bound is related to itself (`refl_arr`,
+   `refl_pair`); of the others a proof is put together as the program is.  A rule is applied in its flat form,
+   in which every size is a variable (`exact_instance`). *)
+
+From Coq Require Import Lia Zify.
+From Relift Require Export Patterns Laws.
+Set Implicit Arguments.
+
+Lemma refl_arr : forall (A : Type) (R : rel A) n, (forall x, R x x) -> forall x, Rarr n R x x.
+Proof. intros A R n H x i _. apply H. Qed.
+Lemma refl_pair : forall (A B : Type) (R : rel A) (S : rel B),
+  (forall x, R x x) -> (forall y, S y y) -> forall p, Rpair R S p p.
+Proof. intros A B R S H G p. split; auto. Qed.
+
+Lemma pair_related : forall (A B : Type) (R : rel A) (S : rel B) a a' b b',
+  R a a' -> S b b' -> Rpair R S (a, b) (a', b').
+Proof. intros. split; auto. Qed.
+Lemma fst_of : forall (A B : Type) (R : rel A) (S : rel B) p q, Rpair R S p q -> R (fst p) (fst q).
+Proof. intros A B R S p q H. apply H. Qed.
+Lemma snd_of : forall (A B : Type) (R : rel A) (S : rel B) p q, Rpair R S p q -> S (snd p) (snd q).
+Proof. intros A B R S p q H. apply H. Qed.
+Lemma applied : forall (A B : Type) (R : rel A) (S : rel B) f g a b, Rfun R S f g -> R a b -> S (f a) (g b).
+Proof. intros; auto. Qed.
+Lemma select_related : forall (A : Type) (R : rel A) (b b' : bool) x x' y y',
+  b = b' -> R x x' -> R y y' -> R (if b then x else y) (if b' then x' else y').
+Proof. intros; subst; destruct b'; auto. Qed.
+Lemma vectorize_related : forall (A : Type) (R : rel A) n f g, Rfun R (Rfun R R) f g ->
+  Rfun (Rarr n R) (Rfun (Rarr n R) (Rarr n R)) (vectorize f) (vectorize g).
+Proof. intros A R n f g H x y X v w V i L. apply H; auto. Qed.
+(* a scalar function, one argument after the other *)
+Lemma equal_applied : forall (A B : Type) (f g : A -> B) a b, f = g -> a = b -> f a = g b.
+Proof. intros; subst; auto. Qed.
+
+(* What an operator obeys, it obeys lane by lane. *)
+Lemma vec_associative : forall (A : Type) (R : rel A) n op,
+  associative R op -> associative (Rarr n R) (vectorize op).
+Proof. intros A R n op H a b c X Y W i L. apply H; auto. Qed.
+Lemma vec_commutative : forall (A : Type) (R : rel A) n op,
+  commutative R op -> commutative (Rarr n R) (vectorize op).
+Proof. intros A R n op H a b X Y i L. apply H; auto. Qed.
+Lemma vec_idempotent : forall (A : Type) (R : rel A) n op,
+  idempotent R op -> idempotent (Rarr n R) (vectorize op).
+Proof. intros A R n op H a X i L. apply H; auto. Qed.
+Lemma vec_neutral : forall (A : Type) (R : rel A) n op z,
+  neutral R op z -> neutral (Rarr n R) (vectorize op) (repeat z).
+Proof. intros A R n op z H a X. split; intros i L; apply H; auto. Qed.
+Lemma vec_distributive : forall (A : Type) (R : rel A) n op plus,
+  distributive R op plus -> distributive (Rarr n R) (vectorize op) (vectorize plus).
+Proof. intros A R n op plus H a b c X Y W. split; intros i L; apply H; auto. Qed.
+
+(* The flat form of a rule from the rule itself; over Z a difference of sizes is one of whole numbers. *)
+Ltac exact_instance own := first
+  [ apply own; assumption
+  | let own' := fresh in pose proof own as own';
+    repeat rewrite <- Nat2Z.inj_sub in own' by assumption; apply own'; assumption ].
+
+(* What is asked of sizes that are numbers, and of index functions at such. *)
+Ltac holds_of_numbers := first
+  [ lia
+  | vm_compute; reflexivity
+  | let i := fresh in let L := fresh in intros i L; split; [ reflexivity | in_bounds ]
+  | let i := fresh in let L := fresh in intros i L; split; in_bounds ]
+with in_bounds := first
+  [ lia
+  | Z.div_mod_to_equations; nia ].

@@ -1,0 +1,173 @@
+"""The theorem of a derivation: its steps as lemmas, put together by transitivity, and the files that say so.
+
+Derivation.v   all that proves it: rules, congruence lemmas, steps, their composition; nobody need read it
+Result.v       what is proved, written from source and result alone; this is what has to be believed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from relift.rewrites.checks.rocq.tier import RefusedScript, opening
+from relift.rewrites.checks.theorem.congruence import Lemma, Shared, lemma_name
+from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, Statement, result_text
+from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
+from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
+from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
+from relift.rewrites.ledger.book import is_proved, verdict
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.terms import Input, Term
+
+HEADING = "From Relift Require Import Tactic Congruence.\nSet Implicit Arguments.\n"
+
+
+def heading(modules: Sequence[str] = ()) -> str:
+    """What a file of lemmas begins with; `modules` hold lemmas that it needs."""
+    needed = f"From Proved Require Import {' '.join(modules)}.\n" if modules else ""
+    return f"{HEADING}{needed}{opening()}"
+
+
+def named(composition: Lemma) -> str:
+    """The whole theorem, under the name that Result.v takes it by."""
+    return f"Definition derivation := @{composition.name}.\n"
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """All that is to be checked of one derivation.
+
+    `lemmas`: each after those that it needs; `composition` needs all of them; `steps`: the lemma of each step, and
+    the name of its rule.
+    """
+
+    lemmas: tuple[Lemma, ...]
+    composition: Lemma
+    statement: Statement
+    steps: tuple[tuple[str, str], ...]
+
+    @property
+    def result(self) -> str:
+        """The text of Result.v."""
+        return result_text(self.statement)
+
+    @property
+    def whole(self) -> str:
+        """One file that holds both, and needs nothing but the library."""
+        inside = self.derivation.removeprefix(HEADING)
+        after = self.result.removeprefix(IMPORTS)
+        return f"{IMPORTED}{HEADING}Module Derivation.\n{inside}\nEnd Derivation.\n\n{after}"
+
+    @property
+    def derivation(self) -> str:
+        """The text of Derivation.v, which needs nothing but the library."""
+        lemmas = "\n".join(lemma.text for lemma in self.lemmas)
+        return f"{heading()}\n{lemmas}\n{self.composition.text}\n{named(self.composition)}"
+
+
+def require_provable(derivation: Derivation, rules: Mapping[str, Rule]) -> None:
+    """Raise `BrokenDerivation` for a step that no proof of an equality can contain."""
+    for number, step in enumerate(derivation.steps, 1):
+        rule = rules[step.rule]
+        if not is_proved(said := verdict(rule)):
+            raise BrokenDerivation(
+                f"step {number} is by {rule.name}, which is {said} in the ledger, not PROVED: "
+                "there is no theorem to make a proof of",
+                place="",
+            )
+        if rule.refinement:
+            raise BrokenDerivation(
+                f"step {number} is by {rule.name}, a refinement: what it makes is not equal to what was before",
+                place="",
+            )
+
+
+def theorem_of(derivations: Sequence[Derivation], rules: Mapping[str, Rule]) -> Theorem:
+    """The theorem of a derivation, given at one or more sizes; raises `ReliftError`, or `Unlike`."""
+    require_provable(derivations[0], rules)
+    return stated_theorem(derivations, [d.replay(rules) for d in derivations], rules)
+
+
+def stated_theorem(
+    derivations: Sequence[Derivation],
+    programs: Sequence[Sequence[Term]],
+    rules: Mapping[str, Rule],
+) -> Theorem:
+    """The theorem that these are the programs along the derivations, whether they are or not."""
+    first = derivations[0]
+    if len({len(terms) for terms in programs}) > 1:
+        raise Unlike
+    shared = Shared(NamedSizes(len(derivations)))
+    terms: list[Term] = [shared.sizes.merged(group) for group in zip(*programs, strict=True)]
+    stated: list[Stated] = []
+    for number, step in enumerate(first.steps):
+        same: Step = shared.sizes.merged([_bare(d.steps[number]) for d in derivations])
+        try:
+            stated.append(
+                step_lemma(shared, rules[step.rule], same, terms[number], terms[number + 1])
+            )
+        except (Unsupported, RefusedScript) as error:
+            raise BrokenDerivation(
+                f"step {number + 1} by {step.rule} cannot be stated for the prover: {error}",
+                place="",
+            ) from None
+        except RecursionError:
+            raise BrokenDerivation(
+                f"step {number + 1} by {step.rule}: its terms are nested too deeply", place=""
+            ) from None
+    stable = stable_lemma(shared, terms[-1])
+    inputs = zip(*(d.program.parameters for d in derivations), strict=True)
+    parameters = [shared.sizes.merged(group) for group in inputs]
+    steps = tuple(zip((each.name for each in stated), (s.rule for s in first.steps), strict=True))
+    return _composed(shared, terms, parameters, stated, stable, _names_of_sizes(derivations), steps)
+
+
+def _bare(step: Step) -> Step:
+    """A step without what only says how it was found."""
+    return Step(step.rule, step.direction, step.position, step.substitution)
+
+
+def _names_of_sizes(derivations: Sequence[Derivation]) -> dict[Values, str]:
+    """The program's own names of sizes."""
+    names = derivations[0].sizes
+    return {tuple(d.sizes[name] for d in derivations): name for name in reversed(list(names))}
+
+
+def _composed(
+    shared: Shared,
+    terms: Sequence[Term],
+    parameters: Sequence[Input],
+    stated: Sequence[Stated],
+    stable: Stated,
+    names: Mapping[Values, str],
+    steps: tuple[tuple[str, str], ...],
+) -> Theorem:
+    w = Writer(sizes=shared.sizes, preferred=names)
+    for p in parameters:
+        w.input(p)
+    related = w.relation(terms[0].type)
+    before = ProgramSide.of(w).term(terms[0])
+    after = ProgramSide.of(w, primed=True).term(terms[-1])
+    proofs = [f"({w.instance(each.writer, each.name)})" for each in stated]
+    seconds = " ".join(
+        f"{pair.right} {pair.proof}" for pair in second_inputs(stable.writer).values()
+    )
+    proofs.append(f"({w.instance(stable.writer, stable.name)} {seconds})")
+    per = w.per(terms[0].type)
+    whole = proofs[0]
+    for proof in proofs[1:]:
+        whole = f"(per_trans {per} _ _ _ {whole} {proof})"
+    pairs = second_inputs(w).values()
+    own = [
+        f"({p.right} : {w.type(p.type)}) ({p.proof} : {w.relation(p.type)} {p.left} {p.right})"
+        for p in pairs
+    ]
+    binders = "\n  ".join([*w.binders(), *own])
+    stated_as = f"forall {binders},\n  {related}\n  {before}\n  {after}"
+    name = lemma_name("derivation", f"{stated_as}\n{whole}")
+    text = f"Theorem {name} : {stated_as}.\nProof. exact (fun {binders} =>\n  {whole}). Qed.\n"
+    premises = tuple(Premise(name, text, sort) for text, (name, sort) in w.facts.items())
+    statement = Statement(w, terms[0], terms[-1], tuple(parameters), premises)
+    return Theorem(tuple(shared.lemmas.values()), Lemma(name, text), statement, steps)

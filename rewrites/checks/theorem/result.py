@@ -1,0 +1,116 @@
+"""Result.v: what is proved of a derivation, written from its source and its result, and from no step of it.
+
+It needs the definitions of the library only, and takes the proof from Derivation.v under its own statement.  What
+the steps ask of sizes, of index functions and of operators stands in it as premises: `source_is_result` holds for
+all sizes that meet them.  `at_its_sizes` is the instance at the sizes of the derivation, where what is asked of
+sizes and index functions has been shown, and laws of operators are the only premises left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from relift.rewrites.checks.theorem.steps import second_inputs
+from relift.rewrites.checks.theorem.writer import ProgramSide, Sort, Writer
+from relift.semantics.syntax.terms import Input, Term
+
+
+@dataclass(frozen=True)
+class Premise:
+    """What the theorem assumes."""
+
+    name: str
+    text: str
+    sort: Sort
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is proved: under the premises, the source is the result."""
+
+    writer: Writer
+    source: Term
+    result: Term
+    parameters: tuple[Input, ...]
+    premises: tuple[Premise, ...]
+
+    def of(self, sort: Sort) -> list[str]:
+        """The premises of a sort."""
+        return [p.text for p in self.premises if p.sort == sort]
+
+
+IMPORTED = (
+    "From Coq Require Import Lia ZArith.\nFrom Relift Require Import Patterns Laws Congruence.\n"
+)
+IMPORTS = f"{IMPORTED}From Here Require Derivation.\nSet Implicit Arguments.\n"
+
+
+def result_text(said: Statement) -> str:
+    """The text of Result.v."""
+    w = said.writer
+    pairs = list(second_inputs(w).values())
+    things = w.binders(facts=False)[: -len(pairs) or None]
+    names = [x for x in w.bound() if x not in {p.name for p in said.premises}]
+    names = names[: -len(pairs) or None]
+    inputs = [f"({p.left} : {w.type(p.type)})" for p in pairs]
+    of = w.type(said.source.type)
+    lines = [IMPORTS]
+    for name, t in (("source", said.source), ("result", said.result)):
+        head = " ".join([*things, *inputs])
+        body = ProgramSide.of(w).term(t)
+        lines.append(f"Definition {name} {head} : {of} :=\n  {body}.\n")
+    both = [f"({p.left} {p.right} : {w.type(p.type)})" for p in pairs]
+    agree = [f"({p.proof} : {w.relation(p.type)} {p.left} {p.right})" for p in pairs]
+    facts = [f"({p.name} : {p.text})" for p in said.premises]
+    head = "\n  ".join([*things, *both, *facts, *agree])
+    given = " ".join(names)
+    xs, ys = " ".join(p.left for p in pairs), " ".join(p.right for p in pairs)
+    related = w.relation(said.source.type)
+    both_given = " ".join(f"{p.right} {p.proof}" for p in pairs)
+    held = " ".join(p.name for p in said.premises)
+    lines.append(
+        f"Theorem source_is_result : forall {head},\n"
+        f"  {related} (@source {given} {xs}) (@result {given} {ys}).\n"
+        f"Proof. intros. exact (@Derivation.derivation {given} {xs} {held} {both_given}). Qed.\n"
+    )
+    lines.append(_instance(said, things, both, agree, names))
+    return "\n".join(lines)
+
+
+def _instance(
+    said: Statement,
+    things: Sequence[str],
+    both: Sequence[str],
+    agree: Sequence[str],
+    names: Sequence[str],
+) -> str:
+    """The theorem at the sizes of the derivation, its arithmetic shown."""
+    w = said.writer
+    values = {name: of[0] for of, name in w.atoms.items()}
+    numbers = "".join(f"Definition {name} : nat := N.to_nat {n}.\n" for name, n in values.items())
+    lines = [f"Module AtItsSizes.\n{numbers}"]
+    unfolded = f"unfold {', '.join(values)}; " if values else ""
+    for p in said.premises:
+        if p.sort != "law":
+            lines.append(f"Lemma {p.name} : {p.text}.\nProof. {unfolded}holds_of_numbers. Qed.\n")
+    if values:
+        lines.append(f"Opaque {' '.join(values)}.\n")
+    others = [line for line in things if not line.endswith(": nat)")]
+    laws = [f"({p.name} : {p.text})" for p in said.premises if p.sort == "law"]
+    pairs = list(second_inputs(w).values())
+    given = " ".join(names)
+    xs, ys = " ".join(p.left for p in pairs), " ".join(p.right for p in pairs)
+    held = " ".join(p.name for p in said.premises)
+    agreed = " ".join(p.proof for p in pairs)
+    crossed = " ".join(f"{p.left} {p.right}" for p in pairs)
+    head = "\n  ".join([*others, *both, *laws, *agree])
+    quantified = f"forall {head},\n  " if head else ""
+    lines.append(
+        f"Theorem at_its_sizes : {quantified}"
+        f"{w.relation(said.source.type)} (@source {given} {xs}) (@result {given} {ys}).\n"
+        f"Proof. intros. exact (@source_is_result {given} {crossed} {held} {agreed}). Qed.\nEnd AtItsSizes.\n"
+    )
+    lines.append("Definition everything := (@source_is_result, @AtItsSizes.at_its_sizes).\n")
+    lines.append("Print Assumptions everything.\n")
+    return "\n".join(lines)

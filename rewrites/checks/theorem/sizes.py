@@ -1,0 +1,117 @@
+"""Programs whose sizes have names: what several instances of one derivation have in common.
+
+An instance is the derivation at some sizes.  Its programs hold numbers; here each number becomes a name, and two of
+them one name only where they are equal in every instance.  So what is proved of the names holds at every size that
+satisfies what the proof asks of it; the more instances, the fewer numbers are equal by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeAlias
+
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.rows import Numbers
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import BinaryOperator, Literal, UserFunction, Var
+from relift.semantics.syntax.types import Scalar
+
+Values: TypeAlias = tuple[int, ...]
+"""What a size is in each instance."""
+
+
+class Unlike(Exception):
+    """Instances that differ in more than sizes."""
+
+
+@dataclass
+class NamedSizes:
+    """The sizes of a theorem, and what each is in every instance."""
+
+    instances: int
+    values: dict[str, Values] = field(default_factory=dict)
+    _names: dict[Values, str] = field(default_factory=dict)
+    _merged: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
+
+    def named(self, values: Values) -> Size:
+        """The size that has these values."""
+        if values not in self._names:
+            name = f"s{len(self._names)}"
+            self._names[values] = name
+            self.values[name] = values
+        return Size.atom(self._names[values])
+
+    def of(self, n: Size) -> Values:
+        """What a polynomial over such names is in each instance.
+
+        >>> from relift.rewrites.checks.theorem.sizes import NamedSizes
+        >>> sizes = NamedSizes(2)
+        >>> rows, columns = sizes.named((4, 6)), sizes.named((2, 3))
+        >>> sizes.of(rows * columns - 1)
+        (7, 17)
+        """
+        if n.constant is not None:
+            return (n.constant,) * self.instances
+        if unknown := n.names() - self.values.keys():
+            raise Unsupported(f"a function for every size {min(unknown)}", place="")
+        return tuple(
+            n.evaluate({name: values[i] for name, values in self.values.items()})
+            for i in range(self.instances)
+        )
+
+    def numbers(self, n: Size) -> Size:
+        """The size in the first instance, as a number."""
+        return Size.of(self.of(n)[0])
+
+    def merged(self, parts: Sequence[Any]) -> Any:
+        """What the same part of each instance is with names for sizes; raises `Unlike`.
+
+        Binders have the names that they have in the first instance.
+        """
+        key = tuple(map(id, parts))
+        if key not in self._merged:
+            whole = tuple(parts)
+            self._merged[key] = (
+                whole,
+                self._merge(whole),
+            )  # which keeps the parts, and so their ids
+        return self._merged[key][1]
+
+    def _merge(self, parts: tuple[Any, ...]) -> Any:
+        first = parts[0]
+        if any(type(part) is not type(first) for part in parts):
+            raise Unlike
+        match first:
+            case Size():
+                if any(n.constant is None for n in parts):
+                    raise Unsupported("a function for every size", place="")
+                return self.named(tuple(n.constant for n in parts))
+            case Var(name):
+                return Var(name, self.merged([x.type for x in parts]))
+            case Literal() | Numbers() | Scalar() | BinaryOperator() | UserFunction():
+                return _same(parts)
+            case Mapping():
+                if any(part.keys() != first.keys() for part in parts):
+                    raise Unlike
+                return {key: self.merged([part[key] for part in parts]) for key in first}
+            case tuple():
+                if any(len(part) != len(first) for part in parts):
+                    raise Unlike
+                return tuple(self.merged(group) for group in zip(*parts, strict=True))
+            case _ if is_dataclass(first):
+                values = {
+                    f.name: self.merged([getattr(part, f.name) for part in parts])
+                    for f in fields(first)
+                    if f.init
+                }
+                made: Any = type(first)
+                return made(**values)
+            case _:
+                return _same(parts)
+
+
+def _same(parts: tuple[Any, ...]) -> Any:
+    if any(part != parts[0] for part in parts):
+        raise Unlike
+    return parts[0]
