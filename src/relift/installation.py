@@ -55,6 +55,7 @@ PURPOSES = {
     "libraries": "kernels that a C compiler built",
     "refused": "kernels that a driver refused, to be looked at",
     "rocq": "the compiled Rocq library, and proofs",
+    "theorems": "lemmas of derivations that Rocq has checked",
     "tuning.sqlite": "measured times",
     "vendors": "lists of OpenCL drivers for the loader",
 }

@@ -18,6 +18,7 @@ from relift.rewrites.checks.rocq.tier import compiled_library
 from relift.rewrites.checks.theorem import proving
 from relift.rewrites.checks.theorem.composed import stated_theorem, theorem_of
 from relift.rewrites.checks.theorem.proving import Checker, NotProved
+from relift.rewrites.checks.theorem.store import Store
 from relift.rewrites.derivation.files import write_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
 from relift.rewrites.library import RULES
@@ -70,7 +71,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> Checker:
     """The prover, with a cache of its own."""
     own = Checker.here()
     folder = tmp_path_factory.mktemp("lemmas")
-    return Checker(own.prover, proving.Store(folder))
+    return Checker(own.prover, Store(folder))
 
 
 @needs_prover
