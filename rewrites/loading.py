@@ -7,10 +7,11 @@ import importlib.util
 import itertools
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from relift.rewrites.rule import RejectedRule, Rule, collecting
 from relift.semantics.errors import ReliftError
@@ -57,6 +58,24 @@ def load_program(spec: str) -> Program:
     if path.endswith(".py"):
         return _choose(load_file(Path(path)), path, name)
     return _choose(_import(path), path, name)
+
+
+def load_strategy(spec: str) -> Callable[..., Any]:
+    """The strategy that `path.py:name` names."""
+    path, name = _split(spec)
+    module = load_file(Path(path))
+    found = getattr(module, name, None)
+    if not callable(found):
+        why = "defines no" if found is None else "holds no strategy under the name"
+        raise CannotLoad(
+            f"{path} {why} {name}; a strategy is made by the functions of relift.strategies, such as apply and topdown"
+        )
+
+    def strategy(*arguments: Any) -> Any:
+        return found(*arguments)
+
+    strategy.__name__ = name
+    return strategy
 
 
 def load_file(file: Path) -> ModuleType:

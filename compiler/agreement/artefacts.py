@@ -28,6 +28,7 @@ from relift.rewrites.checks.theorem.proving import DERIVATION as PROOF
 from relift.rewrites.checks.theorem.proving import RESULT, Checker, NotFinished, NotProved
 from relift.rewrites.derivation.confirmation import confirm, work
 from relift.rewrites.derivation.files import parse_json, program_hash
+from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
@@ -59,17 +60,27 @@ class Saved:
 
 def origin_of(derivation: Derivation) -> Origin:
     """The program that a derivation starts from, at its sizes."""
-    return Origin(derivation.program.name, program_hash(derivation.program))
+    assumed = tuple(own.rule.name for own in derivation.assumed)
+    return Origin(derivation.program.name, program_hash(derivation.program), assumed)
 
 
-def read_saved(folder: Path) -> Saved:
-    """A folder of `optimize --out`; raises `ReliftError` where its files do not belong together."""
+def read_saved(folder: Path, own: Callable[[str], Sequence[OwnRule]] = lambda _: ()) -> Saved:
+    """A folder of `optimize --out`; raises `ReliftError` where its files do not belong together.
+
+    `own` gives the rules of the user's own that the text of a derivation names.
+    """
     files, origin = read_artefact(folder, (SOURCE, LAUNCH, CERTIFICATE, TERM, DERIVATION))
-    derivation = parse_json(files[DERIVATION], folder / DERIVATION, RULES)
+    text = files[DERIVATION]
+    derivation = parse_json(text, folder / DERIVATION, RULES, own(text))
     kernel = of_files(files)
-    if origin != origin_of(derivation):
+    made_of = origin_of(derivation)
+    if origin is None or (origin.name, origin.sha256) != (made_of.name, made_of.sha256):
         raise BrokenArtefact(
             f"{folder}: {DERIVATION} is of another program than the manifest names; write the folder anew with --out"
+        )
+    if origin.assumed != made_of.assumed:
+        raise BrokenArtefact(
+            f"{folder}: {DERIVATION} assumes other rules than the manifest names; write the folder anew with --out"
         )
     program, plan = derivation.program, kernel.plan
     made = [(p.name, p.type) for p in plan.parameters], plan.result.type, plan.program

@@ -18,7 +18,7 @@ from relift.files import write_folder
 from relift.semantics.errors import ReliftError
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 KNOWN = (
     "kernel.cl", "launch.json", "certificate.json", "derivation.json", "term.txt",
     "Result.v", "Derivation.v", MANIFEST,
@@ -28,10 +28,14 @@ KNOWN = (
 
 @dataclass(frozen=True)
 class Origin:
-    """The program that a folder was made from, at its sizes: its name, and the hash of what it says."""
+    """The program that a folder was made from, at its sizes: its name, and the hash of what it says.
+
+    `assumed` are the rules on the way to its kernels that nothing but the user's word stands for.
+    """
 
     name: str
     sha256: str
+    assumed: tuple[str, ...] = ()
 
 
 class BrokenArtefact(ReliftError):
@@ -47,6 +51,7 @@ def write_artefact(folder: Path, files: Mapping[str, str], origin: Origin | None
     manifest = {
         "format": FORMAT,
         "program": None if origin is None else {"name": origin.name, "sha256": origin.sha256},
+        "assumed": [] if origin is None else list(origin.assumed),
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in encoded.items()},
     }
     encoded[MANIFEST] = (json.dumps(manifest, indent=1) + "\n").encode()
@@ -75,7 +80,9 @@ def read_artefact(folder: Path, needed: tuple[str, ...]) -> tuple[dict[str, str]
         if name not in found:
             raise BrokenArtefact(f"{folder / MANIFEST} names no {name}; {anew}")
     program = data["program"]
-    return found, None if program is None else Origin(program["name"], program["sha256"])
+    if program is None:
+        return found, None
+    return found, Origin(program["name"], program["sha256"], tuple(data["assumed"]))
 
 
 def _content(path: Path, anew: str) -> bytes:
@@ -104,7 +111,9 @@ def _manifest(folder: Path, anew: str) -> dict[str, Any]:
         raise BrokenArtefact(f"{file} is no manifest of format {FORMAT}; {anew}")
     program, files = data.get("program"), data.get("files")
     if (
-        data.keys() != {"format", "program", "files"}
+        data.keys() != {"format", "program", "assumed", "files"}
+        or not isinstance(assumed := data["assumed"], list)
+        or not all(isinstance(name, str) for name in assumed)
         or not _all_text(files)
         or (program is not None and not _all_text(program, "name", "sha256"))
         or any("/" in name or name in ("", ".", "..", MANIFEST) for name in files or ())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator as operator_
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +31,10 @@ from relift.egraph.encode.snapshot import Dump, Names, Snapshot
 from relift.egraph.encode.terms import quoted, term_text, type_text
 from relift.egraph.process.saturation import Child, SearchFailed, names_of, tables
 from relift.rewrites.checks.instances import Instances
+from relift.rewrites.checks.random.models import equality_for
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.rule import Rule
-from relift.semantics.domains import Exact
+from relift.semantics.domains import Exact, Numeric
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.vocabulary import add, operator, select
@@ -241,8 +243,10 @@ class Trial:
         """Worlds in which the term has a value, and the values: an index that is data is not always in range."""
         worlds: list[World] = []
         expected: list[Any] = []
+        # a user's function means what its Python computes, which knows floats, and no free sqrt
+        domain = Numeric() if self.rule.calls_user_functions else Exact()
         for seed in range(_DRAWN):
-            world = World(metavariables=self._meanings(seed), domain=Exact())
+            world = World(metavariables=self._meanings(seed), domain=domain)
             try:
                 expected.append(evaluate(self.term, world))
             except Undefined:
@@ -255,12 +259,17 @@ class Trial:
     def _differs(self, t: Term, worlds: Sequence[World], expected: Sequence[Any]) -> bool:
         if free_variables(t) or t.type != self.term.type:
             return True
+        pairs = zip(worlds, expected, strict=True)
+        return any(self._differs_in(t, world, value) for world, value in pairs)
+
+    def _differs_in(self, t: Term, world: World, value: Any) -> bool:
+        """Whether a term is not worth this; where a function of the user's has a value, the other side may have none."""
+        own = self.rule.calls_user_functions
+        same = equality_for(self.rule) if own else operator_.eq
         try:
-            return any(
-                evaluate(t, world) != value for world, value in zip(worlds, expected, strict=True)
-            )
+            return not same(evaluate(t, world), value)
         except Undefined:
-            return True
+            return not own
 
     def _meanings(self, seed: int) -> dict[str, Any]:
         """Opaque functions and data: different arguments mostly give different numbers."""

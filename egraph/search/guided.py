@@ -7,11 +7,12 @@ The steps that explain each stage follow one another, so the whole is one deriva
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from relift.egraph.checks.admission import Admitted, admitted
 from relift.egraph.explanation.explainer import Explainer
-from relift.egraph.process.saturation import Budget, Request, Saturation, Searcher, Stage, named
+from relift.egraph.process.saturation import Budget, Request, Saturation, Searcher, Stage
 from relift.egraph.process.saturation_child import peak_mb
 from relift.egraph.search.planning import (
     NORMAL_FORM,
@@ -115,6 +116,7 @@ class Guide:
     budget: Budget = field(default_factory=Budget)
     rules: Mapping[str, Rule] = field(default_factory=lambda: RULES)
     progress: Callable[[str, int, float], None] | None = None
+    admitted: Admitted = field(default_factory=Admitted)
 
     def reach(
         self, sketch: Sketch, sizes: Mapping[str, int], stages: Sequence[UserStage] = ()
@@ -147,6 +149,7 @@ class Guide:
             steps,
             search.program.body,
             self.policy,
+            self.admitted.own,
         )
         found = GoalResult(
             general,
@@ -168,14 +171,16 @@ def reach(
     sketch: Sketch | str,
     sizes: Mapping[str, int],
     *,
-    stages: Sequence[tuple[Sequence[str], Sketch | str]] = (),
+    stages: Sequence[tuple[Sequence[str | Rule], Sketch | str]] = (),
+    rules: Sequence[object] = (),
     budget: float = 60.0,
     float: FloatPolicy = "reassociate",
 ) -> GoalResult:
     """A program equal to `program` that satisfies a sketch, with its derivation.
 
     `sizes` gives the program's sizes and the other names of the sketch, which are tiles.  `stages` are your
-    own instead of the planned ones, each names of rules and a sketch.  Raises `Unsatisfied` naming the part
+    own instead of the planned ones, each rules, by name or themselves, and a sketch.  `rules` take part in every
+    stage, as in `optimize`.  Raises `Unsatisfied` naming the part
     of the sketch that no term satisfies, within `budget` seconds.
 
     >>> from relift import Program, f32, reach
@@ -192,14 +197,20 @@ def reach(
     def read(goal: Sketch | str) -> Sketch:
         return parse_sketch(goal) if isinstance(goal, str) else goal
 
-    if stages:
-        from relift.rewrites.ledger.book import (
-            require_proved,  # loads the false rules and the literature
-        )
+    always = _each_once(rules)
+    known = admitted(_each_once([*always, *(rule for group, _ in stages for rule in group)]))
+    everywhere = replace(known, names=known.names[: len(always)])
+    given = [UserStage(tuple(map(_name, group)), read(goal)) for group, goal in stages]
+    guide = Guide(program, float, Budget(seconds=budget), known.rules, admitted=everywhere)
+    return guide.reach(read(sketch), sizes, given)
 
-        require_proved([named(rule)[0] for group, _ in stages for rule in group], RULES)
-    given = [UserStage(tuple(rules), read(goal)) for rules, goal in stages]
-    return Guide(program, float, Budget(seconds=budget)).reach(read(sketch), sizes, given)
+
+def _name(rule: str | Rule) -> str:
+    return rule if isinstance(rule, str) else rule.name
+
+
+def _each_once(rules: Iterable[object]) -> list[object]:
+    return list({rule if isinstance(rule, str) else id(rule): rule for rule in rules}.values())
 
 
 def _redone(
@@ -242,6 +253,8 @@ class _Search:
         self.peak_mb = 0.0
         stages = [Stage(name, rules, 1) for name, rules in PURPOSES.items()]
         stages += [waypoint.stage for waypoint in given]
+        self.own = guide.admitted.searchable(guide.policy)
+        stages.append(Stage("the user's rules", self.own, 1))
         self.searcher = Searcher(self._request(program, tuple(stages)))
 
     def _request(
@@ -290,6 +303,7 @@ class _Search:
         """Grow the e-graph until a term satisfies the waypoint; go on from that term."""
         began = time.monotonic()
         stage = waypoint.stage
+        stage = replace(stage, rules=tuple(dict.fromkeys((*stage.rules, *self.own))))
         # a stage without a waypoint runs to its end, another one until its waypoint is there
         unguided = isinstance(waypoint.shape, Anything)
         iterations = stage.iterations if unguided else 0

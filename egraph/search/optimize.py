@@ -8,12 +8,13 @@ explain    the log of an e-graph becomes a linear derivation, which is replayed 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from relift.device import DeviceDescription, preset
+from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
@@ -28,6 +29,8 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
+from relift.rewrites.rule import Rule
+from relift.rewrites.tactics.combinators import Tactic
 from relift.semantics.errors import IllTyped, ReliftError, bounded_depth
 from relift.semantics.language.arguments import an_instance, one_of, sizes_by_name, whole_number
 from relift.semantics.language.arguments import seconds as seconds_of
@@ -71,6 +74,7 @@ class FoundProgram:
             "estimated_seconds": self.cost.seconds,
             "measured_seconds": self.measured,
             "steps": [step.rule for step in self.derivation.steps],
+            "own_rules": {own.rule.name: own.standing for own in self.derivation.used},
         }
 
 
@@ -90,6 +94,7 @@ class Optimized:
     seconds: float
     firings: Mapping[str, int]
     profile: Mapping[str, float]
+    rules: Mapping[str, Rule] = field(default_factory=lambda: RULES, repr=False)
 
     @property
     def written(self) -> Mapping[str, int]:
@@ -97,7 +102,7 @@ class Optimized:
         found: dict[str, int] = {}
         for name, matches in self.firings.items():
             rule, direction = named(name)
-            _, after = RULES[rule].side(direction)
+            _, after = self.rules[rule].side(direction)
             nodes = sum(1 for t, _ in subterms(after) if not isinstance(t, Metavariable | Var))
             found[name] = matches * nodes
         return found
@@ -151,6 +156,9 @@ def optimize(
     top: int = 1,
     varied: bool = False,
     float: FloatPolicy = "reassociate",
+    rules: Sequence[object] = (),
+    assumed: Collection[str] = (),
+    strategies: Sequence[Tactic] = (),
     refused: Callable[[Program], str | None] = lambda _: None,
     measure: Measure | None = None,
     judge: Callable[[Derivation], str | None] = lambda _: None,
@@ -169,6 +177,11 @@ def optimize(
     which these times are kept and looked up.  What `judge` finds to be wrong is kept instead of a time.  With `timed_on`,
     the name of a device, nothing is measured: the times that the file has of that device decide.
 
+    `rules` take part beside those of the stages: rules of your own, each checked first and refused where it is refuted or
+    not proved, names of the library's, and `assume` of one that nothing proves (or its name in `assumed`), which the
+    derivation then calls ASSUMED.  `strategies` are tactics of your own: what each makes of the program is a candidate,
+    and searched further.
+
     What ends a search is that its stages are done, or that an e-graph has `nodes` or takes `memory_mb`: so what is
     found does not depend on how busy the machine is.  `budget`, in seconds, is the last limit.  When one of the three
     runs out, the best found so far is returned, `complete` is false and `stopped` says which.  Raises `NoProgram` when nothing runnable was found, `Unsatisfied` when
@@ -176,6 +189,7 @@ def optimize(
     """
     top = whole_number(top, "top", least=1)
     task = _task(program, sizes, target, (budget, nodes, memory_mb), float, progress, refused)
+    task = _with_the_users(task, rules, assumed, strategies)
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     derivations: dict[str, Derivation] = {}
@@ -198,6 +212,7 @@ def optimize(
         time.monotonic() - task.started,
         grown.firings,
         grown.profile,
+        task.admitted.rules,
     )
 
 
@@ -230,6 +245,26 @@ def _task(
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)
     return task
+
+
+def _with_the_users(
+    task: Proposals, rules: Sequence[object], assumed: Collection[str], strategies: Sequence[Tactic]
+) -> Proposals:
+    """The task, with the rules and the strategies of the user's own; raises `RefusedRule`."""
+
+    def heard(text: str) -> None:
+        if task.progress is not None:
+            task.progress(f"checking {text}", 0, time.monotonic() - task.started)
+
+    for each in strategies:
+        if not callable(each):
+            raise IllTyped(
+                f"strategies holds {each!r}; give strategies, such as rl.strategies.apply(...)"
+            )
+    known = admitted(rules, assumed, heard)
+    named = [(getattr(each, "__name__", repr(each)), each) for each in strategies]
+    started = time.monotonic()  # the check of rules is no part of the search
+    return replace(task, admitted=known, strategies=named, started=started)
 
 
 def _times(
@@ -315,7 +350,8 @@ MEASURED = 64
 
 def _found(proposal: Proposal) -> FoundProgram:
     derivation = proposal.derive()
-    require_proved((step.rule for step in derivation.steps), RULES)
+    own = {known.rule.name for known in derivation.own}
+    require_proved((s.rule for s in derivation.steps if s.rule not in own), RULES)
     return FoundProgram(
         replace(proposal.low, body=tidy(derivation.result)), proposal.cost, derivation
     )

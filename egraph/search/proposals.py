@@ -23,6 +23,7 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from relift.device import DeviceDescription
+from relift.egraph.checks.admission import Admitted, RefusedRule
 from relift.egraph.cost.model import Cost, estimate
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.explanation.explainer import Explainer
@@ -33,6 +34,7 @@ from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_orde
 from relift.egraph.search.admissible import lanes_of, tiles_of
 from relift.egraph.search.forms import FORMS, choices_of
 from relift.egraph.search.guided import Guide
+from relift.egraph.search.own_rules import applied, stages_with
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.plans import (
     Plan,
@@ -55,6 +57,7 @@ from relift.rewrites.tactics.combinators import (
     everywhere,
     first,
     fuse,
+    watched,
 )
 from relift.rewrites.tactics.group_tiles import group_tiles
 from relift.rewrites.tactics.sharing import (
@@ -83,6 +86,10 @@ STAGES: tuple[Stage, ...] = (
         3,
     ),
 )  # fmt: skip
+
+
+class StrategyStopped(ReliftError):
+    """A strategy of the user's that does not apply; the message says how far it came."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,8 @@ class Proposals:
     workers: int = field(default_factory=default_workers)
     started: float = field(default_factory=time.monotonic)
     refused: Callable[[Program], str | None] = lambda _: None
+    admitted: Admitted = field(default_factory=Admitted)
+    strategies: Sequence[tuple[str, Tactic]] = ()
 
     @cached_property
     def source(self) -> Program:
@@ -214,7 +223,7 @@ class Proposals:
 
     def _kernel(self, kernel: Kernel) -> Proposals:
         """The same task for one kernel."""
-        return replace(self, program=kernel.program, sizes={})
+        return replace(self, program=kernel.program, sizes={}, strategies=())
 
     def _ways_of_a_kernel(self) -> list[_Way]:
         """The floor, and where a kernel takes longer than to launch it, the rest."""
@@ -296,10 +305,11 @@ class Proposals:
 
     def _shared(self) -> list[object]:
         """What refers to functions, in whatever the search comes to."""
-        sides = (side for rule in RULES.values() for side in (rule.left, rule.right))
+        rules = self.admitted.rules
+        sides = (side for rule in rules.values() for side in (rule.left, rule.right))
         terms = (self.program.body, self.source.body, *sides)
         used = (value for t in terms for value in names_used(t).values())
-        return [self.program, self.program.reference, RULES, *RULES.values(), *used]
+        return [self.program, self.program.reference, RULES, rules, *rules.values(), *used]
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
@@ -315,18 +325,20 @@ class Proposals:
 
     def _given(self) -> Derivation:
         """The program with nothing done to it yet."""
-        return Derivation(self.program, self.sizes, (), self.source.body, self.policy)
+        own = self.admitted.own
+        return Derivation(self.program, self.sizes, (), self.source.body, self.policy, own)
 
     def saturated(self, start: Derivation) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of one e-graph that all stages grow from a start."""
         request = Request(
             replace(self.source, body=start.result),
-            STAGES,
+            stages_with(STAGES, self.admitted, self.policy),
             NORMAL_FORM,
             tiles=tiles_of(start.result, self.device),
             lanes=lanes_of(start.result, self.device),
             policy=self.policy,
             budget=self.left(),
+            rules=self.admitted.rules,
         )
         saturation = saturate(request, self.progress)
         explanations = _Explanations(start, saturation)
@@ -348,7 +360,14 @@ class Proposals:
 
     def sketched(self, plan: Plan) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of a sketch with every choice of its open tiles; raises `Unsatisfied`."""
-        guide = Guide(self.program, self.policy, self.left(), progress=self.progress)
+        guide = Guide(
+            self.program,
+            self.policy,
+            self.left(),
+            self.admitted.rules,
+            self.progress,
+            self.admitted,
+        )
         reached = guide.reach(plan.sketch, plan.choices[0])
         demanded = {want.position: Lowering(want.rule, want.choices) for want in reached.wanted}
         found: list[Proposal] = []
@@ -367,7 +386,10 @@ class Proposals:
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
         """What a tactic makes of the program: as it is when that is low-level, otherwise lowered."""
-        reached = derive(self.program, tactic, self.sizes, self.policy)
+        return self.lowerings(self._after(self._given(), tactic))
+
+    def lowerings(self, reached: Derivation) -> list[Proposal]:
+        """A term that a tactic made as it is when that is low-level, otherwise lowered."""
         low = replace(self.source, body=reached.result)
         try:
             return [Proposal(estimate(low, self.device), low, partial(_same, reached))]
@@ -388,7 +410,8 @@ class Proposals:
         prepared = self.prepared()
         found: list[Form] = []
         seen: set[Term] = set()
-        for tactic, most in FORMS:
+        own = [(tactic, 0) for tactic in applied(self.admitted)]
+        for tactic, most in (*FORMS, *own):
             with suppress(NoMatch):
                 shaped = self._after(prepared, tactic)
                 values = [each.value for each in storable(shaped.result)]
@@ -399,12 +422,45 @@ class Proposals:
                         seen.add(result)
                         proposals = self.extracted(fused, {}, most=2)
                         found.append(Form(parted, bool(chosen), tuple(proposals)))
+        found += [
+            Form(reached, False, tuple(self.lowerings(reached))) for reached in self._strategic()
+        ]
         if not any(form.proposals for form in found):  # it may be low-level already
             with suppress(Unsupported):
                 cost = estimate(self.source, self.device)
                 given = self._given()
                 found[0] = Form(given, False, (Proposal(cost, self.source, partial(_same, given)),))
         return found
+
+    def _strategic(self) -> list[Derivation]:
+        """What the user's strategies make of the program; raises `StrategyStopped`."""
+        found: list[Derivation] = []
+        for name, strategy in self.strategies:
+            with watched() as furthest:
+                try:
+                    found.append(self._by_strategy(name, strategy))
+                except NoMatch as failure:
+                    told = furthest.told() if furthest.at is not None else failure.message
+                    raise StrategyStopped(
+                        f"the strategy {name} does not apply to {self.program.name}: it stopped {told}",
+                        place="",
+                    ) from None
+        return found
+
+    def _by_strategy(self, name: str, strategy: Tactic) -> Derivation:
+        """What a strategy makes of the program, by rules that may be used."""
+        reached = self._after(self._given(), strategy)
+        for step in reached.steps:
+            if step.rule not in self.admitted.rules:
+                raise RefusedRule(
+                    f"the strategy {name} is by {step.rule}, which nobody has checked; give it among rules, "
+                    "or by --rules",
+                    place="",
+                )
+        reached.replay(
+            self.admitted.rules
+        )  # also what it calls by a name of the library is that rule
+        return reached
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""

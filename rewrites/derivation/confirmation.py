@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relift.rewrites.checks.random.exact_inputs import exact_inputs
+from relift.rewrites.checks.random.models import ROUNDING_OF_F32, equal
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, steps_at
 from relift.rewrites.rule import Rule
-from relift.semantics.domains import Exact
+from relift.semantics.domains import Exact, Numeric
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate, refines
 from relift.semantics.language.programs import Program
@@ -60,7 +62,7 @@ def confirm(
     terms = derivation.replay(rules)
     effort = sum(map(work, terms))
     if effort <= reach:
-        inputs = _compare(terms, derivation.program, reach // max(effort, 1))
+        inputs = _compare(derivation, terms, derivation.program, reach // max(effort, 1))
         return Confirmation(dict(derivation.sizes), tuple(terms), True, inputs) if inputs else None
     for tried, (sizes, choices) in enumerate(_small_assignments(derivation)):
         if tried >= limit:
@@ -120,7 +122,7 @@ def _confirmed(
 ) -> Confirmation | None:
     """They agree on some inputs; None where the source has no value on any."""
     effort = sum(map(work, terms))
-    inputs = _compare(terms, derivation.origin.at(sizes), REACH // max(effort, 1))
+    inputs = _compare(derivation, terms, derivation.origin.at(sizes), REACH // max(effort, 1))
     return Confirmation(sizes, tuple(terms), False, inputs) if inputs else None
 
 
@@ -219,11 +221,18 @@ def _in_order(
             yield from _in_order(originals, total - value, (*before, value))
 
 
-def _compare(terms: Sequence[Term], program: Program, reach: int) -> int:
-    """On how many inputs every term gives what the first one does; raises `BrokenDerivation`."""
+def _compare(derivation: Derivation, terms: Sequence[Term], program: Program, reach: int) -> int:
+    """On how many inputs every term gives what the first one does; raises `BrokenDerivation`.
+
+    A rule into a function of the user's holds as far as its Python computes, in floats.
+    """
     compared = 0
+    exact = not any(own.rule.calls_user_functions for own in derivation.used)
+    domain = Exact() if exact else Numeric()
+    alike = _same if exact else partial(equal, rounding=ROUNDING_OF_F32)
     for inputs in exact_inputs(program, max(1, min(reach, INPUTS))):
-        world = World(inputs=inputs, domain=Exact())
+        inputs = inputs if exact else {name: _modest(value) for name, value in inputs.items()}
+        world = World(inputs=inputs, domain=domain)
         try:
             expected = evaluate(terms[0], world)
         except (Undefined, ZeroDivisionError):
@@ -231,16 +240,38 @@ def _compare(terms: Sequence[Term], program: Program, reach: int) -> int:
         compared += 1
         for number, t in enumerate(terms[1:], 1):
             try:
-                same = refines(expected, evaluate(t, world), _same)
+                same = refines(expected, evaluate(t, world), alike)
             except (Undefined, ZeroDivisionError) as error:
                 raise BrokenDerivation(
-                    f"step {number} makes the program undefined on {inputs}: {error}"
+                    f"step {number} makes the program undefined on {_brief(inputs)}: {error}"
                 ) from None
             if not same:
                 raise BrokenDerivation(
-                    f"step {number} changes the result on {inputs}; the term is now\n{show(tidy(t))}"
+                    f"step {number} changes the result on {_brief(inputs)}; the term is now\n{show(tidy(t))}"
                 )
     return compared
+
+
+def _modest(value: Any) -> Any:
+    """A value whose numbers are of a size at which floats neither overflow nor vanish."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_modest, value))
+    if isinstance(value, bool) or _MODEST[0] <= abs(value) <= _MODEST[1] or value == 0:
+        return value
+    return type(value)(1)
+
+
+_MODEST = (1e-3, 1e3)
+
+
+def _brief(inputs: Mapping[str, Any]) -> str:
+    """The inputs, or as many of them as fit on a few lines."""
+    text = str(inputs)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+LONGEST = 600
+"""Characters of the inputs that a message shows."""
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from relift.rewrites.checks.operator_uses import operator_uses
 from relift.rewrites.declared_laws import float_policy
+from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, replayed
 from relift.rewrites.ledger.book import rule_hash
 from relift.rewrites.library import RULES
@@ -39,14 +40,14 @@ from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Term, UserFunction, Var
 from relift.semantics.syntax.types import Scalar
 
-FORMAT = 2
+FORMAT = 3
 """The version of the file format; a file of another version is refused."""
 
 
 def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[str, Any]:
     """A derivation as plain data; terms are printed in the public language."""
     program = derivation.origin
-    terms = derivation.replay(rules)
+    terms, rules = derivation.replay(rules), derivation.known(rules)
     names = names_used(program.body)
     everywhere = names_used(program.body, *terms)  # raises where a text cannot tell two apart
     return {
@@ -64,6 +65,7 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
             _user_json(f) for f in everywhere.values() if isinstance(f, UserFunction)
         ],
         "source": show(program.body),
+        "own_rules": {own.rule.name: own.to_json() for own in derivation.used},
         "steps": [
             _step_json(step, t, rules[step.rule])
             for step, t in zip(derivation.steps, terms, strict=False)
@@ -141,9 +143,14 @@ def _step_json(step: Step, t: Term, rule: Rule) -> dict[str, Any]:
     }
 
 
-def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
-    """The derivation that `to_json` wrote, replayed; raises `BrokenDerivation` for anything else."""
-    found, names = steps_from_json(data, rules)
+def from_json(
+    data: Mapping[str, Any], rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
+) -> Derivation:
+    """The derivation that `to_json` wrote, replayed; raises `BrokenDerivation` for anything else.
+
+    Steps may be by rules of `own`, which the user gave again.
+    """
+    found, names = steps_from_json(data, rules, own)
     try:
         result = parse_term(data["result"], names)
     except MALFORMED as error:
@@ -154,7 +161,7 @@ def from_json(data: Mapping[str, Any], rules: Mapping[str, Rule]) -> Derivation:
 
 
 def steps_from_json(
-    data: Mapping[str, Any], rules: Mapping[str, Rule]
+    data: Mapping[str, Any], rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
 ) -> tuple[Derivation, dict[str, Any]]:
     """The program and the steps of a file, each replayed, whatever it says of the result; and what names mean."""
     try:
@@ -163,7 +170,8 @@ def steps_from_json(
                 f"the derivation has format {data['format']}, this Relift reads format {FORMAT}"
             )
         _require_fields("the derivation", data, FIELDS)
-        names = _named(data)
+        given = _own_rules(data, own)
+        names = {**_named(data), **_functions_of(given, data)}
         parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
         sizes = {name: _whole(name, n) for name, n in data["sizes"].items()}
         symbolic = {name: nat(name) for name in sizes}
@@ -173,6 +181,7 @@ def steps_from_json(
         program = origin.at(sizes)
         names.update({p.name: p for p in program.parameters})
         policy = float_policy(data["float"])
+        rules = {**rules, **{known.rule.name: known.rule for known in given}}
         steps: list[Step] = []
         t = program.body
         for number, entry in enumerate(data["steps"], 1):
@@ -182,7 +191,7 @@ def steps_from_json(
             except ReliftError as error:
                 raise BrokenDerivation(f"step {number}: {error.message}") from None
             steps.append(step)
-        return Derivation(origin, sizes, tuple(steps), t, policy), names
+        return Derivation(origin, sizes, tuple(steps), t, policy, given), names
     except MALFORMED as error:
         raise BrokenDerivation(f"not a derivation: {type(error).__name__} {error}") from None
     except RecursionError:
@@ -195,8 +204,8 @@ MALFORMED = (
 """What reading data of another form raises."""
 
 FIELDS = (
-    "format", "program", "parameters", "sizes", "float", "operators", "user_functions", "source", "steps",
-    "result",
+    "format", "program", "parameters", "sizes", "float", "operators", "user_functions", "source",
+    "own_rules", "steps", "result",
 )  # fmt: skip
 STEP_FIELDS = (
     "rule", "statement", "direction", "position", "around", "types", "sizes", "functions", "operators",
@@ -234,6 +243,43 @@ def _named(data: Mapping[str, Any]) -> dict[str, Any]:
     for f in data["user_functions"]:
         names[f["name"]] = _user_function(f, names)
     return names
+
+
+def _own_rules(data: Mapping[str, Any], own: Sequence[OwnRule]) -> tuple[OwnRule, ...]:
+    """The rules of the user's own that the steps are by: those that were given again, if they are the same."""
+    given = {known.rule.name: known for known in own}
+    used = {entry["rule"] for entry in data["steps"]}
+    found: list[OwnRule] = []
+    for name, said in data["own_rules"].items():
+        known = given.get(name)
+        if name not in used:
+            raise BrokenDerivation(
+                f"{name} is called a rule of the user's own, but no step is by it"
+            )
+        if known is None:
+            raise BrokenDerivation(
+                f"{name} is a rule of the user's own; give the file that it is in by --rules FILE"
+            )
+        if said != known.to_json():
+            raise BrokenDerivation(
+                f"{name} is {known}, and was {said.get('equation')} ({said.get('standing')}) when this was "
+                "derived; derive it anew"
+            )
+        found.append(known)
+    return tuple(found)
+
+
+def _functions_of(own: Sequence[OwnRule], data: Mapping[str, Any]) -> dict[str, UserFunction]:
+    """The user functions that rules of the user's own bring into a derivation, as their file has them."""
+    sides = (side for known in own for side in (known.rule.left, known.rule.right))
+    found = {f.name: f for f in names_used(*sides).values() if isinstance(f, UserFunction)}
+    said = {f["name"]: f for f in data["user_functions"]}
+    for name, function in found.items():
+        if name in said and said[name] != _user_json(function):
+            raise BrokenDerivation(
+                f"{name} is another function than when this was derived; derive it anew"
+            )
+    return {name: function for name, function in found.items() if name in said}
 
 
 def _neutral(o: Mapping[str, Any]) -> float | None:
@@ -343,18 +389,33 @@ def program_hash(program: Program) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def read_json(path: Path, rules: Mapping[str, Rule]) -> Derivation:
-    """The derivation in a file; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
+def read_json(
+    path: Path,
+    rules: Mapping[str, Rule],
+    own: Callable[[str], Sequence[OwnRule]] = lambda _: (),
+) -> Derivation:
+    """The derivation in a file, where `own` gives the rules of the user's own that its text names; raises `BrokenDerivation` when it is missing, foreign or does not replay."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BrokenDerivation(f"cannot read {path}: {error.strerror}", place="") from None
     except UnicodeDecodeError:
         raise BrokenDerivation(f"{path} is not a derivation: it is no text", place="") from None
-    return parse_json(text, path, rules)
+    return parse_json(text, path, rules, own(text))
 
 
-def parse_json(text: str, path: Path, rules: Mapping[str, Rule]) -> Derivation:
+def names_of_own_rules(text: str) -> list[str]:
+    """The rules of the user's own that the text of a derivation names; none where it is no derivation."""
+    try:
+        named = json.loads(text)["own_rules"]
+    except (*MALFORMED, RecursionError):
+        return []
+    return list(named) if isinstance(named, dict) else []
+
+
+def parse_json(
+    text: str, path: Path, rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
+) -> Derivation:
     """The derivation that a text holds, which was read from a file."""
     try:
         data = json.loads(text)
@@ -362,4 +423,4 @@ def parse_json(text: str, path: Path, rules: Mapping[str, Rule]) -> Derivation:
         raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
     if not isinstance(data, dict):
         raise BrokenDerivation(f"{path} is not a derivation", place="")
-    return from_json(data, rules)
+    return from_json(data, rules, own)

@@ -22,9 +22,16 @@ def as_text(
     confirmed: Confirmation | None,
 ) -> str:
     """Every step with its rule and the program after it."""
+    rules = derivation.known(rules)
     lines = [str(derivation.origin), "", f"at {_sizes(derivation.sizes)}:", show(tidy(terms[0]))]
     for number, (step, t) in enumerate(zip(derivation.steps, terms[1:], strict=True), 1):
-        lines += ["", f"{number}. {_title(step, rules)}", _standing(step, rules), show(tidy(t))]
+        lines += [
+            "",
+            f"{number}. {_title(step, rules)}",
+            _standing(step, derivation, rules),
+            show(tidy(t)),
+        ]
+    lines += _assumptions(derivation)
     lines += ["", _ending(derivation, confirmed)]
     return "\n".join(lines)
 
@@ -33,11 +40,13 @@ def to_json(
     derivation: Derivation, rules: Mapping[str, Rule], confirmed: Confirmation | None
 ) -> dict[str, Any]:
     """What is known of a derivation that has been replayed."""
+    known = derivation.known(rules)
     return {
         "program": derivation.origin.name,
+        "assumes": [own.rule.name for own in derivation.assumed],
         "steps": [step.rule for step in derivation.steps],
         "verdicts": standing(derivation, rules),
-        "statements": [rule_hash(rules[step.rule]) for step in derivation.steps],
+        "statements": [rule_hash(known[step.rule]) for step in derivation.steps],
         "replays": True,
         "confirmed_at": None if confirmed is None else dict(confirmed.sizes),
         "confirmed_recorded": confirmed is not None and confirmed.recorded,
@@ -52,7 +61,7 @@ def as_html(
     confirmed: Confirmation | None,
 ) -> str:
     """The same as a page: the program before and after each step, with the rule's equation."""
-    name = escape(derivation.origin.name)
+    name, rules = escape(derivation.origin.name), derivation.known(rules)
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         f"<title>Derivation of {name}</title>",
@@ -65,10 +74,11 @@ def as_html(
         rule = rules[step.rule]
         parts += [
             f"<h2>{number}. {escape(_title(step, rules))}</h2>",
-            f"<p>{escape(_standing(step, rules))}</p>",
+            f"<p>{escape(_standing(step, derivation, rules))}</p>",
             f"<pre class=rule>{escape(rule.equation())}</pre>",
             f"<pre>{escape(show(tidy(t)))}</pre>",
         ]
+    parts += [f"<p>{escape(line)}</p>" for line in _assumptions(derivation) if line]
     parts.append(f"<p>{escape(_ending(derivation, confirmed))}</p></html>\n")
     return "\n".join(parts)
 
@@ -80,9 +90,19 @@ def _title(step: Step, rules: Mapping[str, Rule]) -> str:
     return f"{step.rule}{backward}{' with ' + chosen if chosen else ''}: {first}"
 
 
-def _standing(step: Step, rules: Mapping[str, Rule]) -> str:
-    """What the ledger says of the rule of a step, and of which statement."""
+def _assumptions(derivation: Derivation) -> list[str]:
+    """A line for each rule that nothing but the user's word stands for."""
+    told = [f"ASSUMED, not proved: {own.rule}" for own in derivation.assumed]
+    return ["", *told] if told else []
+
+
+def _standing(step: Step, derivation: Derivation, rules: Mapping[str, Rule]) -> str:
+    """What is known of the rule of a step, and of which statement."""
     rule = rules[step.rule]
+    for own in derivation.own:
+        if own.rule is rule:
+            said = "the user's own rule, not proved" if own.is_assumed else "the user's own rule"
+            return f"   {own.standing}: {said}, statement {rule_hash(rule)[:16]}"
     return f"   {verdict(rule)} in the ledger, statement {rule_hash(rule)[:16]}"
 
 

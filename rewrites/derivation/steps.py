@@ -12,6 +12,7 @@ from functools import cached_property
 
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
+from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.ledger.book import Verdict, is_proved, verdict
 from relift.rewrites.matching import apply_filled, apply_rule
 from relift.rewrites.rule import Rule
@@ -45,13 +46,32 @@ class Step:
 
 @dataclass(frozen=True)
 class Derivation:
-    """A program, the sizes at which it was rewritten, and the steps from it to the result."""
+    """A program, the sizes at which it was rewritten, and the steps from it to the result.
+
+    `own` are the rules of the user's own that steps may name beside those of the library.
+    """
 
     origin: Program
     sizes: Mapping[str, int]
     steps: tuple[Step, ...]
     result: Term
     policy: FloatPolicy = "reassociate"
+    own: tuple[OwnRule, ...] = ()
+
+    def known(self, rules: Mapping[str, Rule]) -> Mapping[str, Rule]:
+        """These rules, and the user's own."""
+        return {**rules, **{own.rule.name: own.rule for own in self.own}} if self.own else rules
+
+    @property
+    def used(self) -> tuple[OwnRule, ...]:
+        """The rules of the user's own that a step is by."""
+        names = {step.rule for step in self.steps}
+        return tuple(own for own in self.own if own.rule.name in names)
+
+    @property
+    def assumed(self) -> tuple[OwnRule, ...]:
+        """The rules that a step is by and that nothing but the user's word stands for."""
+        return tuple(own for own in self.used if own.is_assumed)
 
     @cached_property
     def program(self) -> Program:
@@ -61,6 +81,7 @@ class Derivation:
     def replay(self, rules: Mapping[str, Rule]) -> list[Term]:
         """Every term from the program's to the result; raises `BrokenDerivation` at the first bad step."""
         float_policy(self.policy)
+        rules = self.known(rules)
         terms = [self.program.body]
         for number, step in enumerate(self.steps, 1):
             try:
@@ -97,22 +118,24 @@ def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy
 
 
 def standing(derivation: Derivation, rules: Mapping[str, Rule]) -> list[Verdict]:
-    """What the ledger says of the rule of each step."""
-    return [verdict(rules[step.rule]) for step in derivation.steps]
+    """What is known of the rule of each step: by the ledger, or by the check of a rule of the user's own."""
+    own = {known.rule.name: known.standing for known in derivation.own}
+    return [own.get(step.rule) or verdict(rules[step.rule]) for step in derivation.steps]
 
 
 def require_standing(
     derivation: Derivation, rules: Mapping[str, Rule], allowed: Collection[str] = ()
 ) -> None:
     """Raise `BrokenDerivation` for a step by a rule that is not PROVED in the ledger, and not allowed by name."""
-    if unknown := sorted(set(allowed) - set(rules)):
+    if unknown := sorted(set(allowed) - set(derivation.known(rules))):
         raise BrokenDerivation(f"there is no rule {unknown[0]} to allow")
     for number, (step, said) in enumerate(
         zip(derivation.steps, standing(derivation, rules), strict=True), 1
     ):
         if not is_proved(said) and step.rule not in allowed:
+            where = "" if said == "ASSUMED" else " in the ledger"
             raise BrokenDerivation(
-                f"step {number} is by {step.rule}, which is {said} in the ledger, not PROVED; "
+                f"step {number} is by {step.rule}, which is {said}{where}, not PROVED; "
                 f"--allow {step.rule} takes it anyway"
             )
 
@@ -121,7 +144,7 @@ def steps_at(
     derivation: Derivation, small: Program, rules: Mapping[str, Rule], choices: Mapping[int, int]
 ) -> Iterator[tuple[Term, Step]]:
     """Each step of the derivation at other sizes, matched anew, with the term that it gives."""
-    t = small.body
+    t, rules = small.body, derivation.known(rules)
     for step in derivation.steps:
         chosen = {name: choices.get(value, value) for name, value in step.choices.items()}
         t, substitution = apply_rule(
@@ -150,4 +173,4 @@ def redo(
     again = list(steps_at(derivation, program, rules, choices))
     result = again[-1][0] if again else program.body
     steps = tuple(step for _, step in again)
-    return Derivation(derivation.origin, sizes, steps, result, derivation.policy)
+    return replace(derivation, sizes=sizes, steps=steps, result=result)

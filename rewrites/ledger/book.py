@@ -38,10 +38,11 @@ from relift.semantics.errors import ReliftError, Unsupported
 
 Verdict: TypeAlias = Literal[
     "PROVED", "PROVED left to right", "PROVED right to left", "PROVED where total",
-    "SMT-proved", "tested", "REFUTED", "stale", "edited", "unchecked",
+    "SMT-proved", "tested", "REFUTED", "stale", "edited", "unchecked", "ASSUMED",
 ]  # fmt: skip
 """PROVED: equal, and defined at the same inputs.  The other words with PROVED: equal, too, and no value is lost
-where functions and data are total; where they are partial, in the named direction only, or in none."""
+where functions and data are total; where they are partial, in the named direction only, or in none.  ASSUMED: a rule
+of the user's own that is believed because they say so by name; no entry of the ledger is."""
 
 FILE = LIBRARY / "ledger.json"
 

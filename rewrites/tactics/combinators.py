@@ -16,7 +16,9 @@ Source: ELEVATE, ICFP'20, whose strategies these are; the macro rules below are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -25,6 +27,8 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, children
@@ -66,29 +70,78 @@ def derive(
     return Derivation(program, sizes or {}, done.steps, done.term, policy)
 
 
+@dataclass
+class Furthest:
+    """Where a tactic that raised `NoMatch` had come to: the last rule that did not apply after the most steps."""
+
+    at: Rewriting | None = None
+    failure: NoMatch | None = None
+
+    def told(self) -> str:
+        """After how many steps, and what the rule says that did not apply then."""
+        if self.at is None or self.failure is None:
+            return "no rule was tried"
+        steps = [step.rule for step in self.at.steps]
+        after = f"after {len(steps)} step{'s' * (len(steps) != 1)}" + (
+            f" ({', '.join(steps[-3:])})" if steps else ""
+        )
+        return f"{after}: {self.failure.message}"
+
+
+_watched: ContextVar[Furthest | None] = ContextVar("where tactics stop", default=None)
+
+
+@contextmanager
+def watched() -> Generator[Furthest]:
+    """Keep where the tactics that are run inside stop."""
+    found = Furthest()
+    token = _watched.set(found)
+    try:
+        yield found
+    finally:
+        _watched.reset(token)
+
+
+def _note(at: Rewriting, failure: NoMatch) -> None:
+    """Remember a failure that came later than others."""
+    kept = _watched.get()
+    if kept is not None and (kept.at is None or len(at.steps) >= len(kept.at.steps)):
+        kept.at, kept.failure = at, failure
+
+
 def apply(
-    rule: str,
+    rule: str | Rule,
     direction: Direction = "forward",
     parts: Mapping[str, Position] | None = None,
     **choices: int,
 ) -> Tactic:
-    """The rule of this name; `choices` and `parts` are what it leaves open (see `apply_rule`)."""
-    known = RULES[rule]
+    """The rule, or that of the library of this name; `choices` and `parts` are what it leaves open (see `apply_rule`)."""
+    known = rule if isinstance(rule, Rule) else _of_the_library(rule)
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t, substitution = apply_rule(
-            known,
-            at.term,
-            place,
-            direction=direction,
-            choices=choices,
-            parts=parts,
-            policy=at.policy,
-        )
-        step = Step(rule, direction, place, substitution, choices, parts or {})
+        try:
+            t, substitution = apply_rule(
+                known,
+                at.term,
+                place,
+                direction=direction,
+                choices=choices,
+                parts=parts,
+                policy=at.policy,
+            )
+        except NoMatch as failure:
+            _note(at, failure)
+            raise
+        step = Step(known.name, direction, place, substitution, choices, parts or {})
         return replace(at, term=t, steps=(*at.steps, step))
 
     return tactic
+
+
+def _of_the_library(name: str) -> Rule:
+    if name not in RULES:
+        raise ReliftError(f"there is no rule {name}; relift ledger lists the library")
+    return RULES[name]
 
 
 def then(*tactics: Tactic) -> Tactic:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         neutral,
         type_variables,
     )
+    from relift.rewrites.derivation.own_rules import assume
     from relift.rewrites.rule import RejectedRule, Rule, rule
     from relift.semantics.errors import IllTyped, ReliftError, Undefined, Unsupported
     from relift.semantics.indices.functions import reorder_stride, reverse, shift
@@ -116,6 +117,7 @@ _ELSEWHERE = {
     "Undefined": "relift.semantics.errors",
     "Unsupported": "relift.semantics.errors",
     "associative": "relift.rewrites.conditions",
+    "assume": "relift.rewrites.derivation.own_rules",
     "bijective": "relift.rewrites.conditions",
     "boolean": "relift.semantics.syntax.types",
     "check": "relift.egraph.checks.tiers",
@@ -162,7 +164,7 @@ otherwise there."""
 
 __all__ = [
     "DeviceArray", "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
-    "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative",
+    "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative", "assume",
     "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "device_array", "devices",
     "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
     "idempotent", "inverse", "jit", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",

@@ -270,7 +270,8 @@ class Model:
     def difference(self) -> Difference | None:
         """How the sides differ in this model, or None; raises `NoModel` where arithmetic has no value."""
         result = substitute_type(self.rule.left.type, self.types, {})
-        return compare(self.rule, self.world, lambda x, y: refines(x, y, equal), result)
+        same = equality_for(self.rule)
+        return compare(self.rule, self.world, lambda x, y: refines(x, y, same), result)
 
     def data(self) -> dict[str, str]:
         """What each metavariable stands for; of a function, the values that were asked for."""
@@ -291,17 +292,26 @@ class Model:
         return shown
 
 
-def equal(left: Value, right: Value) -> bool:
+ROUNDING, ROUNDING_OF_F32 = 1e-9, 1e-6
+"""What two values may differ by that Python's floats give, and that functions of the user's give, which round to f32."""
+
+
+def equality_for(rule: Rule) -> Callable[[Value, Value], bool]:
+    """Equality of the values of a rule's sides: functions of the user's compute in a precision of their own."""
+    return partial(equal, rounding=ROUNDING_OF_F32 if rule.calls_user_functions else ROUNDING)
+
+
+def equal(left: Value, right: Value, rounding: float = ROUNDING) -> bool:
     """Equality of values: exact, but up to rounding for floats, whose NaN equals itself."""
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if any(isinstance(value, float) for value in (left, right)):
-        return _close(left, right)
+        return len(left) == len(right) and all(
+            equal(x, y, rounding) for x, y in zip(left, right, strict=True)
+        )
+    if any(isinstance(value, float | np.floating) for value in (left, right)):
+        return bool(
+            np.isclose(float(left), float(right), rtol=rounding, atol=rounding, equal_nan=True)
+        )
     return bool(left == right)
-
-
-def _close(x: Any, y: Any) -> bool:
-    return bool(np.isclose(float(x), float(y), rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
 def draw_model(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -15,11 +15,13 @@ from relift.cli.options import (
     BudgetOption,
     FloatOption,
     JsonOption,
+    OwnRulesOption,
     ProgramArgument,
     Refusal,
     SizeOption,
     TargetOption,
     counts_of,
+    own_rules_in,
     pairs_of,
     sizes_of,
 )
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from relift.compiler.agreement.comparison import Agreement
     from relift.compiler.certificates.certificate import Certificate
     from relift.compiler.running.compiled import Compiled
+    from relift.rewrites.derivation.own_rules import OwnRule
     from relift.rewrites.derivation.steps import Derivation
     from relift.semantics.language.programs import Program
     from relift.semantics.syntax.terms import Term
@@ -131,6 +134,7 @@ def run(
     target: TargetOption = "cpu",
     budget: BudgetOption = 120.0,
     float_policy: FloatOption = "reassociate",
+    rules: OwnRulesOption = None,
     allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -149,7 +153,7 @@ def run(
     device = label(find_device(target))
     derivation: Derivation | None
     if kernel is not None:
-        compiled, derivation = _saved_kernel(kernel, source, float_policy, allow)
+        compiled, derivation = _saved_kernel(kernel, source, float_policy, (rules, allow))
     else:
         compiled, derivation = _found_kernel(
             loaded, sizes, target, budget, float_policy, quiet=as_json
@@ -191,12 +195,12 @@ def _inputs(
 
 
 def _saved_kernel(
-    folder: Path, source: Program, float_policy: str, allow: Sequence[str] | None
+    folder: Path, source: Program, float_policy: str, believed: _Believed
 ) -> tuple[Compiled, Derivation]:
     """What lies in a folder, if it is of this program."""
     from relift.compiler.agreement.artefacts import require_program
 
-    saved = _read_saved(folder, allow)
+    saved = _read_saved(folder, believed)
     require_program(saved, source)
     _require_policy(saved, float_policy)
     return saved.kernel, saved.derivation
@@ -250,6 +254,7 @@ class _Tested:
     term: Term
     certificates: tuple[Certificate, ...]
     checks: Sequence[Agreement]
+    assumed: Sequence[OwnRule] = ()
 
     @property
     def verdicts(self) -> Iterator[tuple[bool, bool]]:
@@ -266,13 +271,16 @@ class _Tested:
             "term": show(self.term),
             "certificates": [c.to_json() for c in self.certificates],
             "checks": [c.to_json() for c in self.checks],
+            "assumes": [own.rule.name for own in self.assumed],
         }
 
     def text(self) -> str:
         from relift.semantics.notation.printer import show
 
         certified = ("  " + c.text().replace("\n", "\n  ") for c in self.certificates)
-        return "\n".join((show(self.term), *certified, *("  " + c.text() for c in self.checks)))
+        assumed = (f"  ASSUMED, not proved: {own.rule}" for own in self.assumed)
+        checks = ("  " + c.text() for c in self.checks)
+        return "\n".join((show(self.term), *certified, *checks, *assumed))
 
 
 @dataclass(frozen=True)
@@ -305,6 +313,7 @@ def verify(
             help="Of a folder: its program, whose NumPy function judges large sizes.",
         ),
     ] = None,
+    rules: OwnRulesOption = None,
     allow: AllowOption = None,
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="What could not be decided is no failure.")
@@ -321,7 +330,7 @@ def verify(
 
     task = _Task(_chosen_devices(devices), sizes_of(size), float_policy)
     if Path(program).is_dir():
-        name, tested = _verify_saved(task, _read_saved(Path(program), allow), reference)
+        name, tested = _verify_saved(task, _read_saved(Path(program), (rules, allow)), reference)
     elif reference is not None:
         raise Refusal(
             "--program says what a folder computes; without a folder the program itself is given"
@@ -368,7 +377,8 @@ def _verify_saved(task: _Task, saved: Saved, reference: str | None) -> tuple[str
     with progress_of("comparing") as report:
         checks = list(verify_saved(saved, task.devices, report, judge))
     certified = _certified(saved.kernel, saved.derivation)
-    tested = _Tested(tidy(saved.derivation.result), certified, checks)
+    assumed = saved.derivation.assumed
+    tested = _Tested(tidy(saved.derivation.result), certified, checks, assumed)
     return saved.derivation.origin.name, [tested]
 
 
@@ -428,14 +438,19 @@ def _require_policy(saved: Saved, float_policy: str) -> None:
         )
 
 
-def _read_saved(folder: Path, allow: Sequence[str] | None) -> Saved:
+_Believed: TypeAlias = "tuple[Sequence[Path] | None, Sequence[str] | None]"
+"""Files with the rules of the user's own that a folder uses, and names of rules that need not be PROVED."""
+
+
+def _read_saved(folder: Path, believed: _Believed) -> Saved:
     """A folder whose files belong together, and whose rules and laws are to be believed."""
     from relift.compiler.agreement.artefacts import read_saved
     from relift.rewrites.checks.operator_uses import require_laws
     from relift.rewrites.derivation.steps import require_standing
     from relift.rewrites.library import RULES
 
-    saved = read_saved(folder)
+    rules, allow = believed
+    saved = read_saved(folder, own_rules_in(rules))
     require_standing(saved.derivation, RULES, allow or ())
     require_laws(saved.derivation.program.body)
     return saved

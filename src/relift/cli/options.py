@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from relift.semantics.errors import ReliftError
+
+if TYPE_CHECKING:
+    from relift.rewrites.derivation.own_rules import OwnRule
 
 
 class Refusal(ReliftError):
@@ -37,6 +42,20 @@ AllowOption = Annotated[
     list[str] | None,
     typer.Option(help="A rule that may be used though the ledger does not call it PROVED."),
 ]
+RulesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE|NAME",
+        help="Rules of your own (a Python file), or one of the library (its name; NAME< right to left).",
+    ),
+]
+OwnRulesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--rules", metavar="FILE", help="A Python file with the user's rules that it uses."
+    ),
+]
 FloatOption = Annotated[
     str,
     typer.Option(
@@ -45,6 +64,35 @@ FloatOption = Annotated[
         help="reassociate: floating-point + may be regrouped; exact: never.",
     ),
 ]
+
+
+def given_rules(items: Sequence[str] | None) -> list[object]:
+    """The rules of `--rules`: all that a file defines, or one of the library by its name."""
+    from relift.rewrites.loading import load_rules
+
+    found: list[object] = []
+    for item in items or ():
+        if item.endswith(".py") or "/" in item:
+            found += load_rules(Path(item)).values()
+        else:
+            found.append(item)
+    return found
+
+
+def own_rules_in(files: Sequence[Path] | None) -> Callable[[str], Sequence[OwnRule]]:
+    """The rules that the text of a derivation names, from these files, each checked again."""
+
+    def found(text: str) -> Sequence[OwnRule]:
+        from relift.egraph.checks.admission import admitted
+        from relift.rewrites.derivation.files import names_of_own_rules
+        from relift.rewrites.loading import load_rules
+
+        named = names_of_own_rules(text)
+        there = {n: rule for file in files or () for n, rule in load_rules(file).items()}
+        given = [there[name] for name in named if name in there]
+        return admitted(given, [rule.name for rule in given]).own
+
+    return found
 
 
 def counts_of(option: str, text: str | None) -> tuple[int, ...] | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,10 +15,14 @@ from relift.cli.options import (
     BudgetOption,
     FloatOption,
     JsonOption,
+    OwnRulesOption,
     ProgramArgument,
     Refusal,
+    RulesOption,
     SizeOption,
     TargetOption,
+    given_rules,
+    own_rules_in,
     sizes_of,
 )
 from relift.cli.output import fail, print_json, print_table, progress_of
@@ -46,6 +50,15 @@ TimesFromOption = Annotated[
     Path | None,
     typer.Option(help="The results.json of such a folder: the fastest there first."),
 ]
+AssumeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="A rule of --rules that may be used though nothing proves it."
+    ),
+]
+StrategyOption = Annotated[
+    list[str] | None, typer.Option(metavar="FILE:NAME", help="A strategy of relift.strategies.")
+]
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Print what each rule of the search matched and took.")
 ]
@@ -59,6 +72,9 @@ def optimize(
     top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
     float_policy: FloatOption = "reassociate",
     sketch: SketchOption = None,
+    rules: RulesOption = None,
+    assume: AssumeOption = None,
+    strategy: StrategyOption = None,
     tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
     times: TimesOption = None,
     bundle: BundleOption = None,
@@ -71,7 +87,7 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
-    from relift.rewrites.loading import load_program
+    from relift.rewrites.loading import load_program, load_strategy
 
     _require_one_place(tune, times, bundle, times_from)
     loaded, sizes = load_program(program), sizes_of(size)
@@ -82,6 +98,7 @@ def optimize(
     best = search(
         loaded, sizes, target, budget, top, float_policy, sketch,
         tune=tune, times=times, timed_on=timed_on, elsewhere=elsewhere,
+        rules=given_rules(rules), assumed=assume or (), strategies=list(map(load_strategy, strategy or ())),
     )  # fmt: skip
     written: list[str] = []
     if bundle is not None:
@@ -166,6 +183,10 @@ def _print_candidates(candidates: Sequence[FoundProgram], proofs: Sequence[Prove
         print(f"\n{title}, {measured}estimated {found.cost}:\n")
         print(show(found.term.body))
         print("\nderived by " + ", ".join(step.rule for step in found.derivation.steps))
+        for own in found.derivation.used:
+            print(
+                f"your own rule {own}" if not own.is_assumed else f"ASSUMED, not proved: {own.rule}"
+            )
         if proof is not None:
             print(f"\n{proof.text()}")
 
@@ -229,6 +250,7 @@ def _print_profile(best: Optimized) -> None:
 def explain(
     derivation: Annotated[Path, typer.Argument(help="A derivation.json of optimize --out.")],
     html: Annotated[Path | None, typer.Option(help="Also write one self-contained page.")] = None,
+    rules: OwnRulesOption = None,
     allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -245,7 +267,7 @@ def explain(
     from relift.rewrites.derivation.steps import BrokenDerivation, require_standing
     from relift.rewrites.library import RULES
 
-    loaded = read_json(derivation, RULES)
+    loaded = read_json(derivation, RULES, own_rules_in(rules))
     require_standing(loaded, RULES, allow or ())
     require_laws(loaded.program.body)
     terms = loaded.replay(RULES)
@@ -280,6 +302,9 @@ def search(
     times: Path | None = None,
     timed_on: str | None = None,
     elsewhere: bool = False,
+    rules: Sequence[object] = (),
+    assumed: Sequence[str] = (),
+    strategies: Sequence[Callable[..., Any]] = (),
 ) -> Optimized:
     """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
     from relift.device import preset
@@ -304,6 +329,9 @@ def search(
             timed_on=timed_on,
             tuning=times,
             float=float_policy,
+            rules=rules,
+            assumed=assumed,
+            strategies=strategies,
             progress=lambda stage, nodes, seconds: report(f"{stage}: {nodes} nodes"),
         )
 
