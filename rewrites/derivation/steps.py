@@ -119,8 +119,9 @@ def replayed(step: Step, t: Term, rules: Mapping[str, Rule], policy: FloatPolicy
 
 def standing(derivation: Derivation, rules: Mapping[str, Rule]) -> list[Verdict]:
     """What is known of the rule of each step: by the ledger, or by the check of a rule of the user's own."""
-    own = {known.rule.name: known.standing for known in derivation.own}
-    return [own.get(step.rule) or verdict(rules[step.rule]) for step in derivation.steps]
+    own: dict[str, Verdict] = {known.rule.name: known.standing for known in derivation.own}
+    names = [step.rule for step in derivation.steps]
+    return [own[name] if name in own else verdict(rules[name]) for name in names]
 
 
 def require_standing(

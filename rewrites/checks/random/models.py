@@ -308,10 +308,12 @@ def equal(left: Value, right: Value, rounding: float = ROUNDING) -> bool:
             equal(x, y, rounding) for x, y in zip(left, right, strict=True)
         )
     if any(isinstance(value, float | np.floating) for value in (left, right)):
-        return bool(
-            np.isclose(float(left), float(right), rtol=rounding, atol=rounding, equal_nan=True)
-        )
+        return _close(left, right, rounding)
     return bool(left == right)
+
+
+def _close(x: Any, y: Any, rounding: float) -> bool:
+    return bool(np.isclose(float(x), float(y), rtol=rounding, atol=rounding, equal_nan=True))
 
 
 def draw_model(
