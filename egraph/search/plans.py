@@ -5,6 +5,9 @@ When one work-item computes a block of the result, it reads each row and column 
 block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
 device's registers hold, see `relift.rewrites.tactics.register_blocks`.
 
+Folds that share what they read.  A work-item folds for several neighbouring results, and reads what is the same for
+all of them once, see `relift.rewrites.tactics.shared_folds`.
+
 Lanes.  The results of a map become the lanes of vectors that are in the program's text, see
 `relift.rewrites.tactics.lanes`.
 
@@ -31,6 +34,11 @@ from relift.rewrites.tactics.lanes import (
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
+from relift.rewrites.tactics.shared_folds import (
+    blocks_across_results,
+    blocks_of_folds,
+    folds_that_share,
+)
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide, Transpose
 from relift.semantics.syntax.terms import subterms
@@ -125,6 +133,33 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
 
 _VECTORS = (1, 16, 64)
 """How many vectors a work-item has of an array of one dimension."""
+
+
+def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics by which a work-item of a CPU folds for several results; none where they share nothing that they read.
+
+    >>> from relift.egraph.search.plans import shared_folds
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU
+    >>> len(list(shared_folds(load_program("examples/gemv.py"), CPU)))
+    7
+    >>> len(list(shared_folds(load_program("examples/saxpy.py"), CPU)))
+    0
+    """
+    inner = program.body
+    for _ in range(depth_of(inner) - 1):
+        assert isinstance(inner, Map), "cannot happen: it has this depth"
+        inner = inner.f.body
+    if device.kind != "cpu" or not folds_that_share(inner):
+        return
+    for together in (n for n in _TOGETHER if n + 2 <= device.vector_registers):
+        if together > 1:
+            yield blocks_of_folds(together, device.vector_width)
+        yield blocks_across_results(together, device.vector_width)
+
+
+_TOGETHER = (8, 4, 2, 1)
+"""How many folds a work-item has that share what they read, or vectors of them."""
 
 
 _MEMBERS = (32, 64, 128, 256)

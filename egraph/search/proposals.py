@@ -41,6 +41,7 @@ from relift.egraph.search.plans import (
     cooperative_reductions,
     lanes,
     register_blocks,
+    shared_folds,
     shared_windows,
 )
 from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
@@ -279,7 +280,9 @@ class Proposals:
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
-        tactical = (register_blocks, lanes, cooperative_reductions, shared_windows, group_tiles)
+        tactical = (
+            register_blocks, shared_folds, lanes, cooperative_reductions, shared_windows, group_tiles,
+        )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
             *(partial(Proposals.saturated, start=start) for start in starts),

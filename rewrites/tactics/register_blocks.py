@@ -234,8 +234,8 @@ def epilogue_apart() -> Tactic:
     return tactic
 
 
-def _without_cells() -> Tactic:
-    """The folds of a row do not go through what belongs to their results only."""
+def without_cells() -> Tactic:
+    """A map over a zip, of which its function needs the first part only, is one over that part."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
@@ -279,7 +279,7 @@ def vector_accumulators(lanes: int) -> Tactic:
         apply("as_scalar_as_vector", "backward", w=lanes),
         inside("vs")(apply("as_vector_map_fold")),
     )
-    return then(inside("f")(then(_without_cells(), vectors)), rows, inside("xs")(lifted))
+    return then(inside("f")(then(without_cells(), vectors)), rows, inside("xs")(lifted))
 
 
 def _computed(block: Block) -> Tactic:

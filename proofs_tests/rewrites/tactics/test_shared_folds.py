@@ -1,0 +1,126 @@
+"""Folds that share what they read: blocks of neighbouring results compute the same, by proved rules."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import relift as rl
+from proofs_tests.command_line import ROOT
+from relift.compiler.agreement.inputs import random_inputs
+from relift.compiler.program import compile_program
+from relift.egraph.search.optimize import optimize
+from relift.rewrites.declared_laws import FloatPolicy
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.shared_folds import blocks_across_results, blocks_of_folds
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ReduceSeq
+from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array
+
+WIDTH = 4
+n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
+
+
+def products(*, columns: bool, shared_first: bool, epilogue: bool, batch: bool) -> Program:
+    """The weighted sums of the rows or columns of a matrix, or of each of several, and what is done with them."""
+
+    def weighted(row, x):
+        pair = rl.zip(x, row) if shared_first else rl.zip(row, x)
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], pair))
+
+    def of_one(A, x, y):
+        rows = rl.transpose(A) if columns else A
+        if epilogue:
+            return rl.map(lambda p: 2.0 * weighted(p[0], x) + p[1], rl.zip(rows, y))
+        return rl.map(lambda row: weighted(row, x), rows)
+
+    shape = (m, n) if columns else (n, m)
+
+    @rl.program
+    def one(A: rl.f32[shape], x: rl.f32[m], y: rl.f32[n]):
+        return of_one(A, x, y)
+
+    @rl.program
+    def several(As: rl.f32[(k, *shape)], x: rl.f32[m], y: rl.f32[n]):
+        return rl.map(lambda A: of_one(A, x, y), As)
+
+    return several if batch else one
+
+
+@settings(max_examples=14, derandomize=True, deadline=None)
+@given(
+    columns=st.booleans(),
+    shared_first=st.booleans(),
+    epilogue=st.booleans(),
+    batch=st.booleans(),
+    across=st.booleans(),
+    rest=st.sampled_from([0, 0, 3]),
+    steps=st.sampled_from([5, 6, 8]),
+    policy=st.sampled_from(["reassociate", "exact"]),
+)
+def test_blocks_of_results_compute_the_same(
+    columns: bool,
+    shared_first: bool,
+    epilogue: bool,
+    batch: bool,
+    across: bool,
+    rest: int,
+    steps: int,
+    policy: FloatPolicy,
+) -> None:
+    """Rows and columns, either order of a pair, with or without an epilogue, in batches, with a rest, in either policy."""
+    program = products(columns=columns, shared_first=shared_first, epilogue=epilogue, batch=batch)
+    sizes = {"n": 4 * WIDTH + (0 if batch else rest), "m": steps}
+    if batch:
+        sizes["k"] = 3
+    tactic = blocks_across_results(2, WIDTH) if across else blocks_of_folds(4, WIDTH)
+    found = derive(program, tactic, sizes, policy)
+    found.replay(RULES)
+    require_proved((step.rule for step in found.steps), RULES)
+    low = replace(program.at(sizes), body=found.result)
+    assert shares(low)
+    inputs = random_inputs(program.at(sizes), 0)
+    np.testing.assert_allclose(
+        compile_program(low)(*inputs), program.at(sizes)(*inputs), rtol=1e-5, atol=1e-5
+    )
+
+
+def shares(low: Program) -> bool:
+    """Whether a work-item of a low-level program has a fold with an array of accumulators."""
+    return any(
+        isinstance(t, ReduceSeq) and isinstance(t.type, Array) for t, _ in subterms(low.body)
+    )
+
+
+def test_folds_that_share_nothing_are_left_alone() -> None:
+    """Sums of rows, and a map without a fold."""
+
+    @rl.program
+    def sums(A: rl.f32[n, m]):
+        return rl.map(lambda row: rl.reduce(rl.add, 0.0, row), A)
+
+    for program in (sums, load_program(str(ROOT / "examples" / "saxpy.py"))):
+        sizes = dict.fromkeys(program.sizes, 16)
+        for tactic in (blocks_of_folds(4, WIDTH), blocks_across_results(1, WIDTH)):
+            with pytest.raises(NoMatch):
+                derive(program, tactic, sizes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "policy"), [(False, "reassociate"), (True, "reassociate"), (True, "exact")]
+)
+def test_the_default_pick_for_a_cpu_shares_the_vector(columns: bool, policy: FloatPolicy) -> None:
+    """A matrix or its transpose times a vector: the search puts first what reads the vector once for several results."""
+    program = products(columns=columns, shared_first=False, epilogue=True, batch=False)
+    found = optimize(program, {"n": 4096, "m": 4096}, "cpu", float=policy)
+    assert shares(found.term)
