@@ -12,7 +12,7 @@ Lanes.  The results of a map become the lanes of vectors that are in the program
 `relift.rewrites.tactics.lanes`.
 
 Cooperative reductions on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
-their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `group_tactics`.
+their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `relift.rewrites.tactics.group_tiles`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Plan:
 def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that compute all pairs of elements of two arrays block by block; none for other programs.
 
-    A GPU has `group_tiles` instead: its work-items share what they read.  The second operand is copied in the
+    A GPU has `nest_tiles` instead: its work-items share what they read.  The second operand is copied in the
     order in which the blocks read it, or read where it is.
 
     >>> from relift.egraph.search.plans import blocks_of, register_blocks

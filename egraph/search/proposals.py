@@ -46,6 +46,7 @@ from relift.egraph.search.plans import (
 )
 from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
 from relift.egraph.search.stencils import stencil_starts
+from relift.egraph.search.tilings import nest_tiles
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
@@ -60,7 +61,6 @@ from relift.rewrites.tactics.combinators import (
     fuse,
     watched,
 )
-from relift.rewrites.tactics.group_tiles import group_tiles
 from relift.rewrites.tactics.sharing import (
     inlined,
     storable,
@@ -281,7 +281,7 @@ class Proposals:
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (
-            register_blocks, shared_folds, lanes, cooperative_reductions, shared_windows, group_tiles,
+            register_blocks, shared_folds, lanes, cooperative_reductions, shared_windows, nest_tiles,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [

@@ -1,6 +1,7 @@
 """Fission: one traversal becomes two, with what both need in a zip or under a name.
 
 map (\\x. f x (g x)) xs      =  map (\\(x, y). f x y) (zip xs (map g xs))
+map (map e . zip h u) xs    =  map (map e . zip) (zip (map (map h) xs) (map (map u) xs))
 map (\\x. g (h x) x) xs      =  join (map (\\x. map (\\y. g y x) (repeat 1 (h x))) xs)
 map (\\x. f x y) xs          =  let y in map (\\x. f x y) xs
 map f (zip xs ys)          =  let y = ys in map f (zip xs y)
@@ -10,8 +11,9 @@ let x = s in let y = t in h x y  =  let y = t in let x = s in h x y
 
 from __future__ import annotations
 
-from relift.rewrites.notation import A, B, C, D, k, m, n
+from relift.rewrites.notation import A, B, C, D, E, k, m, n
 from relift.rewrites.rule import rule
+from relift.semantics.language.multidimensional import map_nd, zip_nd
 from relift.semantics.language.vocabulary import join, let, map, repeat, transpose, zip
 from relift.semantics.syntax.signatures import Fun
 from relift.semantics.syntax.types import tup
@@ -23,6 +25,25 @@ def map_fission_with_zip(f: Fun[A, B, C], g: Fun[A, B], xs: A[n]):
     return (
         map(lambda x: f(x, g(x)), xs),
         map(lambda p: f(p[0], p[1]), zip(xs, map(g, xs))),
+    )
+
+
+@rule(source="LIFT mapFissionCreateZip, of what is done with each cell of a table")
+def map_map_fission_with_zip(
+    e: Fun[C, D, E], h: Fun[A, B, C], u: Fun[A, B, D], g: Fun[A, B[m]], xs: A[n]
+):
+    """Two functions of all pairs, of which a third needs the results, each have a table of their own."""
+    return (
+        map(lambda x: map(lambda y: e(h(x, y), u(x, y)), g(x)), xs),
+        map_nd(
+            2,
+            lambda p: e(p[0], p[1]),
+            zip_nd(
+                2,
+                map(lambda x: map(lambda y: h(x, y), g(x)), xs),
+                map(lambda x: map(lambda y: u(x, y), g(x)), xs),
+            ),
+        ),
     )
 
 
@@ -104,6 +125,15 @@ def let_out_of_map(h: Fun[A, B, C], y: B, xs: A[n]):
     return (
         map(lambda x: let(lambda v: h(x, v), y), xs),
         let(lambda v: map(lambda x: h(x, v), xs), y),
+    )
+
+
+@rule(source="tuples for nested lets, as in lambda lifting, Johnsson 1985")
+def let_let_pair(h: Fun[A, B, C], x: A, y: B):
+    """Two names that do not depend on each other are one name of a pair."""
+    return (
+        let(lambda u: let(lambda v: h(u, v), y), x),
+        let(lambda p: h(p[0], p[1]), (x, y)),
     )
 
 

@@ -135,6 +135,58 @@ def tile_map_map_strided(h: Fun[A, B, C], xs: A[k * m], ys: B[q * n]):
     )  # fmt: skip
 
 
+def _interleaved(rows: Any, columns: Any, xss: Any) -> Any:
+    """Blocks of a table, each with every so manyth row and column, as `tile_map_map_strided` makes them."""
+    return map(
+        lambda chunk: transpose(map(transpose, map(lambda row: split(columns, row), chunk))),
+        transpose(split(rows, xss)),
+    )
+
+
+def _together(blocks: Any) -> Any:
+    """The table that is made of such blocks."""
+    return join(
+        transpose(map(lambda row: map(lambda line: join(transpose(line)), transpose(row)), blocks))
+    )
+
+
+@rule(source="Halide compute_at: what is done with a result is done where its tile is")
+def tile_zip(xss: A[k * m, q * n], yss: B[k * m, q * n]):
+    """The blocks of two tables that are read together are the blocks of each, read together."""
+    return (
+        tile((m, n), zip_nd(2, xss, yss)),
+        map_nd(2, lambda p: zip_nd(2, p[0], p[1]), zip_nd(2, tile((m, n), xss), tile((m, n), yss))),
+    )
+
+
+@rule(source="LIFT GPGPU'16, reorderStride, of what is done with each element of a table")
+def interleaved_map(f: Fun[A, B], xss: A[k * m, q * n]):
+    """A map over rows and columns goes by blocks whose rows and columns lie apart."""
+    return (
+        map_nd(2, f, xss),
+        _together(map_nd(2, lambda block: map_nd(2, f, block), _interleaved(m, n, xss))),
+    )
+
+
+@rule(source="Halide compute_at, of blocks whose rows and columns lie apart")
+def interleaved_zip(xss: A[k * m, q * n], yss: B[k * m, q * n]):
+    """Interleaved blocks of two tables that are read together are those of each, read together."""
+    return (
+        _interleaved(m, n, zip_nd(2, xss, yss)),
+        map_nd(
+            2,
+            lambda p: zip_nd(2, p[0], p[1]),
+            zip_nd(2, _interleaved(m, n, xss), _interleaved(m, n, yss)),
+        ),
+    )
+
+
+@rule(source="LIFT GPGPU'16, reorderStride and back")
+def interleaved_together(xssss: A[m, n, k, q]):
+    """A table that is made of interleaved blocks has these blocks."""
+    return _interleaved(m, n, _together(xssss)), xssss
+
+
 @rule(source="LIFT ReuseRules apply1DRegisterBlocking, introduceReuseFromMap")
 def register_blocking_1d(h: Fun[A, B, C], xs: A[k * m], ys: B[n]):
     """Each element of one array meets a block of the other before the next one does."""

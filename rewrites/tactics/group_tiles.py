@@ -1,28 +1,22 @@
-"""Tactics for work-groups: all pairs of rows of two arrays, each pair reduced, tile by tile.
+"""Tactics for work-groups: a nest, whatever is done before its folds and after them, tile by tile.
 
-The programs are
+A nest in normal form (see `nests`) is cut twice (see `nest_blocks`): a work-group has a tile of the result, and each
+of its work-items blocks of the tile, which lie apart, so that neighbours read neighbouring vectors.
 
-    map (\\x. map (\\y. reduce_seq f z (zip x y)) yss) xss
-
-for any f and z, such as a matrix product.  A work-group has a tile of the result, and each of its work-items
-blocks of the tile:
-
-    in_order            the reductions as loops over zipped rows
-    two_level_tiles     the pairs of a tile, and among them those of every work-item
     lift_reduction      the reduction outside of a tile, a table of accumulators inside
     by_chunks           the reduction in chunks, so that a chunk of both arrays is a tile of each
     stage_rows          a tile copied to local memory, vector by vector, by all work-items of the group
     keep                vectors copied to the registers of a work-item, once
     give_out            who computes what
+    written             what is done with the results, where they are
 
-`tile_for_groups` puts them together, and `group_tiles` proposes the sizes that a device has room for.
+`tile_for_groups` puts them together.
 Source: LIFT's macro rules, GPGPU'16; Tan et al., SC'11, and Nugteren, CLBlast, IWOCL'18, for the kernels.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
@@ -31,8 +25,6 @@ from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
-    attempt,
-    fuse,
     inside,
     repeat,
     skip,
@@ -40,21 +32,32 @@ from relift.rewrites.tactics.combinators import (
     tile_stencil_2d,
     topdown,
 )
+from relift.rewrites.tactics.nest_blocks import (
+    INTERLEAVED,
+    INTERLEAVED_TILES,
+    TILE,
+    TILES,
+    after_folds,
+    in_blocks,
+    in_each_block,
+)
+from relift.rewrites.tactics.nest_dimensions import nest_at, nested
+from relift.rewrites.tactics.nests import (
+    OPERANDS,
+    Parts,
+    normal_form,
+    parts_at,
+    prologues_stored,
+)
+from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
-from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Transpose, Zip
+from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Term, Var, free_variables
-from relift.semantics.syntax.types import Scalar, dimensions
+from relift.semantics.syntax.terms import Var
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
 WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
 UNROLLED: Tactic = apply("map_to_seq_unroll")
-
-TILE = ("xs", "xss", "xs")
-"""From pairs in tiles to the maps over the tiles."""
-INTERLEAVED = ("xss", "xss", "xs")
-"""From pairs in interleaved tiles to the maps over the tiles."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,11 @@ class Tiles:
         down, across = self.row_blocks * self.width, self.column_blocks * self.width
         return down * across + down + across
 
+    @property
+    def staged(self) -> int:
+        """The numbers of a chunk that a group has in local memory."""
+        return self.depth * (self.rows + self.columns + 2 * self.padding)
+
     def fits(self, device: DeviceDescription, scalar_bytes: int) -> bool:
         """Whether every work-item has the same to do, and the device has room for a group.
 
@@ -104,13 +112,12 @@ class Tiles:
             and self.depth % self.width == 0
             and all(side * self.depth % turn == 0 for side in (self.rows, self.columns))
         )
-        cells = self.depth * (self.rows + self.columns + 2 * self.padding)
         return (
             shared
             and LEAST_GROUP <= down * across <= device.max_work_group
             and self.registers + OTHER_REGISTERS <= MOST_REGISTERS
             and down * across * (self.registers + OTHER_REGISTERS) <= REGISTER_FILE
-            and cells * scalar_bytes <= device.local_memory_bytes
+            and self.staged * scalar_bytes <= device.local_memory_bytes
         )
 
 
@@ -125,38 +132,6 @@ def copy(*levels: Tactic, rest: Tactic = skip) -> Tactic:
 
 
 # ---- the reduction
-
-
-def in_order() -> Tactic:
-    """The reductions of pairs are loops that compute what they reduce, each over a zip in the order of the maps."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = attempt(fuse())(at, place)
-        rows = term_at(at.term, place)
-        if not (
-            isinstance(rows, Map)
-            and isinstance(columns := rows.f.body, Map)
-            and isinstance(sum_ := columns.f.body, ReduceSeq)
-            and isinstance(pairs := sum_.xs, Zip)
-        ):
-            raise NoMatch("groups reduce all pairs of rows of two arrays, zipped; see `in_order`")
-        swapped = columns.f.parameters[0].name in free_variables(pairs.xs)
-        swap = then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))
-        return inside("f", "f")(swap)(at, place) if swapped else at
-
-    return tactic
-
-
-def two_level_tiles(tiles: Tiles) -> Tactic:
-    """The pairs of a tile in blocks of `width` by `width`, and the blocks in tables, one for each work-item.
-
-    A work-item's blocks lie apart, so that neighbours read neighbouring vectors.
-    """
-    down, across = tiles.work_items
-    return then(
-        apply("tile_map_map", m=tiles.width, n=tiles.width),
-        inside(*TILE)(apply("tile_map_map_strided", m=down, n=across)),
-    )
 
 
 def lift_reduction() -> Tactic:
@@ -272,24 +247,29 @@ def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
     """A reduction chunk by chunk with a table of accumulators: who computes what, and what is kept where."""
     start = then(copy(*WORK_ITEMS, *[UNROLLED] * 4), apply("store_private"))
     blocks = then(name_registers(tiles.width), inside("f", "f")(nest(*[UNROLLED] * 4)))
-    vectors = then(
-        apply("as_scalar_as_vector", "backward", w=tiles.width), inside("vs")(copy(UNROLLED))
-    )
     chunk = then(
         inside("f")(nest(*WORK_ITEMS, blocks)),
         inside("xs", "xs")(stage_first),
         inside("xs", "ys")(stage_second),
         apply("reduce_seq_to_unroll"),
     )
-    return then(
-        inside("init")(start),
-        inside("f")(chunk),
-        copy(*WORK_ITEMS, *[UNROLLED] * 3, rest=vectors),
+    return then(inside("init")(start), inside("f")(chunk))
+
+
+def written(tiles: Tiles, parts: Parts) -> Tactic:
+    """What is done with the results of a reduction, by whom; at least they are written, vector by vector."""
+    levels = (*WORK_ITEMS, *[UNROLLED] * 3)
+    if parts.epilogue:
+        vectors = then(apply("vectorize_map", w=tiles.width), inside("vs")(UNROLLED))
+        return after_folds(*levels, vectors)
+    vectors = then(
+        apply("as_scalar_as_vector", "backward", w=tiles.width), inside("vs")(copy(UNROLLED))
     )
+    return copy(*levels, rest=vectors)
 
 
 def tile_for_groups(tiles: Tiles) -> Tactic:
-    """Reductions of all pairs of rows, as a low-level program: every work-group computes a tile of the result.
+    """A nest as a low-level program: every work-group computes a tile of the result, its epilogue included.
 
     >>> from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
     >>> from relift.rewrites.loading import load_program
@@ -300,29 +280,49 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
     (115, 'reduce_to_seq', 'map_to_seq_unroll')
     """
 
-    def stage(rows: Term) -> Tactic:
-        """How a tile gets to local memory: rows that are columns of an array are contiguous across."""
-        return (stage_rows if isinstance(rows, Transpose) else stage_columns)(tiles)
-
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = in_order()(at, place)
-        pairs = term_at(at.term, place)
-        assert isinstance(pairs, Map), "cannot happen: in_order checks this"
-        inner = pairs.f.body
-        assert isinstance(inner, Map), "cannot happen: in_order checks this"
-        work = then(
-            lift_reduction(),
-            by_chunks(tiles.depth),
-            give_out(tiles, stage(pairs.xs), stage(inner.xs)),
-        )
-        group = then(two_level_tiles(tiles), inside(*TILE, *INTERLEAVED)(work))
-        tiled = then(
-            apply("tile_map_map", m=tiles.rows, n=tiles.columns),
-            inside(*TILE)(nest(*GROUPS, group)),
-        )
-        return tiled(at, place)
+        at = nested()(at, place)
+        found = nest_at(at, place)
+        if len(found.around) > 1:
+            raise NoMatch(
+                "groups compute nests of two maps around a fold, alone or in one more map"
+            )
+        here = (*place, *found.place)
+        at = normal_form()(at, here)
+        parts = parts_at(at, here)
+        at = inside(*parts.folds)(prologues_stored())(at, here)
+        stages = [_staged(tiles, at, (*here, *parts.folds, *operand)) for operand in OPERANDS]
+        at = _tiled(tiles, parts, stages)(at, here)
+        for outside in found.around:
+            at = apply("map_to_wrg", d=2)(at, (*place, *outside))
+        return at
 
     return tactic
+
+
+def _staged(tiles: Tiles, at: Rewriting, operand: Position) -> Tactic:
+    """How a tile of an array of rows gets to local memory: in the order in which it lies."""
+    return (stage_rows if lies_across(at.term, operand) else stage_columns)(tiles)
+
+
+def _tiled(tiles: Tiles, parts: Parts, stages: Sequence[Tactic]) -> Tactic:
+    """A nest in normal form in tiles, each of which a group computes."""
+    down, across = tiles.work_items
+    work = then(lift_reduction(), by_chunks(tiles.depth), give_out(tiles, *stages))
+    items = then(inside(*parts.folds)(work), written(tiles, parts))
+    group = then(
+        in_blocks(TILES, parts, tiles.width, tiles.width),
+        inside(*TILE)(
+            then(
+                in_blocks(INTERLEAVED_TILES, parts, down, across),
+                inside(*INTERLEAVED)(items),
+            )
+        ),
+    )
+    return then(
+        in_blocks(TILES, parts, tiles.rows, tiles.columns),
+        inside(*TILE)(then(in_each_block(parts), nest(*GROUPS, group))),
+    )
 
 
 # ---- stencils
@@ -380,55 +380,3 @@ MOST_REGISTERS = 255
 """Registers that one work-item can have."""
 OTHER_REGISTERS = 40
 """Registers of a work-item for what is no part of its blocks, such as indices and what it copies."""
-_SIDES = (128, 64, 32, 16)
-_DEPTHS = (32, 16, 8)
-_BLOCKS = (2, 1)
-
-
-def group_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that tile a program with fixed sizes for the groups of a GPU, those that read least first.
-
-    None for other devices, and for programs that do not reduce all pairs of rows.  A tactic may raise
-    `NoMatch`.
-
-    >>> from relift.rewrites.tactics.group_tiles import group_tiles
-    >>> from relift.rewrites.loading import load_program
-    >>> from relift.device import CPU, GPU
-    >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
-    >>> len(list(group_tiles(product, GPU))), len(list(group_tiles(product, CPU)))
-    (120, 0)
-    """
-    for place, t in positions(program.body):
-        if (
-            isinstance(t, Map)
-            and isinstance(inner := t.f.body, Map)
-            and isinstance(sum_ := inner.f.body, Reduce | Fold)
-        ):
-            for tiles in _tilings(t, inner, sum_, device):
-                yield inside(*place)(tile_for_groups(tiles))
-            return
-
-
-def _tilings(
-    rows: Map, columns: Map, sum_: Reduce | Fold, device: DeviceDescription
-) -> list[Tiles]:
-    """The tilings that divide the lengths of two maps and a reduction, and that a device has room for."""
-    lengths = [dimensions(t.xs.type)[0][0].constant for t in (rows, columns, sum_)]
-    scalars = [dimensions(t.xs.type)[1] for t in (rows, columns)]
-    n, m, k = lengths
-    if device.kind != "gpu" or n is None or m is None or k is None:
-        return []
-    scalar_bytes = max((s.bytes for s in scalars if isinstance(s, Scalar)), default=0)
-    if not scalar_bytes:
-        return []
-    sizes = itertools.product(_SIDES, _SIDES, _DEPTHS, _BLOCKS, _BLOCKS)
-    found = [Tiles(*each, width=device.vector_width) for each in sizes]
-    return sorted(
-        (
-            tiles
-            for tiles in found
-            if n % tiles.rows == m % tiles.columns == k % tiles.depth == 0
-            and tiles.fits(device, scalar_bytes)
-        ),
-        key=lambda tiles: 1 / tiles.rows + 1 / tiles.columns,
-    )

@@ -36,7 +36,8 @@ from relift.rewrites.tactics.combinators import (
     inside,
     then,
 )
-from relift.rewrites.tactics.group_tiles import TILE, UNROLLED, copy, nest
+from relift.rewrites.tactics.group_tiles import UNROLLED, copy, nest
+from relift.rewrites.tactics.nest_blocks import TILE
 from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Transpose, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Get, Term, Var, free_variables

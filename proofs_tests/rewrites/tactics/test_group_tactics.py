@@ -15,6 +15,7 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU, DeviceDescription
+from relift.egraph.search.tilings import extent_of, nest_tiles, tilings
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger
@@ -24,7 +25,6 @@ from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.group_tiles import (
     Tiles,
-    group_tiles,
     stencil_in_groups,
     tile_for_groups,
 )
@@ -186,7 +186,7 @@ def test_the_tile_that_is_read_along_its_rows_is_not_padded() -> None:
         (product, replace(TILES, rows=24), "tile_map_map"),
         (product, replace(TILES, depth=12), "reduce_seq_chunks"),
         (product, replace(TILES, depth=2), "as_vector_join"),
-        (one_row_each, TILES, "all pairs of rows"),
+        (one_row_each, TILES, "no two maps around one fold"),
     ],
     ids=["rows", "depth", "vectors", "pattern"],
 )
@@ -227,7 +227,7 @@ def test_what_is_timed_fits() -> None:
 def test_every_proposal_is_a_kernel(source: Program) -> None:
     """A tactic that is proposed applies, and what it makes compiles."""
     at_sizes = source.at({"n": 32, "m": 64, "k": 32})
-    proposals = list(group_tiles(at_sizes, GPU))
+    proposals = list(nest_tiles(at_sizes, GPU))
     assert proposals
     for tactic in proposals:
         assert kernel(derive(at_sizes, tactic)).source
@@ -236,16 +236,16 @@ def test_every_proposal_is_a_kernel(source: Program) -> None:
 def test_wider_numbers_leave_less_room() -> None:
     """Local memory is counted in bytes."""
     sizes = dict.fromkeys(SIZES, 256)
-    single = list(group_tiles(product.at(sizes), GPU))
-    double = list(group_tiles(in_double.at(sizes), GPU))
+    nests = [extent_of(source.at(sizes)) for source in (product, in_double)]
+    single, double = (tilings(nest, GPU) for nest in nests if nest is not None)
     assert 0 < len(double) < len(single)
 
 
 def test_nothing_is_proposed_where_groups_do_not_help() -> None:
     """For a CPU, for other patterns, and for sizes that no tile divides."""
-    assert not list(group_tiles(product.at(dict.fromkeys(SIZES, 64)), replace(GPU, kind="cpu")))
-    assert not list(group_tiles(one_row_each.at({"n": 64, "k": 64}), GPU))
-    assert not list(group_tiles(product.at({"n": 30, "m": 64, "k": 16}), GPU))
+    assert not list(nest_tiles(product.at(dict.fromkeys(SIZES, 64)), replace(GPU, kind="cpu")))
+    assert not list(nest_tiles(one_row_each.at({"n": 64, "k": 64}), GPU))
+    assert not list(nest_tiles(product.at({"n": 30, "m": 64, "k": 16}), GPU))
 
 
 # ---- stencils

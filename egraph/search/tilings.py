@@ -1,0 +1,154 @@
+"""Which tiles of a nest are worth a derivation: all that a device has room for, priced, the best few first.
+
+A price is a count: multiply-adds, what is read from local memory for them, and what the groups read from memory, each
+over what a unit of the device does in a cycle.  Groups share the units, so a tile that is a little too large for a
+small result leaves units idle.  What a derived program costs is then estimated from its text (see `cost`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from relift.device import DeviceDescription
+from relift.rewrites.tactics.combinators import Rewriting, Tactic
+from relift.rewrites.tactics.group_tiles import (
+    OTHER_REGISTERS,
+    REGISTER_FILE,
+    Tiles,
+    tile_for_groups,
+)
+from relift.rewrites.tactics.nest_dimensions import nested
+from relift.rewrites.tactics.nests import nest_in
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import term_at
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Scalar, dimensions
+
+DERIVED = 8
+"""How many tilings of a nest are carried out."""
+
+_SIDES = range(16, 161)
+_DEPTHS = range(8, 41)
+_BLOCKS = (2, 1)
+_WARP = 32
+"""Work-items that a unit of a GPU runs together."""
+
+_LANES = 128
+"""Multiply-adds that a unit of a GPU does in a cycle."""
+_LOCAL = 80
+"""Numbers that a unit reads from local memory in a cycle, as vectors of which many work-items read the same."""
+_HIDING = 256
+"""Work-items that a unit needs on their way, so that none waits for memory."""
+_TURN = 60.0
+"""Cycles of a group for each of its barriers."""
+_RESIDENT = 2048
+"""Work-items that a unit holds at most."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large a nest is: its rows, columns and steps, how many of them there are, and how wide its numbers."""
+
+    rows: int
+    columns: int
+    steps: int
+    batches: int
+    scalar_bytes: int
+
+
+def extent_of(program: Program) -> Extent | None:
+    """The nest of a program with fixed sizes; None where there is none, or its sizes are open.
+
+    >>> from relift.egraph.search.tilings import extent_of
+    >>> from relift.rewrites.loading import load_program
+    >>> extent_of(load_program("examples/matmul.py").at({"n": 64, "m": 32, "k": 16}))
+    Extent(rows=64, columns=32, steps=16, batches=1, scalar_bytes=4)
+    """
+    t = nested()(Rewriting(program.body, "reassociate"), ()).term
+    nest = nest_in(t)
+    if nest is None or not all(nest.lengths):
+        return None
+    scalar = nest.folded.type
+    assert isinstance(scalar, Scalar), "cannot happen: the folds of a nest give scalars"
+    batches = 1
+    for place in nest.around:
+        batches *= _length(term_at(t, place))
+    return Extent(*nest.lengths, batches, scalar.bytes)
+
+
+def _length(t: Term) -> int:
+    """How many elements a map has."""
+    return dimensions(t.type)[0][0].constant or 1
+
+
+def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
+    """The tiles that divide a nest and that a device has room for, the best first.
+
+    >>> from relift.egraph.search.tilings import Extent, tilings
+    >>> from relift.device import GPU
+    >>> [(t.rows, t.columns) for t in tilings(Extent(4096, 4096, 4096, 1, 4), GPU)[:1]]
+    [(128, 128)]
+    >>> [(t.rows, t.columns) for t in tilings(Extent(256, 256, 4096, 1, 4), GPU)[:1]]
+    [(64, 64)]
+    """
+    width = device.vector_width
+    sizes = itertools.product(
+        _divisors(nest.rows, _SIDES, width),
+        _divisors(nest.columns, _SIDES, width),
+        _divisors(nest.steps, _DEPTHS, width),
+        _BLOCKS,
+        _BLOCKS,
+    )
+    tried = (Tiles(*each, width=width) for each in sizes)
+    found = [tiles for tiles in tried if tiles.fits(device, nest.scalar_bytes)]
+    return sorted(found, key=lambda tiles: (price(nest, tiles, device), -tiles.depth))
+
+
+def _divisors(length: int, among: range, width: int) -> list[int]:
+    """Those of a range that divide a length and are whole vectors."""
+    return [d for d in among if length % d == d % width == 0]
+
+
+def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
+    """About how many cycles a nest takes in these tiles."""
+    groups = nest.batches * (nest.rows // tiles.rows) * (nest.columns // tiles.columns)
+    down, across = tiles.work_items
+    items, cells = down * across, tiles.rows * tiles.columns
+    shares = -(-groups // device.compute_units)
+    room = min(
+        _RESIDENT // items,
+        REGISTER_FILE // (items * (tiles.registers + OTHER_REGISTERS)),
+        4 * device.local_memory_bytes // (nest.scalar_bytes * tiles.staged),
+    )
+    busy = min(1.0, min(shares, max(room, 1)) * items / _HIDING)
+    busy *= items / (-(-items // _WARP) * _WARP)
+    read_again = items * (tiles.registers - cells // items)
+    memory = device.bandwidth_gbs * 2 / (device.clock_ghz * device.compute_units)
+    step = max(
+        cells / _LANES,
+        read_again / _LOCAL,
+        (tiles.rows + tiles.columns) * nest.scalar_bytes / memory,
+    )
+    overhead = (cells / _LANES + read_again / _LOCAL) * 0.1 + _TURN / tiles.depth
+    return shares * nest.steps * (step + overhead) / busy
+
+
+def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute a nest with fixed sizes in tiles, for the groups of a GPU, the best few.
+
+    None for other devices, for programs without a nest, and for sizes that no tiles divide.  A tactic may raise
+    `NoMatch`.
+
+    >>> from relift.egraph.search.tilings import nest_tiles
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU, GPU
+    >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})
+    >>> len(list(nest_tiles(product, GPU))), len(list(nest_tiles(product, CPU)))
+    (8, 0)
+    """
+    extent = extent_of(program) if device.kind == "gpu" else None
+    if extent is not None:
+        for tiles in tilings(extent, device)[:DERIVED]:
+            yield tile_for_groups(tiles)
