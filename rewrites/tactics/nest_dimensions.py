@@ -23,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests import Nest, nest_in, together
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Join, Map, Reduce, ReduceSeq, Zip
+from relift.semantics.patterns import Fold, Join, Map, Reduce, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -68,8 +68,7 @@ def _one_fold(at: Rewriting, place: Position) -> Rewriting:
     if isinstance(t.xs, Map) and isinstance(inner := t.xs.f.body, Reduce):
         if inner.op != t.op:
             raise NoMatch("the reductions are by different operators")
-        rows = attempt(apply("map_fusion", "backward", parts={"g": ("f", "xs")}))
-        at = then(inside("xs")(rows), apply("reduce_join", "backward"))(at, place)
+        at = then(inside("xs")(_rows_first), apply("reduce_join", "backward"))(at, place)
     elif not isinstance(t.xs, Join):
         raise NoMatch("no reduction of reductions, and none of joined rows")
     return inside("xs")(_joined_map)(at, place)
@@ -82,12 +81,21 @@ def _joined_map(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no joined maps")
     if not isinstance(t.xss.f.body, Map):
         raise NoMatch("what is joined is computed by no map")
-    rows = attempt(apply("map_fusion", "backward", parts={"g": ("f", "xs")}))
     return then(
-        inside("xss")(rows),
+        inside("xss")(_rows_first),
         apply("map_join", "backward"),
-        inside("xs")(attempt(_joined_zips)),
+        inside("xs")(attempt(first(apply("join_split"), _joined_zips))),
     )(at, place)
+
+
+def _rows_first(at: Rewriting, place: Position) -> Rewriting:
+    """What the function of a map goes through is what the map goes through."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it was looked at"
+    (row,) = t.f.parameters
+    if term_at(t, ("f", "xs")) == Var(row.name, row.type):
+        return at
+    return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
 
 
 def _joined_zips(at: Rewriting, place: Position) -> Rewriting:
@@ -151,4 +159,4 @@ def _rearranged(t: Term) -> Position:
 
 
 def _folds(t: Term) -> bool:
-    return any(isinstance(u, Reduce | ReduceSeq) for u, _ in subterms(t))
+    return any(isinstance(u, Reduce | Fold) for u, _ in subterms(t))

@@ -33,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Map, Reduce, ReduceSeq, Zip
+from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Zip
 from relift.semantics.syntax.binding import Position, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
 from relift.semantics.syntax.types import Scalar, dimensions
@@ -55,10 +55,10 @@ class Nest:
         return self.outer.f.body
 
     @property
-    def folded(self) -> Reduce | ReduceSeq:
+    def folded(self) -> Reduce | Fold:
         """The fold of each cell."""
         found = term_at(self.inner.f.body, self.fold)
-        assert isinstance(found, Reduce | ReduceSeq), "cannot happen: `nest_in` checks this"
+        assert isinstance(found, Reduce | Fold), "cannot happen: `nest_in` checks this"
         return found
 
     @property
@@ -99,7 +99,7 @@ def nest_in(t: Term) -> Nest | None:
 
 def _folds(t: Term, place: Position = ()) -> Iterator[Position]:
     """Where the folds of a cell are, those in folds left out."""
-    if isinstance(t, Reduce | ReduceSeq):
+    if isinstance(t, Reduce | Fold):
         yield place
         return
     for field, child in children(t):
@@ -124,7 +124,7 @@ def _outside_folds(tactic: Tactic) -> Tactic:
         except NoMatch:
             pass
         t = term_at(at.term, place)
-        if not isinstance(t, Reduce | ReduceSeq):
+        if not isinstance(t, Reduce | Fold):
             for field, _ in children(t):
                 with suppress(NoMatch):
                     return somewhere(at, (*place, field))
@@ -190,7 +190,7 @@ def _needed(cell: Term, nest: Nest) -> list[Position]:
     found: dict[Term, Position] = {}
 
     def visit(t: Term, place: Position, inner: frozenset[str]) -> None:
-        if isinstance(t, Reduce | ReduceSeq):
+        if isinstance(t, Reduce | Fold):
             return
         free = free_variables(t)
         if not free & own:

@@ -1,0 +1,35 @@
+"""Nests: however one is written, it is tiled for groups, by rules that replay, and means the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import example, given, settings
+
+from proofs_tests.nests import Manner, manners, written
+from relift.compiler.agreement.inputs import whole_inputs
+from relift.compiler.program import refusal
+from relift.rewrites.library import RULES
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
+
+SMALL = Tiles(8, 8, 4, 1, 1)
+PLAIN = Manner(False, True, False, "nothing", "nothing", "nothing", False, False, False, "one")
+
+
+@example(replace(PLAIN, after="all", apart=True))
+@example(replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False))
+@example(replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"))
+@example(replace(PLAIN, batch=True, turned=True, after="cells"))
+@given(manners())
+@settings(max_examples=3, deadline=None, derandomize=True)
+def test_every_manner_of_writing_a_nest_is_tiled(manner: Manner) -> None:
+    """What is derived is accepted by the compiler, and what it means is what the program means."""
+    source = written(manner)
+    found = derive(source, tile_for_groups(SMALL))
+    found.replay(RULES)
+    low = replace(source, body=found.result)
+    assert refusal(low) is None
+    inputs = whole_inputs(source, seed=0)
+    np.testing.assert_array_equal(np.asarray(low(*inputs)), np.asarray(source(*inputs)))
