@@ -90,8 +90,8 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     >>> from relift.device import GPU
     >>> [(t.rows, t.columns) for t in tilings(Extent(4096, 4096, 4096, 1, 4), GPU)[:1]]
     [(128, 128)]
-    >>> [(t.rows, t.columns) for t in tilings(Extent(256, 256, 4096, 1, 4), GPU)[:1]]
-    [(64, 64)]
+    >>> [(t.rows, t.columns) for t in tilings(Extent(256, 256, 4096, 1, 4), GPU)[:2]]
+    [(32, 128), (64, 64)]
     """
     width = device.vector_width
     sizes = itertools.product(
