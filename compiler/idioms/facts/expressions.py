@@ -98,7 +98,7 @@ class Expressions:
             size = self.evolution.of(i.name)
             if size.constant is not None:
                 return Constant(size.constant, kind)
-            if i.name not in size.names() and all(self._plain(name) for name in size.names()):
+            if i.name not in size.names() and all(self.plain(name) for name in size.names()):
                 return Index(size, kind)
         if i.opcode == "phi":
             return self._phi(i, kind)
@@ -106,12 +106,9 @@ class Expressions:
             return Value(i.name, kind)
         return self._computed(i, kind)
 
-    def _plain(self, name: str) -> bool:
+    def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
-        if name.startswith("$"):
-            return True
-        found = self.evolution.function.values.get(name)
-        return found is None or found.block not in self.root.blocks
+        return name.startswith("$") or self.evolution.invariant(Size.atom(name), self.root)
 
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode in INTEGERS or i.opcode in FLOATS:
@@ -200,7 +197,7 @@ class Expressions:
             raise Opaque(f"a load from an address that is not understood (line {i.line})")
         if self.evolution.function.type_of(access.base) != "ptr":
             raise Opaque(f"a load through {access.base} (line {i.line})")
-        return Read(access.base, access.index, self._atoms(access.index), kind, i.position)
+        return Read(access.base, access.index, self.atoms(access.index), kind, i.position)
 
     def _chosen(self, pointer: Instruction, i: Instruction, kind: str) -> Expression:
         """A load from one of several addresses: one of several loads."""
@@ -213,16 +210,16 @@ class Expressions:
             if access is None:
                 raise Opaque(f"a load from an address that is not understood (line {i.line})")
             e: Expression = Read(
-                access.base, access.index, self._atoms(access.index), kind, i.position
+                access.base, access.index, self.atoms(access.index), kind, i.position
             )
             found = e if found is None else select(reached.edge(label, pointer.block), e, found)
         assert found is not None, "cannot happen: a phi has operands"
         return found
 
-    def _atoms(self, index: Size) -> tuple[tuple[str, Expression], ...]:
+    def atoms(self, index: Size) -> tuple[tuple[str, Expression], ...]:
         """The atoms of an index that change with the loops and are no counters."""
         return tuple(
-            (name, self.of(name)) for name in sorted(index.names()) if not self._plain(name)
+            (name, self.of(name)) for name in sorted(index.names()) if not self.plain(name)
         )
 
     # ---- phis
@@ -288,7 +285,7 @@ class Expressions:
         starts = tuple(self.of(_entry(phis[n], loop)[0], phis[n].type) for n in names)
         return Fold(
             loop.header, tuple(names), starts, tuple(updates), self.scalar(i.type, i),
-            trips, self._atoms(trips),
+            trips, self.atoms(trips),
         )  # fmt: skip
 
 
@@ -353,20 +350,14 @@ class Paths:
         last = control.function.blocks[before][-1]
         here = self.reached(before)
         loop = control.loop_of.get(before)
-        if loop is not None and (block not in loop.blocks) and loop.header != self.start:
+        if loop is not None and block not in loop.blocks and loop.header != self.start:
             return self.reached(loop.header)  # every loop ends
-        if len(last.labels) == 1:
+        leaves = loop is not None and any(label not in loop.blocks for label in last.labels)
+        if len(last.labels) == 1 or leaves:  # the iteration is one that is run
             return here
         if last.opcode != "br":
             raise Opaque(f"{last.opcode} (line {last.line})")
         condition = self.of.of(last.operands[0], "i1")
-        if (
-            loop is not None
-            and before == loop.header
-            and block in loop.blocks
-            and before == self.start
-        ):
-            return here
         return both(here, condition if last.labels[0] == block else negation(condition))
 
 

@@ -79,7 +79,7 @@ class Relations(Memory):
             "same cell": self.same_cells,
             "neighbour": self.neighbours,
             "same array": self.same_arrays,
-            "carried": self._carried,
+            "carried": self.carried,
             "folds": lambda: ((u, a) for u, a, _ in self.folds),
             "belongs": lambda: ((n, self.begin(loop)) for n, i in self.instructions.items() if (loop := self.control.loop_of.get(i.block))),
             "alone": self.alone,
@@ -114,7 +114,7 @@ class Relations(Memory):
 
     # ---- values
 
-    def _carried(self) -> Iterator[Row]:
+    def carried(self) -> Iterator[Row]:
         for loop in self.control.loops.values():
             for phi in self.function.blocks[loop.header]:
                 if phi.opcode != "phi" or len(phi.operands) != 2 or self.evolution.step(phi.name):
@@ -132,7 +132,7 @@ class Relations(Memory):
     def folds(self) -> list[tuple[str, str, str]]:
         """The updates that combine: what is computed, the accumulator or the cell that is read, the operator."""
         found: list[tuple[str, str, str]] = []
-        for phi, _, update, begin in self._carried():
+        for phi, _, update, begin in self.carried():
             e = self._expression(update, self.loop_at(begin), phi)
             combined = combination(e, Accumulator(phi, e.type)) if e is not None else None
             if combined is not None:

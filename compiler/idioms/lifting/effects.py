@@ -1,0 +1,270 @@
+"""What a nest of loops does: to the cells of an array, or to a value that it carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.expressions import Expressions, Opaque, Paths, line_of
+from relift.compiler.idioms.facts.folds import replaced
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.terms import (
+    TRUE,
+    Accumulator,
+    Expression,
+    Fold,
+    Read,
+    all_of,
+    below,
+    select,
+)
+from relift.semantics.syntax.sizes import Size
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A loop of a nest: its counter, how often it runs, and what of that is read."""
+
+    counter: str
+    trips: Size
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of an array, each computed for itself: cell `index` at each iteration of `turns` becomes `value`."""
+
+    base: str
+    type: str
+    index: Size
+    turns: tuple[Turn, ...]
+    value: Expression
+    begins_with_old: bool
+
+
+@dataclass(frozen=True)
+class Updates:
+    """Updates of cells that data choose, one after the other."""
+
+    base: str
+    type: str
+    cell: Read
+    turns: tuple[Turn, ...]
+    value: Expression
+    guard: Expression
+
+
+@dataclass(frozen=True)
+class Running:
+    """The cells of an array, in order: each is stored with a fold so far."""
+
+    base: str
+    type: str
+    index: Size
+    turn: Turn
+    name: str
+    start: Expression
+    update: Expression
+    stored: Expression
+
+
+@dataclass(frozen=True)
+class Result:
+    """A value that a loop leaves."""
+
+    fold: Fold
+
+
+Effect = Cells | Updates | Running | Result
+OLD = "(cell)"
+
+
+def effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Effect:
+    """What a nest does to its result; raises `Opaque`."""
+    if result not in relations.accesses:
+        return _carried(relations, root, result)
+    store = relations.accesses[result]
+    if idiom == "scan":
+        return _running(relations, root, store)
+    expressions = Expressions(relations.evolution, root)
+    atoms = [n for n in store.index.names() if not expressions.plain(n)]
+    if atoms:
+        return _updates(relations, root, store, expressions)
+    return _cells(relations, root, store, expressions)
+
+
+def _turns(relations: Relations, root: Loop, block: str) -> list[tuple[Loop, Turn]]:
+    found: list[tuple[Loop, Turn]] = []
+    for loop in relations.control.around(block):
+        if loop.header in root.blocks:
+            trips = relations.evolution.trips(loop)
+            if trips is None:
+                raise Opaque(f"the loop at line {line_of(relations.evolution, loop)} is not counted")
+            found.append((loop, Turn(loop.counter, trips)))
+    return found
+
+
+def _value(
+    expressions: Expressions, store: Access, cell: Read, root: Loop
+) -> tuple[Expression, Expression]:
+    """What is stored, with the old content of the cell as an accumulator, and when."""
+    i = store.instruction
+    value = expressions.of(i.operands[0], i.types[0])
+    guard = Paths(expressions, root.header).reached(i.block)
+    old = Accumulator(OLD, cell.type)
+    return replaced(value, cell, old), replaced(guard, cell, old)
+
+
+def _cells(
+    relations: Relations, root: Loop, store: Access, expressions: Expressions
+) -> Cells:
+    turns = _turns(relations, root, store.instruction.block)
+    kind = expressions.scalar(store.type)
+    cell = Read(store.base, store.index, (), kind)
+    old = Accumulator(OLD, kind)
+    value, guard = _value(expressions, store, cell, root)
+    value = select(guard, value, old)
+    moving = [t for loop, t in turns if relations.evolution.stride(store, loop) != 0]
+    staying = [t for loop, t in turns if relations.evolution.stride(store, loop) == 0]
+    for _, turn in turns:
+        if any(name.startswith("$") for name in turn.trips.names()):
+            raise Opaque("the length of a loop changes with the loops around it")
+    start = _before(relations, root, store, expressions, cell)
+    reads_old = _contains(value, old)
+    if staying and not reads_old:
+        raise Opaque("cells are overwritten; the last iteration stays")
+    for depth, turn in enumerate(reversed(staying)):
+        name = f"{OLD}{turn.counter}"
+        outermost = depth == len(staying) - 1
+        inner = Accumulator(name, kind)
+        update = replaced(value, old, inner) if depth == 0 else value
+        begin: Expression = old if outermost else Accumulator(f"{OLD}{list(reversed(staying))[depth + 1].counter}", kind)
+        header = "%" + turn.counter[1:]
+        value = Fold(header, (name,), (begin,), (update,), kind, turn.trips)
+    value = rebuilt(value, old, start)
+    _other_reads(value, store, cell)
+    return Cells(
+        store.base, kind, store.index, tuple(moving), value,
+        begins_with_old=_contains(value, cell),
+    )  # fmt: skip
+
+
+def _before(
+    relations: Relations, root: Loop, store: Access, expressions: Expressions, cell: Read
+) -> Expression:
+    """What the cell holds before: what it held before the loop, or what an earlier store of the nest put there."""
+    others = [
+        a for a in relations.accesses.values()
+        if a.is_store and a is not store and a.base == store.base and a.instruction.block in root.blocks
+    ]  # fmt: skip
+    if not others:
+        return cell
+    if len(others) > 1 or others[0].index != store.index:
+        raise Opaque("the array is written in several places")
+    first = others[0]
+    around = {x.header for x in relations.control.around(first.instruction.block)}
+    own = [x.header for x in relations.control.around(store.instruction.block)]
+    if own[: len(around)] != [x.header for x in relations.control.around(first.instruction.block)]:
+        raise Opaque("the array is written in several loops")
+    if not relations.control.instruction_dominates(first.instruction, store.instruction):
+        raise Opaque("the array is written in several places")
+    value, guard = _value(expressions, first, cell, root)
+    if guard != TRUE:
+        raise Opaque("the array is written in several places, one of them under a condition")
+    return replaced(value, Accumulator(OLD, cell.type), cell)
+
+
+def _contains(e: Expression, part: Expression) -> bool:
+    return any(inner == part for inner in all_of(e))
+
+
+def _other_reads(value: Expression, store: Access, cell: Read) -> None:
+    for e in all_of(value):
+        if isinstance(e, Read) and e.base == store.base and e != cell:
+            raise Opaque("cells are read that other iterations write")
+
+
+def rebuilt(e: Expression, old: Expression, new: Expression) -> Expression:
+    """An expression with another one for a part, inside of folds too."""
+    if e == old:
+        return new
+    if isinstance(e, Fold):
+        return replace(
+            e,
+            starts=tuple(rebuilt(x, old, new) for x in e.starts),
+            updates=tuple(rebuilt(x, old, new) for x in e.updates),
+        )
+    return replaced(e, old, new) if below(e) else e
+
+
+def _updates(
+    relations: Relations, root: Loop, store: Access, expressions: Expressions
+) -> Updates:
+    turns = _turns(relations, root, store.instruction.block)
+    kind = expressions.scalar(store.type)
+    cell = Read(store.base, store.index, expressions.atoms(store.index), kind)
+    value, guard = _value(expressions, store, cell, root)
+    _other_reads(value, store, cell)
+    if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):
+        raise Opaque("the condition reads the array that is written")
+    return Updates(store.base, kind, cell, tuple(t for _, t in turns), value, guard)
+
+
+def _carried(relations: Relations, root: Loop, phi: str) -> Result:
+    found = relations.instructions[phi]
+    expressions = Expressions(relations.evolution, root)
+    exiting = relations.control.exits(root)
+    if not exiting:
+        raise Opaque("the loop has no end")
+    value = phi
+    if exiting[0][0] != root.header:
+        value = next(
+            v for v, label in zip(found.operands, found.labels, strict=True) if label in root.blocks
+        )
+    return Result(expressions.fold(root, value, found))
+
+
+def _running(relations: Relations, root: Loop, store: Access) -> Running:
+    i = store.instruction
+    (_, turn), *more = _turns(relations, root, i.block)
+    if more:
+        raise Opaque("a scan in a nest of loops")
+    kind = Expressions(relations.evolution, root).scalar(store.type)
+    stride = relations.evolution.stride(store, root)
+    assert stride is not None, "cannot happen: a scan is found for affine stores"
+    if Paths(Expressions(relations.evolution, root), root.header).reached(i.block) != TRUE:
+        raise Opaque("a scan that stores under a condition")
+    acc = Accumulator(OLD, kind)
+    before = Read(store.base, store.index - stride, (), kind)
+    value = _plain_value(relations, root, store)
+    if value is not None and _contains(value, before):
+        first = Read(
+            store.base, before.index.substitute({turn.counter: Size.of(0)}), (), kind
+        )
+        update = replaced(value, before, acc)
+        if any(isinstance(e, Read) and e.base == store.base for e in all_of(update)):
+            raise Opaque("cells are read that other iterations write")
+        return Running(store.base, kind, store.index, turn, OLD, first, update, update)
+    for phi, entry, back, begin in relations.carried():
+        if relations.loop_at(begin) != root:
+            continue
+        expressions = Expressions(relations.evolution, root)
+        acc = Accumulator(phi, expressions.scalar(relations.type_of(phi)))
+        expressions.carried[phi] = acc
+        try:
+            update, stored = expressions.of(back, i.types[0]), expressions.of(i.operands[0], i.types[0])
+        except Opaque:
+            continue
+        if any(isinstance(e, Read) and e.base == store.base for x in (update, stored) for e in all_of(x)):
+            raise Opaque("cells are read that the loop writes")
+        start = Expressions(relations.evolution, root).of(entry, i.types[0])
+        return Running(store.base, kind, store.index, turn, phi, start, update, stored)
+    raise Opaque("what the scan carries is not understood")
+
+
+def _plain_value(relations: Relations, root: Loop, store: Access) -> Expression | None:
+    try:
+        i = store.instruction
+        return Expressions(relations.evolution, root).of(i.operands[0], i.types[0])
+    except Opaque:
+        return None
