@@ -7,4 +7,7 @@ constraints    the language of constraints: its grammar, its atoms, how a constr
 library        the idioms, one constraint each, as `.idl` files
 refusals       the functions that are left alone, and why
 finding        the idioms of a function: which solutions are kept where several explain one result
+lifting        what is found as programs, in one normal form, with the conditions that stay
+evidence       each program against the compiled C on drawn inputs
+lift           a file of C in, its idioms with programs, conditions and evidence out
 """

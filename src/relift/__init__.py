@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from relift.compiler.devices.survey import devices
+    from relift.compiler.idioms.lift import lift
     from relift.compiler.program import compile_program as compile
     from relift.compiler.running.device_array import DeviceArray, device_array
     from relift.device import DeviceDescription
@@ -134,6 +135,7 @@ _ELSEWHERE = {
     "idempotent": "relift.rewrites.conditions",
     "inverse": "relift.rewrites.conditions",
     "jit": "relift.just_in_time",
+    "lift": "relift.compiler.idioms.lift",
     "map_nd": "relift.semantics.language.multidimensional",
     "nat": "relift.semantics.syntax.types",
     "naturals": "relift.rewrites.conditions",
@@ -167,7 +169,7 @@ __all__ = [
     "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative", "assume",
     "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "device_array", "devices",
     "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
-    "idempotent", "inverse", "jit", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
+    "idempotent", "inverse", "jit", "lift", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",
     "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from relift.compiler.idioms.facts.control import Loop
-from relift.compiler.idioms.facts.evolution import Evolution
+from relift.compiler.idioms.facts.evolution import Evolution, harmless
 from relift.compiler.idioms.facts.ir import Instruction
 from relift.compiler.idioms.facts.layout import NoLayout, size_in_bytes
 from relift.semantics.syntax.sizes import Size
@@ -44,14 +44,14 @@ class Accesses(Evolution):
                 type_, pointer = i.types[0], i.operands[1]
             case _:
                 return None
-        return self.at(pointer, i, type_)
+        return self.at(self.of(pointer), i, type_)
 
-    def at(self, pointer: str, i: Instruction, type_: str = "") -> Access | None:
+    def at(self, address: Size, i: Instruction, type_: str = "") -> Access | None:
         """The access of an instruction to an address."""
         type_ = type_ or i.type
-        address = self.of(pointer)
         base = self.base(address)
-        if base is None:
+        chosen = self.function.values.get(base or "")
+        if base is None or (chosen is not None and chosen.opcode in ("phi", "select")):
             return None
         try:
             width = size_in_bytes(type_, self.module)
@@ -59,6 +59,14 @@ class Accesses(Evolution):
             return None
         index = (address - Size.atom(base)).divided_by(Size.of(width))
         return None if index is None else Access(i, base, index, type_)
+
+    def is_written(self, base: str) -> bool:
+        """Whether the function may write to an array."""
+        return any(
+            (i.opcode == "store" and self.base_of(i.operands[1]) in (base, None))
+            or (i.opcode == "call" and not harmless(i))
+            for i in self.function.instructions()
+        )
 
     def stride(self, access: Access, loop: Loop) -> Size | None:
         """By how many cells an access moves with each iteration; None where that changes."""

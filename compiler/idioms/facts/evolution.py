@@ -178,7 +178,7 @@ class Evolution:
         if trips is None or step is None:
             total = self.raw(value)
             return total if self.invariant(total, inner) else Size.atom(i.name)
-        if self._exiting(inner) not in (inner.header,):
+        if self.is_late(inner):
             return Size.atom(i.name)
         return step[0] + step[1] * trips
 
@@ -218,6 +218,10 @@ class Evolution:
             self._trips[loop.header] = self._counted(loop)
         return self._trips[loop.header]
 
+    def is_late(self, loop: Loop) -> bool:
+        """Whether the body of a loop is run before it is first asked whether to go on."""
+        return self._exiting(loop) in loop.latches
+
     def _exiting(self, loop: Loop) -> str | None:
         exits = self.control.exits(loop)
         return exits[0][0] if len(exits) == 1 else None
@@ -243,8 +247,7 @@ class Evolution:
         found = self._count(predicate, self.of(left), self.of(right), loop)
         if found is None:
             return None
-        late = exiting != loop.header  # the body is run before the first test
-        if late:
+        if self.is_late(loop):
             found = found + 1
         return found if self.invariant(found, loop) else None
 

@@ -93,7 +93,7 @@ class Expressions:
     def _of(self, i: Instruction) -> Expression:
         kind = self.scalar(i.type, i)
         if i.block not in self.root.blocks and i.opcode != "phi":
-            return Value(i.name, kind)
+            return self._first_cell(i, kind) or Value(i.name, kind)
         if kind in ("i32", "i64"):
             size = self.evolution.of(i.name)
             if size.constant is not None:
@@ -105,6 +105,15 @@ class Expressions:
         if i.block not in self.root.blocks:
             return Value(i.name, kind)
         return self._computed(i, kind)
+
+    def _first_cell(self, i: Instruction, kind: str) -> Expression | None:
+        """A cell that was read before the loop, and that nothing in the function writes."""
+        access = self.evolution.accesses.get(i.position)
+        if i.opcode != "load" or access is None or self.evolution.is_written(access.base):
+            return None
+        if not access.index.names() <= self.evolution.function.arguments.keys():
+            return None
+        return Read(access.base, access.index, (), kind, i.position)
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
@@ -189,29 +198,42 @@ class Expressions:
         return Apply(_LIBRARY[plain], tuple(self.of(v, i.type) for v in used), kind)
 
     def _load(self, i: Instruction, kind: str) -> Expression:
-        access = self.evolution.accesses.get(i.position)
-        pointer = self.evolution.function.values.get(i.operands[0])
-        if access is None and pointer is not None and pointer.opcode == "phi":
-            return self._chosen(pointer, i, kind)
-        if access is None:
+        return self._read(self.evolution.of(i.operands[0]), i, kind)
+
+    def _read(self, address: Size, i: Instruction, kind: str) -> Expression:
+        """A cell; where one of several arrays is chosen, one of several cells."""
+        for name in address.names():
+            pointer = self.evolution.function.values.get(name)
+            if (
+                pointer is not None
+                and pointer.type == "ptr"
+                and pointer.opcode in ("phi", "select")
+            ):
+                return self._chosen(address, pointer, i, kind)
+        access = self.evolution.at(address, i)
+        if access is None or not self.plain(access.base):
             raise Opaque(f"a load from an address that is not understood (line {i.line})")
-        if self.evolution.function.type_of(access.base) != "ptr":
-            raise Opaque(f"a load through {access.base} (line {i.line})")
         return Read(access.base, access.index, self.atoms(access.index), kind, i.position)
 
-    def _chosen(self, pointer: Instruction, i: Instruction, kind: str) -> Expression:
+    def _chosen(self, address: Size, pointer: Instruction, i: Instruction, kind: str) -> Expression:
         """A load from one of several addresses: one of several loads."""
+
+        def instead(value: str) -> Expression:
+            return self._read(address.substitute({pointer.name: self.evolution.of(value)}), i, kind)
+
+        if pointer.opcode == "select":
+            condition, yes, no = pointer.operands
+            return select(self.of(condition, "i1"), instead(yes), instead(no))
         start = self.control.dominator[pointer.block]
-        if pointer.block in self.control.loops or start is None:
-            raise Opaque(f"a load through a pointer that a loop moves (line {i.line})")
+        if (
+            pointer.block in self.control.loops
+            or start is None
+            or pointer.block not in self.root.blocks
+        ):
+            raise Opaque(f"a load through a pointer that changes (line {i.line})")
         reached, found = Paths(self, start), None
         for value, label in reversed(list(zip(pointer.operands, pointer.labels, strict=True))):
-            access = self.evolution.at(value, i)
-            if access is None:
-                raise Opaque(f"a load from an address that is not understood (line {i.line})")
-            e: Expression = Read(
-                access.base, access.index, self.atoms(access.index), kind, i.position
-            )
+            e = instead(value)
             found = e if found is None else select(reached.edge(label, pointer.block), e, found)
         assert found is not None, "cannot happen: a phi has operands"
         return found
@@ -266,8 +288,8 @@ class Expressions:
         start = value if value in phis else next(
             (name for name, p in phis.items() if value in _back(p, loop)), None
         )  # fmt: skip
-        exiting = self.control.exits(loop)[0][0]
-        if start is None or (start == value) != (exiting == loop.header and value in phis):
+        late = self.evolution.is_late(loop)
+        if start is None or (start == value) == late:
             raise Opaque(f"what the loop at line {line_of(self.evolution, loop)} leaves is no fold")
         names = [start]
         while True:

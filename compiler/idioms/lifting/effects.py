@@ -99,7 +99,9 @@ def _turns(relations: Relations, root: Loop, block: str) -> list[tuple[Loop, Tur
         if loop.header in root.blocks:
             trips = relations.evolution.trips(loop)
             if trips is None:
-                raise Opaque(f"the loop at line {line_of(relations.evolution, loop)} is not counted")
+                raise Opaque(
+                    f"the loop at line {line_of(relations.evolution, loop)} is not counted"
+                )
             found.append((loop, Turn(loop.counter, trips)))
     return found
 
@@ -115,9 +117,7 @@ def _value(
     return replaced(value, cell, old), replaced(guard, cell, old)
 
 
-def _cells(
-    relations: Relations, root: Loop, store: Access, expressions: Expressions
-) -> Cells:
+def _cells(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Cells:
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
     cell = Read(store.base, store.index, (), kind)
@@ -138,7 +138,11 @@ def _cells(
         outermost = depth == len(staying) - 1
         inner = Accumulator(name, kind)
         update = replaced(value, old, inner) if depth == 0 else value
-        begin: Expression = old if outermost else Accumulator(f"{OLD}{list(reversed(staying))[depth + 1].counter}", kind)
+        begin: Expression = (
+            old
+            if outermost
+            else Accumulator(f"{OLD}{list(reversed(staying))[depth + 1].counter}", kind)
+        )
         header = "%" + turn.counter[1:]
         value = Fold(header, (name,), (begin,), (update,), kind, turn.trips)
     value = rebuilt(value, old, start)
@@ -197,9 +201,7 @@ def rebuilt(e: Expression, old: Expression, new: Expression) -> Expression:
     return replaced(e, old, new) if below(e) else e
 
 
-def _updates(
-    relations: Relations, root: Loop, store: Access, expressions: Expressions
-) -> Updates:
+def _updates(relations: Relations, root: Loop, store: Access, expressions: Expressions) -> Updates:
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
     cell = Read(store.base, store.index, expressions.atoms(store.index), kind)
@@ -217,7 +219,7 @@ def _carried(relations: Relations, root: Loop, phi: str) -> Result:
     if not exiting:
         raise Opaque("the loop has no end")
     value = phi
-    if exiting[0][0] != root.header:
+    if relations.evolution.is_late(root):
         value = next(
             v for v, label in zip(found.operands, found.labels, strict=True) if label in root.blocks
         )
@@ -238,9 +240,7 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
     before = Read(store.base, store.index - stride, (), kind)
     value = _plain_value(relations, root, store)
     if value is not None and _contains(value, before):
-        first = Read(
-            store.base, before.index.substitute({turn.counter: Size.of(0)}), (), kind
-        )
+        first = Read(store.base, before.index.substitute({turn.counter: Size.of(0)}), (), kind)
         update = replaced(value, before, acc)
         if any(isinstance(e, Read) and e.base == store.base for e in all_of(update)):
             raise Opaque("cells are read that other iterations write")
@@ -252,10 +252,17 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
         acc = Accumulator(phi, expressions.scalar(relations.type_of(phi)))
         expressions.carried[phi] = acc
         try:
-            update, stored = expressions.of(back, i.types[0]), expressions.of(i.operands[0], i.types[0])
+            update, stored = (
+                expressions.of(back, i.types[0]),
+                expressions.of(i.operands[0], i.types[0]),
+            )
         except Opaque:
             continue
-        if any(isinstance(e, Read) and e.base == store.base for x in (update, stored) for e in all_of(x)):
+        if any(
+            isinstance(e, Read) and e.base == store.base
+            for x in (update, stored)
+            for e in all_of(x)
+        ):
             raise Opaque("cells are read that the loop writes")
         start = Expressions(relations.evolution, root).of(entry, i.types[0])
         return Running(store.base, kind, store.index, turn, phi, start, update, stored)

@@ -6,9 +6,10 @@ each divides the one before, and the quotient is the length of a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
 from relift.compiler.idioms.facts.expressions import Opaque
@@ -16,8 +17,9 @@ from relift.semantics.indices.functions import reverse
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.multidimensional import transpose_axes
+from relift.semantics.patterns import Generate, Map
 from relift.semantics.syntax.sizes import Monomial, Size
-from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.terms import Lambda, Term, Var
 from relift.semantics.syntax.types import Array
 
 
@@ -37,9 +39,7 @@ class Shape:
 
     def lengths(self) -> tuple[Size, ...]:
         """The lengths of all dimensions but the first."""
-        return tuple(
-            exact(high, low) for high, low in zip(self.strides, self.strides[1:], strict=False)
-        )
+        return tuple(exact(high, low) for high, low in pairwise(self.strides))
 
 
 def exact(high: Size, low: Size) -> Size:
@@ -70,7 +70,7 @@ def shape_of(strides: Sequence[Size]) -> Shape:
     found = sorted({absolute(s) for s in strides}, key=cmp_to_key(compare))
     if not found or found[-1] != 1:
         found.append(Size.of(1))
-    for high, low in zip(found, found[1:], strict=False):
+    for high, low in pairwise(found):
         exact(high, low)
     return Shape(tuple(found))
 
@@ -125,10 +125,13 @@ class Window:
 
 
 def windows(
-    found: Sequence[Walk], trips: Mapping[str, Size], lengths: Sequence[Size], sizes: Mapping[str, Size]
+    found: Sequence[Walk],
+    trips: Mapping[str, Size],
+    lengths: Sequence[Size],
+    sizes: Callable[[Size], Size],
 ) -> list[Window]:
     """The cells that an access reaches in each dimension; what begins before a row begins in the row before."""
-    firsts = [w.first.substitute(sizes) for w in found]
+    firsts = [sizes(w.first) for w in found]
     made: list[Window] = []
     for d in range(len(found) - 1, -1, -1):
         w = found[d]
@@ -147,7 +150,9 @@ def windows(
     return made[::-1]
 
 
-def view(array: Any, dimensions: Sequence[Window], trips: Mapping[str, Size], order: Sequence[str]) -> Term:
+def view(
+    array: Any, dimensions: Sequence[Window], trips: Mapping[str, Size], order: Sequence[str]
+) -> Term:
     """The cells of an access: one dimension for each counter, in the order of the loops."""
     axes: list[str] = []
 
@@ -157,19 +162,19 @@ def view(array: Any, dimensions: Sequence[Window], trips: Mapping[str, Size], or
         window = dimensions[depth]
         t = as_term(xs).type
         assert isinstance(t, Array), "cannot happen: there are as many dimensions as windows"
-        rows = _part(xs, window, t.length)
         if not window.moves:
-            return along(depth + 1, rl.take(1, rows)[0])
+            return along(depth + 1, _cell(xs, window.low))
+        rows = _part(xs, window, t.length)
         if len(window.moves) == 1:
-            if depth == len(dimensions) - 1:
-                return rows
-            return rl.map(lambda row: along(depth + 1, row), rows)
+            return mapped(lambda row: along(depth + 1, row), rows)
         slid = rl.slide(trips[window.moves[1][0]], 1, rows)
-        return rl.map(lambda w: rl.map(lambda row: along(depth + 1, row), w), slid) if depth < len(dimensions) - 1 else slid
+        return mapped(lambda w: mapped(lambda row: along(depth + 1, row), w), slid)
 
     found = along(0, array)
     for window in dimensions:
-        if len(window.moves) > 2 or (len(window.moves) == 2 and any(s < 0 for _, s in window.moves)):
+        if len(window.moves) > 2 or (
+            len(window.moves) == 2 and any(s < 0 for _, s in window.moves)
+        ):
             raise Opaque("three loops move along one dimension, or two in contrary ways")
         axes += [counter for counter, _ in window.moves]
     wanted = [c for c in order if c in axes]
@@ -179,6 +184,25 @@ def view(array: Any, dimensions: Sequence[Window], trips: Mapping[str, Size], or
             found = transpose_axes(place, at, found)
             axes[place], axes[at] = axes[at], axes[place]
     return as_term(found)
+
+
+def mapped(f: Any, xs: Any) -> Any:
+    """A map, unless it changes nothing; of numbers that are generated, what is generated of each."""
+    if isinstance(xs, Generate) and _is_same(xs.f):
+        return rl.generate(xs.n, f)
+    found = rl.map(f, xs)
+    assert isinstance(found, Map), "cannot happen: it is applied to all its data"
+    return xs if _is_same(found.f) else found
+
+
+def _is_same(f: Lambda) -> bool:
+    """Whether a function gives what it is given."""
+    return isinstance(f.body, Var) and f.body.name == f.parameters[0].name
+
+
+def _cell(xs: Any, at: Size) -> Any:
+    """One row or cell."""
+    return xs[at.constant] if at.constant is not None else rl.drop(at, xs)[0]
 
 
 def _part(xs: Any, window: Window, length: Size) -> Any:

@@ -30,7 +30,9 @@ class Sizes:
 
     def fresh(self, letters: Sequence[str] = LETTERS) -> str:
         """A name that nothing has."""
-        return next(name for name in _names(letters) if name not in self.taken and name not in self.meaning)
+        return next(
+            name for name in _names(letters) if name not in self.taken and name not in self.meaning
+        )
 
     def add(self, counter: str, trips: Size, least: int = 0) -> None:
         """A loop, whose number of iterations becomes a size where it is none yet."""

@@ -24,10 +24,18 @@ from relift.semantics.syntax.terms import BinaryOperator
 from relift.semantics.syntax.types import SCALARS
 
 MINIMUM = rl.operator(
-    lambda x, y: rl.select(y < x, y, x), associative=True, commutative=True, idempotent=True, name="lesser"
+    lambda x, y: rl.select(y < x, y, x),
+    associative=True,
+    commutative=True,
+    idempotent=True,
+    name="lesser",
 )
 MAXIMUM = rl.operator(
-    lambda x, y: rl.select(y > x, y, x), associative=True, commutative=True, idempotent=True, name="greater"
+    lambda x, y: rl.select(y > x, y, x),
+    associative=True,
+    commutative=True,
+    idempotent=True,
+    name="greater",
 )
 """As C says it, `if (y > x) x = y`: associative where nothing is NaN, which is a condition that stays."""
 BITS = {
@@ -72,7 +80,11 @@ def term_of(e: Expression, scope: Scope) -> Any:
     match e:
         case Constant(value, kind):
             of = SCALARS[kind]
-            return rl.equal(literal(0, SCALARS["i32"]), int(not value)) if kind == "boolean" else literal(value, of)
+            return (
+                rl.equal(literal(0, SCALARS["i32"]), int(not value))
+                if kind == "boolean"
+                else literal(value, of)
+            )
         case Value(name, kind):
             return scope.fixed(name, kind)
         case Index(size, kind):
@@ -107,14 +119,24 @@ def _converted(term: Any, kind: str) -> Any:
 def integer(size: Size, scope: Scope, computed: Mapping[str, Any]) -> Any:
     """A polynomial over counters, fixed values and what is computed, as an i32."""
     total: Any = None
-    for monomial, c in size.ordered():
+    for monomial, c in sorted(size.ordered(), key=lambda term: term[1] < 0):
         product: Any = None
         for atom, power in monomial:
             for _ in range(power):
                 factor = _atom(str(atom), scope, computed)
                 product = factor if product is None else product * factor
-        part = literal(c, SCALARS["i32"]) if product is None else product if c == 1 else product * c
-        total = part if total is None else total + part
+        many = abs(c)
+        part = (
+            literal(many, SCALARS["i32"])
+            if product is None
+            else product
+            if many == 1
+            else product * many
+        )
+        if total is None:
+            total = part if c > 0 else -part
+        else:
+            total = total + part if c > 0 else total - part
     return literal(0, SCALARS["i32"]) if total is None else total
 
 

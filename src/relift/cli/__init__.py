@@ -1,7 +1,7 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `kernels`
-(compile, run, verify), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that
+(compile, run, verify), `lifting` (lift), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that
 they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
@@ -18,6 +18,7 @@ import typer
 
 from relift.cli.installation import cache, doctor
 from relift.cli.kernels import compile_, run, verify
+from relift.cli.lifting import lift
 from relift.cli.machines import bench, devices
 from relift.cli.output import fail
 from relift.cli.proving import prove
@@ -41,6 +42,7 @@ app.command()(run)
 app.command()(verify)
 app.command()(explain)
 app.command()(prove)
+app.command()(lift)
 app.command()(bench)
 app.command()(devices)
 app.command()(doctor)

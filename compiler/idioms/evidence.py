@@ -1,0 +1,390 @@
+"""Whether a lifted program does what the C does: both run on drawn inputs.
+
+The C is the compiler's own code, made by LLVM without optimisation; the program runs by the interpreter.  Arrays lie
+between cells that neither may touch.  What can be run is a function that is given the arrays and lengths as they are and
+whose only effect is the idiom; for others the reason is said.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.idioms.facts.ir import Function, Module
+from relift.compiler.idioms.facts.layout import size_in_bytes
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.finding import Found
+from relift.compiler.idioms.lifting.programs import Lifted
+from relift.semantics.errors import ReliftError, Undefined
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, Scalar, Type
+
+RUNS = 100
+GUARD = 256
+"""Cells on each side of an array that must stay as they are."""
+_MOST_REFUSED = 40
+_C = {
+    "i32": ctypes.c_int32,
+    "i64": ctypes.c_int64,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+_DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many drawn inputs agreed; or the first that did not; or why none was run."""
+
+    runs: int = 0
+    difference: str | None = None
+    skipped: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether inputs were run, and all agreed."""
+        return self.runs > 0 and self.difference is None
+
+    def __str__(self) -> str:
+        if self.skipped is not None:
+            return f"not run: {self.skipped}"
+        if self.difference is not None:
+            return f"DIFFERS after {self.runs} inputs: {self.difference}"
+        return f"agrees with the compiled C on {self.runs} drawn inputs"
+
+
+class NotRun(Exception):
+    """Why a function is not run."""
+
+
+class Compiled:
+    """The functions of a module as LLVM compiles them, without optimisation."""
+
+    def __init__(self, code: bytes) -> None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.load_library_permanently("libm.so.6")
+        module = llvm.parse_bitcode(code)
+        options = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=0)
+        self._engine = llvm.create_mcjit_compiler(module, options)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function or a global lies."""
+        found = self._engine.get_function_address(name) or self._engine.get_global_value_address(
+            name
+        )
+        return int(found)
+
+
+@dataclass
+class Case:
+    """Inputs of one run: numbers for the values of the function, arrays with room around them."""
+
+    values: dict[str, Any]
+    rooms: dict[str, Any] = field(default_factory=dict[str, Any])
+    """By base, the array with the cells around it."""
+    firsts: dict[str, int] = field(default_factory=dict[str, int])
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def evidence(
+    relations: Relations,
+    found: Found,
+    lifted: Lifted,
+    compiled: Compiled,
+    runs: int = RUNS,
+    seed: int = 0,
+) -> Evidence:
+    """The program of a find against the C that it was found in."""
+    try:
+        result = _result(relations, found)
+        _require_plain(relations, found, lifted)
+    except NotRun as reason:
+        return Evidence(skipped=str(reason))
+    random = Random(f"{relations.function.name} {found.result} {seed}")
+    done, refused = 0, 0
+    while done < runs:
+        case = _drawn(relations, lifted, random, refused)
+        try:
+            expected = _interpreted(lifted, case)
+        except (Undefined, IndexError, NotRun):
+            refused += 1
+            if refused > _MOST_REFUSED * (done + 5):
+                return Evidence(done, skipped="no inputs were drawn that the conditions admit")
+            continue
+        difference = _compared(relations, lifted, compiled, case, expected, returned=result)
+        if difference is not None:
+            return Evidence(done, difference=f"{difference}, at {_said(case, relations)}")
+        done += 1
+    return Evidence(done)
+
+
+# ---- what can be run
+
+
+def _result(relations: Relations, found: Found) -> bool:
+    """Whether the result is what the function returns; false for an array; raises `NotRun`."""
+    if found.result in relations.accesses:
+        return False
+    for i in relations.instructions.values():
+        if i.opcode == "ret" and i.operands:
+            value = relations.instructions.get(i.operands[0])
+            while value is not None and value.opcode == "phi" and len(set(value.operands)) == 1:
+                if value.operands[0] == found.result:
+                    return True
+                back = relations.instructions.get(value.operands[0])
+                if (
+                    back is not None
+                    and found.result in relations.instructions
+                    and value.operands[0] in relations.instructions[found.result].operands
+                ):
+                    return True
+                value = back
+            if value is not None and value.name == found.result:
+                return True
+    raise NotRun("its result stays inside the function")
+
+
+def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
+    """Raise `NotRun` where the function does more than the idiom, or is given what is not drawn."""
+    function = relations.function
+    for value, type_ in function.arguments.items():
+        if type_ != "ptr" and type_ not in _C:
+            raise NotRun(f"its argument {value} has type {type_}")
+    known = function.arguments.keys() | set(relations.module.globals)
+    needed = {p.value for p in lifted.parameters} | {
+        n for m in lifted.sizes.values() for n in m.names() if not n.startswith("length of")
+    }
+    needed |= lifted.target.first.names() | {n for s in lifted.target.strides for n in s.names()}
+    inner = [v for v in needed - known if v != found.result]
+    if inner:
+        shown = relations.evolution.spelled(inner[0])
+        raise NotRun(f"{shown} is computed inside the function")
+    for i in relations.instructions.values():
+        outside = i.block not in found.loop.blocks
+        if i.opcode == "store" and outside:
+            raise NotRun(f"the function stores elsewhere, too (line {i.line})")
+        if i.opcode == "store" and not _writes_target(relations, i.operands[1], lifted):
+            raise NotRun(f"the loop stores elsewhere, too (line {i.line})")
+    for p in lifted.parameters:
+        if (
+            p.first is not None
+            and p.value.startswith("@")
+            and p.value not in relations.module.globals
+        ):
+            raise NotRun(f"{p.value} is defined elsewhere")
+
+
+def _writes_target(relations: Relations, pointer: str, lifted: Lifted) -> bool:
+    return relations.evolution.base_of(pointer) == lifted.target.value
+
+
+# ---- inputs
+
+
+def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -> Case:
+    """Sizes, then values and arrays that fit them."""
+    sizes: dict[str, int] = {}
+    length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
+    for name in lifted.sizes:
+        sizes[name] = length if name.startswith("len") else random.choice((1, 1, 2, 3, 4, 5, 7))
+        if random.random() < 0.08 and not name.startswith("len"):
+            sizes[name] = 0
+    for size, least in lifted.natural:
+        for name in (n for n, m in lifted.sizes.items() if m == size):
+            sizes[name] = max(sizes[name], least)
+    values: dict[str, Any] = {}
+    for value, size in lifted.values.items():
+        values[value] = size.evaluate(sizes)
+    case = Case(values, sizes=sizes)
+    few = random.choice((1, 2, 4, length))
+    for p in lifted.parameters:
+        if isinstance(p.type, Scalar) and p.value not in values:
+            values[p.value] = _number(p.type, random, few)
+    for p in lifted.parameters:
+        if p.first is not None:
+            _place(case, p.value, p.type, p.first, random, few)
+    target = lifted.target.value
+    if target not in case.rooms and relations.function.type_of(target) == "ptr":
+        _place_target(case, lifted, relations, random)
+    for value, type_ in relations.function.arguments.items():
+        if value not in values and type_ in ("i32", "i64"):
+            values[value] = random.randint(0, 5)
+        elif value not in values and type_ in ("float", "double"):
+            values[value] = _number(None, random, few)
+    return case
+
+
+def _number(type_: Type | None, random: Random, few: int) -> Any:
+    if isinstance(type_, Scalar) and not type_.is_float:
+        return (
+            random.randint(0, max(0, few - 1)) if random.random() < 0.9 else random.randint(-3, few)
+        )
+    return random.choice(
+        (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, random.uniform(0, 3), random.uniform(-2, 2))
+    )
+
+
+def _place(case: Case, base: str, type_: Type, first: Size, random: Random, few: int) -> None:
+    cells, scalar = _cells(type_, case.sizes)
+    room = np.zeros(cells + 2 * GUARD, _DTYPES[scalar.name])
+    drawn = [_number(scalar, random, few) for _ in range(len(room))]
+    if not scalar.is_float and random.random() < 0.5:
+        drawn[GUARD : GUARD + cells] = sorted(drawn[GUARD : GUARD + cells])
+    if scalar.is_float and random.random() < 0.5:
+        drawn = [abs(x) for x in drawn]
+    room[:] = drawn
+    case.rooms[base] = room
+    case.firsts[base] = GUARD - first.evaluate(case.values)
+
+
+def _place_target(case: Case, lifted: Lifted, relations: Relations, random: Random) -> None:
+    """Room for what is written: as far as the strides go."""
+    result = lifted.program.body.type
+    scalar = result
+    reach = 0
+    for stride in lifted.target.strides:
+        assert isinstance(scalar, Array), "cannot happen: there is a stride for each dimension"
+        reach += abs(stride.evaluate(case.values)) * max(0, scalar.length.evaluate(case.sizes))
+        scalar = scalar.element
+    assert isinstance(scalar, Scalar), "cannot happen: there is a stride for each dimension"
+    first = lifted.target.first.evaluate(case.values)
+    case.rooms[lifted.target.value] = np.zeros(
+        2 * (reach + abs(first) + GUARD), _DTYPES[scalar.name]
+    )
+    case.rooms[lifted.target.value][:] = [
+        random.random() * 9 for _ in case.rooms[lifted.target.value]
+    ]
+    case.firsts[lifted.target.value] = reach + abs(first) + GUARD - first
+
+
+def _cells(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
+    count = 1
+    while isinstance(type_, Array):
+        count *= type_.length.evaluate(sizes)
+        type_ = type_.element
+    assert isinstance(type_, Scalar), "cannot happen: arrays of scalars are lifted"
+    return max(0, count), type_
+
+
+# ---- both runs
+
+
+def _interpreted(lifted: Lifted, case: Case) -> Any:
+    """What the program gives, by the interpreter."""
+    program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
+    arguments: list[Any] = []
+    for p, given in zip(lifted.parameters, program.parameters, strict=True):
+        if p.first is None:
+            assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
+            arguments.append(_DTYPES[p.type.name](case.values[p.value]))
+            continue
+        cells, _ = _cells(given.type, {})
+        room = case.rooms[p.value]
+        shape: list[int] = []
+        t = given.type
+        while isinstance(t, Array):
+            shape.append(t.length.evaluate({}))
+            t = t.element
+        arguments.append(room[GUARD : GUARD + cells].reshape(shape).copy())
+    try:
+        with np.errstate(all="ignore"):
+            return program(*arguments)
+    except Undefined:
+        raise
+    except ReliftError as error:
+        raise NotRun(error.message) from None
+
+
+def _compared(
+    relations: Relations,
+    lifted: Lifted,
+    compiled: Compiled,
+    case: Case,
+    expected: Any,
+    *,
+    returned: bool,
+) -> str | None:
+    """The first difference between what the C does and what is expected."""
+    wanted = {b: room.copy() for b, room in case.rooms.items()}
+    got = _called(relations.function, relations.module, compiled, case)
+    if returned:
+        return None if _close(got, expected) else f"{got} where the program gives {expected}"
+    target = lifted.target
+    cells = wanted[target.value]
+    origin = case.firsts[target.value] + target.first.evaluate(case.values)
+    strides = [s.evaluate(case.values) for s in target.strides]
+    expected = np.asarray(expected)
+    for place in np.ndindex(expected.shape):
+        cells[origin + sum(i * s for i, s in zip(place, strides, strict=True))] = expected[place]
+    for base, room in case.rooms.items():
+        if base != target.value and not _close(room, wanted[base]):
+            return f"{relations.evolution.spelled(base)} is changed"
+    if not _close(case.rooms[target.value], cells):
+        at = int(np.argmax(~np.isclose(case.rooms[target.value], cells, rtol=1e-4, equal_nan=True)))
+        return f"{relations.evolution.spelled(target.value)}[{at - case.firsts[target.value]}] is {case.rooms[target.value][at]} where the program gives {cells[at]}"
+    return None
+
+
+def _close(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu":
+        return bool(np.array_equal(a, b))
+    tolerance = 1e-4 if np.float32 in (a.dtype, b.dtype) else 1e-9
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def _called(function: Function, module: Module, compiled: Compiled, case: Case) -> Any:
+    """What the C returns; arrays are changed where they lie."""
+    kinds: list[Any] = []
+    arguments: list[Any] = []
+    for value, type_ in function.arguments.items():
+        if type_ == "ptr":
+            kinds.append(ctypes.c_void_p)
+            room = case.rooms.get(value)
+            arguments.append(
+                None if room is None else room.ctypes.data + case.firsts[value] * room.itemsize
+            )
+        else:
+            kinds.append(_C[type_])
+            arguments.append(case.values[value])
+    for base in case.rooms:
+        if base.startswith("@"):
+            _copied(base, module, compiled, case, into=True)
+    result: Any = _C.get(function.result)
+    got = ctypes.CFUNCTYPE(result, *kinds)(compiled.address(function.name))(*arguments)
+    for base in case.rooms:
+        if base.startswith("@"):
+            _copied(base, module, compiled, case, into=False)
+    if function.result == "float":
+        return np.float32(got)
+    return np.float64(got) if function.result == "double" else np.int64(got or 0)
+
+
+def _copied(base: str, module: Module, compiled: Compiled, case: Case, *, into: bool) -> None:
+    """A global array has its own place: its cells go there before a call, and come back after it."""
+    room = case.rooms[base]
+    count = size_in_bytes(module.globals[base], module) // room.itemsize
+    cells = room[case.firsts[base] : case.firsts[base] + count]
+    address = compiled.address(base[1:])
+    kind = np.ctypeslib.as_ctypes_type(room.dtype) * len(cells)
+    there = np.ctypeslib.as_array(kind.from_address(address))
+    if into:
+        there[:] = cells
+    else:
+        cells[:] = there
+
+
+def _said(case: Case, relations: Relations) -> str:
+    shown = [
+        f"{relations.evolution.spelled(n)}={v}" for n, v in case.values.items() if n in relations.function.arguments
+    ]  # fmt: skip
+    return ", ".join(shown) or "the globals that were drawn"

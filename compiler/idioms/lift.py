@@ -1,0 +1,199 @@
+"""C in, programs out: what is found in a file, what it means, under which conditions, and how far that is shown.
+
+>>> from relift.compiler.idioms.lift import lift
+>>> found = lift('''
+... float total(int n, const float *x) {
+...   float s = 0;
+...   for (int i = 0; i < n; i++) s += x[i];
+...   return s;
+... }
+... ''')
+>>> print(found.idioms[0].lifted.program)
+total(x: f32[n]) -> f32 =
+  reduce(add, 0.0, x)
+>>> found.idioms[0].evidence
+Evidence(runs=100, difference=None, skipped=None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
+from relift.compiler.idioms.facts.expressions import Opaque, line_of
+from relift.compiler.idioms.facts.ir import Extent, Function, Module
+from relift.compiler.idioms.facts.reading import module_of
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.source import Uncompilable, bitcode, normal_form
+from relift.compiler.idioms.finding import Found, find
+from relift.compiler.idioms.lifting.effects import effect_of
+from relift.compiler.idioms.lifting.programs import Lifted, lifted
+from relift.compiler.idioms.refusals import refusal
+from relift.files import temporary_folder
+from relift.semantics.errors import bounded_depth
+
+
+@dataclass(frozen=True)
+class LiftedIdiom:
+    """One idiom of a file: where it is, its program with conditions and evidence, or why there is none."""
+
+    function: str
+    idiom: str
+    line: int
+    extent: Extent | None
+    found: Found
+    relations: Relations
+    lifted: Lifted | None
+    evidence: Evidence
+    reason: str | None = None
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold for the program to mean the same, and is not shown here."""
+        if self.lifted is None:
+            return ()
+        known = self.lifted
+        spelled = self.relations.evolution.spelled
+        lengths = tuple(
+            f"{least} <= {size.substitute({n: type(size).atom(spelled(n)) for n in size.names()})}"
+            for size, least in known.natural
+        )
+        return (*lengths, *known.conditions, *sorted(self.relations.evolution.wraps.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """The idiom as JSON."""
+        known = self.lifted
+        return {
+            "function": self.function,
+            "idiom": self.idiom,
+            "line": self.line,
+            "program": None if known is None else str(known.program),
+            "sizes": {} if known is None else {n: self.said(n) for n in known.sizes},
+            "conditions": list(self.conditions),
+            "evidence": {
+                "runs": self.evidence.runs,
+                "ok": self.evidence.ok,
+                "said": str(self.evidence),
+            },
+            "reason": self.reason,
+        }
+
+    def said(self, size: str) -> str:
+        """What a size is, as the C file would say it."""
+        assert self.lifted is not None, "cannot happen: only a program has sizes"
+        meaning = self.lifted.sizes[size]
+        spelled = self.relations.evolution.spelled
+        names = {n: " ".join(map(spelled, n.split(" "))) for n in meaning.names()}
+        return str(meaning.substitute({n: type(meaning).atom(text) for n, text in names.items()}))
+
+
+@dataclass(frozen=True)
+class LiftedFile:
+    """What is found in a file; `skipped` says of functions why nothing is looked for, or the search was given up."""
+
+    file: str
+    idioms: tuple[LiftedIdiom, ...]
+    skipped: tuple[tuple[str, str], ...]
+    steps: int
+    module: Module
+
+    @property
+    def ok(self) -> bool:
+        """Whether something is found, and no program is known to differ."""
+        return bool(self.idioms) and not any(i.evidence.difference for i in self.idioms)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "file": self.file,
+            "idioms": [i.to_json() for i in self.idioms],
+            "skipped": [{"function": f, "reason": r} for f, r in self.skipped],
+            "steps": self.steps,
+        }
+
+
+@bounded_depth("the C file")
+def lift(
+    source: str | Path, function: str | None = None, *, runs: int = RUNS, seed: int = 0
+) -> LiftedFile:
+    """The idioms of a C file, or of C text, as programs.
+
+    `function` names the one that is looked at; `runs` are the drawn inputs on which each program is compared with the
+    compiled C.  Raises `Uncompilable` where a compiler is missing or refuses the file.
+    """
+    if isinstance(source, str) and "\n" in source:
+        with temporary_folder() as folder:
+            file = folder / "text.c"
+            file.write_text(source, encoding="utf-8")
+            return lift(file, function, runs=runs, seed=seed)
+    path = Path(source)
+    code = bitcode(path)
+    module = module_of(normal_form(code), str(path))
+    if function is not None and function not in module.functions:
+        known = ", ".join(sorted(module.functions)) or "none"
+        raise Uncompilable(f"{path}: there is no function {function}; it has: {known}")
+    compiled = Compiled(code) if runs else None
+    idioms: list[LiftedIdiom] = []
+    skipped: list[tuple[str, str]] = []
+    steps = 0
+    for f in module.functions.values():
+        if function not in (None, f.name):
+            continue
+        reason = refusal(f, module)
+        if reason is not None:
+            skipped.append((f.name, reason))
+            continue
+        relations = Relations(f, module)
+        search = find(relations)
+        steps += search.steps
+        skipped += [
+            (f.name, f"the search for {name} was given up after its bound of steps")
+            for name in search.given_up
+        ]
+        idioms += _in_function(f, relations, search.found, compiled, runs, seed)
+        skipped += _uncounted(relations)
+    return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
+
+
+def _in_function(
+    f: Function,
+    relations: Relations,
+    found: tuple[Found, ...],
+    compiled: Compiled | None,
+    runs: int,
+    seed: int,
+) -> Iterator[LiftedIdiom]:
+    for one in sorted(found, key=lambda x: line_of(relations.evolution, x.loop)):
+        extent = next((f.extents[b] for b in one.loop.latches if b in f.extents), None)
+        line = line_of(relations.evolution, one.loop)
+        try:
+            program = lifted(
+                effect_of(relations, one.loop, one.result, one.idiom), relations, f.name
+            )
+        except Opaque as reason:
+            none = Evidence(skipped="there is no program")
+            yield LiftedIdiom(
+                f.name, one.idiom, line, extent, one, relations, None, none, str(reason)
+            )
+            continue
+        shown = (
+            evidence(relations, one, program, compiled, runs, seed)
+            if compiled is not None
+            else Evidence(skipped="no inputs were asked for")
+        )
+        yield LiftedIdiom(f.name, one.idiom, line, extent, one, relations, program, shown)
+
+
+def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:
+    """The loops that cannot be an idiom, by what they are."""
+    for loop in relations.control.loops.values():
+        if relations.evolution.trips(loop) is None:
+            leaving = {block for block, _ in relations.control.exits(loop)}
+            what = "has several exits" if len(leaving) > 1 else "is not counted before it begins"
+            yield (
+                relations.function.name,
+                f"the loop at line {line_of(relations.evolution, loop)} {what}",
+            )

@@ -1,0 +1,164 @@
+"""Idioms as programs: each agrees with the C, what means the same is one program, mistakes are noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import command, relift
+from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
+from proofs_tests.compiler.idioms.mutations import mutants
+from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.facts.source import bitcode
+from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
+
+INSIDE = {  # what these find is used inside the function, or given there: it is not run alone
+    "two_sums", "integral", "place_of_least", "place_of_most", "second_largest", "solve", "csr_onto_itself",
+    "overlapping_rows", "scattered_rows",
+}  # fmt: skip
+
+
+@cache
+def lifted(file: str) -> LiftedFile:
+    """A file of fixtures, each program run a few times."""
+    return rl.lift(FOLDER / f"{file}.c", runs=12)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_idiom_is_a_program_that_agrees(file: str) -> None:
+    """What is found is lifted, and agrees with the compiled C wherever the function can be run alone."""
+    found = lifted(file)
+    assert sorted(i.idiom for i in found.idioms) == sorted(
+        k for kinds in expected(file).values() for k in kinds
+    )
+    assert [(i.function, i.reason) for i in found.idioms if i.lifted is None] == []
+    wrong = {i.function: str(i.evidence) for i in found.idioms if not i.evidence.ok}
+    assert set(wrong) <= INSIDE, wrong
+    assert all("DIFFERS" not in said for said in wrong.values())
+
+
+def program(file: str, function: str) -> str:
+    """The text of a program without the name of its function."""
+    (found,) = [i for i in lifted(file).idioms if i.function == function]
+    assert found.lifted is not None
+    return str(found.lifted.program).partition("(")[2]
+
+
+@pytest.mark.parametrize(
+    ("file", "functions"),
+    [
+        ("products", [f"gemm_{order}" for order in ("ijk", "ikj", "jik", "jki", "kij", "kji")]),
+        ("products", ["gemm", "gemm"]),
+        ("products", ["gemv_in_memory", "gemv_by_columns"]),
+        ("maps", ["matrix_sum", "matrix_sum_by_columns"]),
+        ("maps", ["transpose", "transpose_by_rows"]),
+        ("reductions", ["sum", "sum_while", "sum_do"]),
+    ],
+)
+def test_loops_that_mean_the_same_are_one_program(file: str, functions: list[str]) -> None:
+    """The order of loops, pointers that walk, and the kind of loop leave no trace in the program."""
+    assert len({program(file, f) for f in functions}) == 1
+
+
+def mistakes() -> Iterator[tuple[str, LiftedIdiom, rl.Program]]:
+    """Up to three mistakes in each lifted program that can be run."""
+    for file in FILES:
+        for idiom in lifted(file).idioms:
+            if idiom.lifted is not None and idiom.evidence.ok:
+                for mutant in list(mutants(idiom.lifted.program))[:2]:
+                    yield file, idiom, mutant
+
+
+def test_mistakes_in_programs_are_noticed() -> None:
+    """A program with one number or function changed differs from the C on a drawn input."""
+    compiled = {file: Compiled(bitcode(FOLDER / f"{file}.c")) for file in FILES}
+    planted, missed = 0, list[str]()
+    for file, idiom, mutant in mistakes():
+        assert idiom.lifted is not None
+        planted += 1
+        wrong = replace(idiom.lifted, program=mutant)
+        if evidence(idiom.relations, idiom.found, wrong, compiled[file], runs=60).ok:
+            missed.append(f"{idiom.function}: {mutant}")
+    assert planted >= 100
+    assert not missed, missed
+
+
+def test_the_command_line_prints_programs_and_conditions(tmp_path: Path) -> None:
+    """`relift lift` says where, what, under which conditions, and what was run; 0, or 1 where nothing is found."""
+    file = tmp_path / "f.c"
+    file.write_text(
+        "void twice(int n, float *y, const float *x) { for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }\n"
+    )
+    done = relift("lift", str(file), "--runs", "5")
+    assert done.returncode == 0
+    for part in (
+        f"{file}:1: twice: map",
+        "twice(x: f32[n]) -> f32[n] =",
+        "if x and y do not overlap",
+        "agrees with the compiled C on 5 drawn inputs",
+    ):
+        assert part in done.stdout
+    done = relift("lift", str(file), "--json", "--runs", "0")
+    assert json.loads(done.stdout)["idioms"][0]["idiom"] == "map"
+    file.write_text("int f(void) { return 1; }\n")
+    assert command("lift", str(file))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("int f(void) { return x; }\n", (), "f.c:1:22: use of undeclared identifier 'x'"),
+        ("int f(void) { return 1; }\n", ("--function", "g"), "there is no function g; it has: f"),
+        (None, (), "there is no such file"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path, text: str | None, words: tuple[str, ...], said: str
+) -> None:
+    """C that does not compile, and names that are not there, are refused with status 2."""
+    file = tmp_path / "f.c"
+    if text is not None:
+        file.write_text(text)
+    status, found = command("lift", str(file), *words)
+    assert status == 2
+    assert said in found
+    assert found.count("\n") == 1
+
+
+def test_no_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the compiler that was asked for, it is named."""
+    from relift.compiler.idioms.facts.source import front_end
+
+    file = tmp_path / "f.c"
+    file.write_text("int f(void) { return 1; }\n")
+    monkeypatch.setenv("RELIFT_CLANG", "clang-of-nowhere")
+    front_end.cache_clear()
+    try:
+        status, said = command("lift", str(file))
+    finally:
+        front_end.cache_clear()
+    assert (status, "clang-of-nowhere" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("int f(volatile int *x, int n) { int s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n", "a volatile access"),
+        ("void f(int n, ...) { }\n", "variable number of arguments"),
+        ("void f(int *x) { __asm__(\"nop\"); for (int i = 0; i < 9; i++) x[i] = 0; }\n", "inline assembly"),
+        ("int f(int n) { return n ? f(n - 1) : 0; }\n", "it calls itself"),
+        ("float f(float *x, int n) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) break; s += x[i]; } return s; }\n", "has several exits"),
+        ("float f(float *x) { float s = 0; for (int i = 0; x[i] > 0; i++) s += x[i]; return s; }\n", "is not counted before it begins"),
+    ],
+)  # fmt: skip
+def test_what_is_left_alone_is_named(text: str, reason: str) -> None:
+    """A function or a loop in which nothing is looked for is skipped by name, with the reason."""
+    found = rl.lift(text, runs=0)
+    assert not found.idioms
+    assert any(reason in said for _, said in found.skipped), found.skipped

@@ -1,0 +1,63 @@
+"""The verb for existing C: lift."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relift.cli.options import JsonOption
+from relift.cli.output import print_json, progress_of
+
+if TYPE_CHECKING:
+    from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
+
+
+def lift(
+    file: Annotated[Path, typer.Argument(metavar="FILE.c", help="A file in C.")],
+    function: Annotated[str | None, typer.Option(help="Look at this function only.")] = None,
+    runs: Annotated[
+        int, typer.Option(help="Drawn inputs on which each program is run against the C.", min=0)
+    ] = 100,
+    random: Annotated[
+        int, typer.Option(help="Draw them from this seed.", min=0, max=2**63 - 1)
+    ] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
+    from relift.compiler.idioms.lift import lift as lifted
+
+    with progress_of(f"lifting {file}"):
+        found = lifted(file, function, runs=runs, seed=random)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found)
+    raise typer.Exit(0 if found.ok else 1)
+
+
+def _print(found: LiftedFile) -> None:
+    for idiom in found.idioms:
+        _print_idiom(found.file, idiom)
+    for function, reason in found.skipped:
+        print(f"{function}: skipped: {reason}", file=sys.stderr)
+    count = len(found.idioms)
+    print(
+        f"{count} idiom{'s' * (count != 1)} found in {found.file} ({found.steps} steps of the solver)"
+    )
+
+
+def _print_idiom(file: str, idiom: LiftedIdiom) -> None:
+    print(f"{file}:{idiom.line}: {idiom.function}: {idiom.idiom}")
+    if idiom.lifted is None:
+        print(f"  no program: {idiom.reason}\n")
+        return
+    print("  " + str(idiom.lifted.program).replace("\n", "\n  "))
+    meanings = {n: idiom.said(n) for n in idiom.lifted.sizes}
+    if named := [f"{n} = {said}" for n, said in meanings.items() if n != said]:
+        print("  where " + ", ".join(named))
+    for condition in idiom.conditions:
+        print(f"  if {condition}")
+    print(f"  {idiom.evidence}\n")
