@@ -162,6 +162,25 @@ kernel void extremes(global const float* restrict x, global float* restrict out,
 long i64_from_float(float x) {
   return isnan(x) ? 0 : x >= 0x1p63f ? LONG_MAX : x <= -0x1p63f ? LONG_MIN : (long)x;
 }
+__attribute__((reqd_work_group_size(4, 1, 1)))
+kernel void skipped(global const float* restrict x, global float* restrict out, int n) {
+  local float tile[1];
+  const int g = get_group_id(0);
+  const int l = get_local_id(0);
+  if (g < n / 4) {
+    if (l < 1) {
+      tile[0] = x[g];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l < 1) {
+      out[g] = tile[0];
+    }
+  }
+  if (l < 1) {
+    out[n + g] = x[g];
+  }
+}
+
 kernel void reread(global const float* restrict x, global float* restrict out, int n) {
   local float tile[8];
   for (int g = get_group_id(0); g < 64; g += get_num_groups(0)) {
@@ -218,6 +237,9 @@ def defects(run: Trial, group: int) -> Iterator[str]:
     extremes = run.call(program, "extremes", x, 16, group).reshape(4, 4)
     if not all(np.array_equal(row, wanted) for row in extremes):
         yield "fmin of NaN"
+    said = run.call(program, "skipped", x[:16], 24, 4)
+    if not (np.array_equal(said[:4], x[:4]) and np.array_equal(said[16:], x[:8])):
+        yield "conditional barriers"
     wanted = np.repeat(np.trunc(np.float32(100) * x[:512].reshape(64, 8)[:, 3]), 4)
     if not np.array_equal(run.call(program, "reread", x, 256, group), wanted):
         yield "stale local memory"

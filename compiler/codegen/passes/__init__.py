@@ -1,1 +1,1 @@
-"""Passes over the tree of a kernel: shared local arrays, named registers and shared indices."""
+"""Passes over the tree of a kernel: shared local arrays, named registers, barriers in guards and shared indices."""

@@ -242,7 +242,9 @@ class Cuda(Printer):
         if name in self.types.functions:
             name = _function(name)
         elif (m := _MEMORY.fullmatch(name)) is not None:
-            del arguments[-2]  # the place behind the pointer, which is 0
+            place = arguments.pop(-2)  # behind the pointer, in vectors
+            if place != "0":
+                arguments[-1] = f"({arguments[-1]}) + {m[2]} * (size_t)({place})"
             name = f"relift_vload<{m[2]}>" if m[1] == "vload" else "relift_vstore"
         elif (m := _CONVERSION.fullmatch(name)) is not None:
             name = f"relift_{m[1]}{m[3] or ''}<{_scalar(m[2])}>"

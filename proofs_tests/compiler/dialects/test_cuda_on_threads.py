@@ -210,3 +210,23 @@ def test_lanes_are_picked(tmp_path: Path) -> None:
 
     for i, lanes in enumerate(PICKED.values()):
         assert tuple(out[16 * i : 16 * i + len(lanes)]) == lanes
+
+
+def test_vectors_are_read_and_written_anywhere(tmp_path: Path) -> None:
+    """Behind a pointer by whole vectors, and behind it by any expression."""
+    text = (
+        "kernel void f(global const float* restrict x, global float* restrict out, int n) {\n"
+        "  for (int i = 0; i < n; ++i) {\n    vstore3(vload3(n - 1 - i, x), i, out);\n  }\n"
+        "  vstore4(vload4(0, x + 1), 1 + 2, out + n);\n}"
+    )
+    library = built([read_source(text)], tmp_path)
+    x, out = aligned(32, DTYPES["f32"]), aligned(32, DTYPES["f32"])
+    x[:], out[:] = np.arange(32), -1
+    given = (ctypes.c_void_p * 3)(
+        x.ctypes.data, out.ctypes.data, np.array([3], np.int32).ctypes.data
+    )
+
+    library.run_0_f(given, (ctypes.c_int * 3)(), (ctypes.c_uint * 3)(1, 1, 1), (ctypes.c_uint * 3)(1, 1, 1))  # fmt: skip
+
+    assert [*out[:9]] == [6, 7, 8, 3, 4, 5, 0, 1, 2]
+    assert [*out[9:20]] == [-1] * 6 + [1, 2, 3, 4, -1]

@@ -18,11 +18,14 @@ from proofs_tests.compiler.races import complaints
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
 from proofs_tests.tampering import resealed
 from relift.compiler import Compiled, compile_program
+from relift.compiler.agreement.comparison import agreed
+from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import describe, devices, find_device
 from relift.compiler.running import building
 from relift.compiler.running.compiled import load
+from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, ReliftError, Unsupported
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.syntax.types import boolean, f32, i32, tup, vec
@@ -284,3 +287,15 @@ def test_a_cache_is_cleared_by_several_at_once(tmp_path: Path, monkeypatch: Any)
     building.keep(tmp_path, 8)
 
     assert sorted(p.name for p in tmp_path.glob("*")) == names[4:]
+
+
+@pytest.mark.parametrize("device", [label(d) for d in devices()])
+def test_what_follows_a_barrier_that_some_groups_skip_is_done(device: str) -> None:
+    """On every device: PoCL left it out where an `if` holds a barrier and does not end with one."""
+    program = random_kernel(900440, "groups")
+    assert program is not None
+    inputs = random_inputs(program, 0)
+
+    expected, found = program(*inputs), compile_program(program)(*inputs, device=device)
+
+    assert agreed("the interpreter", program, found, expected).ok
