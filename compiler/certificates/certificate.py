@@ -15,10 +15,20 @@ COMMENT = "// certificate: "
 VERSION = 2
 """The version of the format of certificate.json."""
 
-Kind: TypeAlias = Literal["bounds", "races", "barriers", "initialised", "covered", "values"]
+Kind: TypeAlias = Literal[
+    "bounds", "races", "barriers", "initialised", "covered", "values", "meaning"
+]
 Verdict: TypeAlias = Literal["proved", "shown", "refuted", "unknown"]
 
-KINDS: tuple[Kind, ...] = ("bounds", "races", "barriers", "initialised", "covered", "values")
+KINDS: tuple[Kind, ...] = (
+    "bounds",
+    "races",
+    "barriers",
+    "initialised",
+    "covered",
+    "values",
+    "meaning",
+)
 """All kinds, in the order in which they are summed up."""
 
 

@@ -9,20 +9,21 @@ Not covered are the device, its compiler and its functions, and whether it contr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from relift.compiler.running.launch import Launch
-from relift.compiler.text.lexing import NotUnderstood, tokens_of
+from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
-from relift.compiler.text.tree import Function, Source
+from relift.compiler.text.tree import Source
 from relift.compiler.validation.cells import flattened, nested, rows_of_type, scalars_of
-from relift.compiler.validation.domain import Symbols, opaque
+from relift.compiler.validation.domain import Symbols
 from relift.compiler.validation.lockstep import Run
 from relift.compiler.validation.machine import Fault, FaultKind, Undecided
+from relift.compiler.validation.opaque import opaque_functions
 from relift.compiler.validation.symbols import (
     LIMIT,
     OPEN,
@@ -38,7 +39,6 @@ from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.terms import Call, UserFunction, subterms
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
 SEED = 0
@@ -237,48 +237,12 @@ class _Comparison:
     # ---- functions
 
     def _opaque(self) -> dict[str, Opaque]:
-        """The functions of the source that are the program's opaque ones: those with the same text."""
-        wanted = {
-            u.function: tokens_of(u.function.c)
-            for u, _ in subterms(self.program.body)
-            if isinstance(u, Call) and u.function.c is not None
-        }
-        found: dict[str, Opaque] = {}
-        for f in self.source.functions:
-            for function, tokens in wanted.items():
-                if list(f.tokens) == tokens and _fits(f, function):
-                    made = opaque(self.algebra, function, self.domain.lifted)
-                    found[f.name] = self._of_c(made, function)
-                    self.notes.append(
-                        f"{function.name} is known by its name: its C text was not read"
-                    )
-        for f in self.source.functions:
-            if f.name not in found and (name := _division(f.name)) is not None:
-                found[f.name] = self._division(f, *name)
+        """The functions of the source that are not run as they are written."""
+        found, notes = opaque_functions(
+            self.source, self.program.body, self.algebra, self.domain.lifted
+        )
+        self.notes += notes
         return found
-
-    def _of_c(self, made: Callable[..., Symbol], function: UserFunction) -> Opaque:
-        """The function as C calls it: truth values are numbers there."""
-        kinds = ["bool" if str(t) == "boolean" else str(t) for t in function.types]
-        a = self.algebra
-
-        def called(it: Any, *values: Any) -> Any:
-            lifted = [
-                a.truth(a.lift(v, "i32")) if kind == "bool" else a.lift(v, kind)
-                for v, kind in zip(values, kinds, strict=True)
-            ]
-            result = made(*lifted)
-            return a.convert(result, "i32") if result.type == "bool" else result
-
-        return called
-
-    def _division(self, f: Function, name: str, kind: str) -> Opaque:
-        from relift.compiler.validation.division import checked_division
-
-        called, note = checked_division(self.source, f, name, kind, self.algebra)
-        if note:
-            self.notes.append(note)
-        return called
 
     # ---- outputs
 
@@ -339,22 +303,3 @@ class _Comparison:
 def _plain(value: Any) -> Any:
     """A whole number as the kernel has it."""
     return value if isinstance(value, Symbol) else operator.index(int(value))
-
-
-def _fits(f: Function, function: UserFunction) -> bool:
-    """Whether a function of the source has the types of a function of the program."""
-    from relift.compiler.codegen.values.expressions import c_type
-    from relift.compiler.codegen.values.functions import scalar_of
-
-    wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
-    given = [p.type for p in f.parameters] + [f.result]
-    return wanted == [replace(t, constant=False) for t in given]
-
-
-def _division(name: str) -> tuple[str, str] | None:
-    """The function of the table and the type that a helper function is called after, if it divides."""
-    for function in ("floor_divide", "modulo"):
-        for kind in ("i32", "i64"):
-            if name.startswith(f"{function}_{kind}"):
-                return function, kind
-    return None

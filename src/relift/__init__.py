@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from relift.compiler.devices.survey import devices
     from relift.compiler.idioms.lift import lift
+    from relift.compiler.meaning.evidence import validate
     from relift.compiler.program import compile_program as compile
     from relift.compiler.running.device_array import DeviceArray, device_array
     from relift.device import DeviceDescription
@@ -158,6 +159,7 @@ _ELSEWHERE = {
     "type_variables": "relift.rewrites.conditions",
     "untile": "relift.semantics.language.multidimensional",
     "vec": "relift.semantics.syntax.types",
+    "validate": "relift.compiler.meaning.evidence:validate",
     "zip_nd": "relift.semantics.language.multidimensional",
 }
 """Where the names are defined that are not in the module of the language; `module:name` where one is called
@@ -173,7 +175,7 @@ __all__ = [
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",
     "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
-    "transpose_axes", "tup", "type_variables", "untile", "userfun", "vec", "vectorize", "wrap",
+    "transpose_axes", "tup", "type_variables", "untile", "userfun", "validate", "vec", "vectorize", "wrap",
     "zip", "zip_nd",
 ]  # fmt: skip
 

@@ -1,11 +1,11 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `kernels`
-(compile, run, verify), `lifting` (lift), `machines` (bench, devices), `installation` (doctor, cache).  What they share: `options` that
-they read, `output` that they print.
+(compile, run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices), `installation` (doctor,
+cache).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
-rule is tested only), 70 a defect of Relift, 130 interrupted.
+rule is tested only; `validate`: unknown), 70 a defect of Relift, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from relift.cli.output import fail
 from relift.cli.proving import prove
 from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
+from relift.cli.validating import validate
 from relift.semantics.errors import Refuted, ReliftError
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ app.command()(optimize)
 app.command(name="compile")(compile_)
 app.command()(run)
 app.command()(verify)
+app.command()(validate)
 app.command()(explain)
 app.command()(prove)
 app.command()(lift)

@@ -1,0 +1,327 @@
+"""Whether the text of a program's kernels means the program: kernel by kernel, at its sizes or at all sizes.
+
+The program is cut where it is stored between kernels.  That the parts together are the program is checked here:
+put back into one term, they are what the program is without a word on where it is stored.  Each kernel is then
+compared with its part (`judge`), whose inputs are what the kernels before it have computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from relift.compiler.certificates.certificate import Certificate, Claim
+from relift.compiler.certificates.certificate import Verdict as Claimed
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.codegen.interface import buffers
+from relift.compiler.lowering.iterations import written_out
+from relift.compiler.lowering.stages import stages_of
+from relift.compiler.meaning.judge import Finding, Judge, Stage, Verdict
+from relift.compiler.running.launch import Launch, Launched
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.reader import read_source
+from relift.compiler.text.tree import Source
+from relift.compiler.validation.symbols import LIMIT
+from relift.rewrites.checks.random.exact_inputs import index_bounds
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.programs import Program
+from relift.semantics.patterns import ToGlobal, ToLocal, ToPrivate
+from relift.semantics.syntax.binding import canonical, map_children
+from relift.semantics.syntax.sizes import Name, Size
+from relift.semantics.syntax.terms import Input, Lambda, Term
+
+
+@dataclass(frozen=True)
+class KernelMeaning:
+    """What became of one kernel.
+
+    It is `validated` where every value that it writes is that of the program at the place where it is written, and
+    its certificate proves the rest: every cell is written, nothing races, no access strays, barriers are met by all.
+    `refuted` comes with a work-item, a cell and both values, or with what no kernel may do; `unknown` with what is left.
+    """
+
+    kernel: str
+    verdict: Verdict
+    sizes: str
+    detail: str
+    finding: Finding
+
+    def text(self) -> str:
+        """One line for a person."""
+        f = self.finding
+        if self.verdict == "validated":
+            cases = f", in {f.cases} cases" if f.cases > 1 else ""
+            notes = "".join(f"; {note}" for note in f.notes)
+            return (
+                f"{self.kernel}: validated, {self.sizes}, all data: "
+                f"{f.cells} cells of one work-item or group stand for all{cases}{notes}"
+            )
+        return f"{self.kernel}: {self.verdict}, {self.sizes}: {self.detail}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        f = self.finding
+        return {
+            "kernel": self.kernel,
+            "verdict": self.verdict,
+            "sizes": self.sizes,
+            "detail": self.detail,
+            "cells": f.cells,
+            "cases": f.cases,
+            "questions": f.questions,
+            "notes": list(f.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What became of all kernels of a program."""
+
+    program: str
+    kernels: tuple[KernelMeaning, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """`refuted` if one kernel is, `validated` if all are."""
+        said = {k.verdict for k in self.kernels}
+        if "refuted" in said:
+            return "refuted"
+        return "validated" if said == {"validated"} else "unknown"
+
+    @property
+    def ok(self) -> bool:
+        """Whether all kernels are validated."""
+        return self.verdict == "validated"
+
+    def text(self) -> str:
+        """A line for each kernel, and the verdict."""
+        lines = [k.text() for k in self.kernels]
+        return "\n".join([*lines, f"{self.program}: {self.verdict}"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "program": self.program,
+            "verdict": self.verdict,
+            "kernels": [k.to_json() for k in self.kernels],
+        }
+
+
+def meaning_of(
+    compiled: Launched,
+    program: Program,
+    certified: Sequence[Certificate] | None = None,
+    *,
+    limit: int = LIMIT,
+    report: Callable[[str], None] = lambda name: None,
+) -> Meaning:
+    """Compare the text of all kernels with a low-level program, at its sizes or, where they are open, at all.
+
+    >>> from relift import f32, map_glb, nat, program
+    >>> from relift.compiler.meaning.evidence import meaning_of
+    >>> from relift.compiler.program import compile_program
+    >>> n = nat("n")
+    >>> @program
+    ... def double(x: f32[n]):
+    ...     return map_glb(0)(lambda v: v + v, x)
+    >>> k = compile_program(double)
+    >>> meaning_of(k, double).verdict
+    'validated'
+    >>> from dataclasses import replace
+    >>> wrong = replace(k, source=k.source.replace("v + v", "v * v"))
+    >>> print(meaning_of(wrong, double).kernels[0].detail)
+    out[0] is 5.047679424285889 instead of 4.493408203125: work-item 0 writes x[glb_0] * x[glb_0] instead of x[glb_0] + x[glb_0], n = 1
+    """
+    sizes = "all sizes" if compiled.plan.sizes else "these sizes"
+
+    def whole(detail: str, verdict: Verdict = "unknown") -> Meaning:
+        names = [k.name for k in compiled.plan.kernels] or [program.name]
+        found = Finding(verdict, detail)
+        return Meaning(
+            program.name,
+            tuple(KernelMeaning(name, verdict, sizes, detail, found) for name in names),
+        )
+
+    try:
+        source = read_source(compiled.source)
+        here = _with_sizes_of(program, compiled.plan)
+        if wrong := _misfit(here, compiled.plan):
+            return whole(wrong, "refuted")
+        body = written_out(here.body)
+        stages = _stages(replace(here, body=body), compiled.plan)
+    except NotUnderstood as error:
+        return whole(f"the text has {error}, which is not understood")
+    except ReliftError as error:
+        return whole(error.message)
+    if certified is None:
+        certified = certificates(compiled)
+    by_name = {c.kernel: c for c in certified}
+    inputs = {
+        p.name: (p.type, q.buffers)
+        for p, q in zip(here.parameters, compiled.plan.parameters, strict=True)
+    }
+    known = {} if here.sizes else index_bounds(body)
+    found: list[KernelMeaning] = []
+    for stage, name in stages:
+        report(stage.kernel.name)
+        judge = Judge(source, compiled.plan, stage, inputs, known, body, limit)
+        certificate = by_name.get(stage.kernel.name)
+        found.append(_together(judge.finding(), certificate, stage.kernel.name, sizes))
+        inputs[name] = (stage.body.type, stage.outputs)
+    return Meaning(program.name, tuple(found))
+
+
+def validate(
+    program: Program, sizes: Mapping[str, int] | None = None, *, kernel: Launched | None = None
+) -> Meaning:
+    """Compare a kernel with the low-level program that it should compute; without one, what the compiler makes of it.
+
+    >>> import relift as rl
+    >>> n = rl.nat("n")
+    >>> @rl.program
+    ... def total(x: rl.f32[n, 64]):
+    ...     return rl.map_glb(0)(lambda row: rl.reduce_seq(rl.add, 0.0, row), x)
+    >>> rl.validate(total).verdict, rl.validate(total, {"n": 4096}).kernels[0].sizes
+    ('validated', 'these sizes')
+    """
+    here = program.at(sizes or {}, partly=True)
+    if kernel is None:
+        from relift.compiler.program import compile_program
+
+        kernel = compile_program(here)
+    return meaning_of(kernel, here)
+
+
+def _together(
+    finding: Finding, certificate: Certificate | None, kernel: str, sizes: str
+) -> KernelMeaning:
+    """The values of a kernel and its certificate: each alone says nothing."""
+    if finding.verdict == "refuted":
+        return KernelMeaning(kernel, "refuted", sizes, finding.detail, finding)
+    needed = ("bounds", "races", "barriers", "covered")
+    claims = [c for c in certificate.claims if c.kind in needed] if certificate else []
+    for verdict in ("refuted", "unknown"):
+        for c in claims:
+            if c.verdict == verdict and not _read_in_bounds(c, finding):
+                detail = f"{c.kind} of {c.subject} {verdict}: {c.detail}"
+                return KernelMeaning(kernel, verdict, sizes, detail, finding)
+    if finding.verdict == "validated" and not any(
+        c.kind == "covered" and c.verdict == "proved" for c in claims
+    ):
+        detail = "that every cell is written is not proved"
+        return KernelMeaning(kernel, "unknown", sizes, detail, finding)
+    return KernelMeaning(kernel, finding.verdict, sizes, finding.detail, finding)
+
+
+def _read_in_bounds(claim: Claim, finding: Finding) -> bool:
+    """Whether it is only not known that a read by data is in bounds, and the run has shown that it is.
+
+    The program has no meaning for indices out of range, so they are within what they index.
+    """
+    return (
+        claim.kind == "bounds"
+        and claim.verdict == "unknown"
+        and claim.subject.startswith("read ")
+        and claim.detail == "the index depends on data"
+        and finding.verdict == "validated"
+        and not finding.strays
+    )
+
+
+def _with_sizes_of(program: Program, plan: Launch) -> Program:
+    """The program with its open sizes called as the kernels call them."""
+    own = program.least_sizes
+    if list(own.values()) != list(plan.sizes.values()):
+        raise ReliftError(
+            f"the program leaves open ({', '.join(own)}), the launch ({', '.join(plan.sizes)})",
+            place="",
+        )
+    renamed = {
+        name: Size.atom(Name(c, least))
+        for (name, least), c in zip(own.items(), plan.sizes, strict=True)
+        if name != c
+    }
+    return program.with_sizes(renamed) if renamed else program
+
+
+def _misfit(program: Program, plan: Launch) -> str:
+    """Why the launch is none of this program."""
+    takes = [str(p.type) for p in program.parameters]
+    given = [str(p.type) for p in plan.parameters]
+    if takes != given or str(program.body.type) != str(plan.result.type):
+        return (
+            f"the program takes ({', '.join(takes)}) and gives {program.body.type}, "
+            f"the launch takes ({', '.join(given)}) and gives {plan.result.type}"
+        )
+    return ""
+
+
+def _stages(program: Program, plan: Launch) -> list[tuple[Stage, str]]:
+    """What each kernel of a launch is to compute, and what that is called; raises `ReliftError`."""
+    stages = stages_of(program)
+    if len(stages) != len(plan.kernels):
+        raise ReliftError(
+            f"the program is computed by {len(stages)} kernels, the launch has {len(plan.kernels)}",
+            place="",
+        )
+    parts: dict[str, Term] = {}
+    for stage in stages:
+        parts[stage.result] = _put_back(stage.body, parts)
+    if canonical(_nowhere(parts["out"])) != canonical(_nowhere(program.body)):
+        raise ReliftError("the parts of the program are not the program", place="")
+    temporary = iter([b.name for b in plan.buffers if b.role == "temporary"])
+    found: list[tuple[Stage, str]] = []
+    for stage, k in zip(stages, plan.kernels, strict=True):
+        if stage is stages[-1]:
+            names = plan.result.buffers
+        else:
+            wanted = buffers(stage.result, stage.body.type, "temporary")
+            names = tuple(name for _, name in zip(wanted, temporary, strict=False))
+        found.append((Stage(k, stage.body, tuple(names)), stage.result))
+    return found
+
+
+def _put_back(t: Term, parts: Mapping[str, Term]) -> Term:
+    """A term in which the results of other kernels are what they compute."""
+    if isinstance(t, Input) and t.name in parts:
+        return parts[t.name]
+    return map_children(
+        t, lambda u: _put_back(u, parts), lambda f: Lambda(f.parameters, _put_back(f.body, parts))
+    )
+
+
+def _nowhere(t: Term) -> Term:
+    """A term without words on where it is stored."""
+    if isinstance(t, ToGlobal | ToLocal | ToPrivate):
+        return _nowhere(t.xs)
+    return map_children(t, _nowhere, lambda f: Lambda(f.parameters, _nowhere(f.body)))
+
+
+_CLAIMED: Mapping[Verdict, Claimed] = {
+    "validated": "proved", "refuted": "refuted", "unknown": "unknown",
+}  # fmt: skip
+
+
+def with_meaning(certified: Sequence[Certificate], meaning: Meaning) -> tuple[Certificate, ...]:
+    """Certificates with the claim that the text means the program.
+
+    Where that is not known, and the text was run on symbols at some sizes, it is shown at these.
+    """
+    by_name = {k.kernel: k for k in meaning.kernels}
+    found: list[Certificate] = []
+    for c in certified:
+        k = by_name.get(c.kernel)
+        if k is None:
+            found.append(c)
+            continue
+        verdict, detail = _CLAIMED[k.verdict], k.detail
+        shown = next((v for v in c.claims if v.kind == "values" and v.verdict == "shown"), None)
+        if verdict == "unknown" and shown is not None:
+            verdict, detail = "shown", shown.detail
+        claim = Claim("meaning", "the text against the program", verdict, detail, 0.0)
+        found.append(replace(c, claims=(*c.claims, claim)))
+    return tuple(found)
+
+
+__all__ = ["KernelMeaning", "Meaning", "Source", "meaning_of", "with_meaning"]

@@ -1,0 +1,436 @@
+"""A kernel's writes against the meaning of its program, cell by cell: in every case that its conditions make.
+
+What is written at an index must be what the term is there; folds of few turns are written out where they stand
+against what is not a fold.  Where two values differ in form, they are computed on numbers: if these differ the text
+is refuted, by a work-item, a cell and both values.  Otherwise it is unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from relift.compiler.meaning.algebra import Folding
+from relift.compiler.meaning.arithmetic import Indices
+from relift.compiler.meaning.denotation import Cells, Denotation
+from relift.compiler.meaning.domain import Values
+from relift.compiler.meaning.group import Group, Way, needs_group, prepared
+from relift.compiler.meaning.memory import Result, Unwritable, Written
+from relift.compiler.meaning.polynomials import Index, NotConcrete, Whole
+from relift.compiler.meaning.ranges import Ranges, Split, TooManyQuestions
+from relift.compiler.meaning.witness import Differs, witness
+from relift.compiler.running.launch import Kernel, Launch
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import Source
+from relift.compiler.validation.machine import Fault, Undecided
+from relift.compiler.validation.opaque import opaque_functions
+from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
+from relift.semantics.errors import Undefined
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+Verdict: TypeAlias = Literal["validated", "refuted", "unknown"]
+
+MOST_CASES = 96
+"""Cases into which the conditions of a kernel may split it."""
+
+_SHARING: tuple[Way, ...] = ("one and all", "all")
+_APART: tuple[Way, ...] = ("one", "all")
+
+UNROLLS = (4, 40, 600)
+"""Loops of so many turns are written out, on both sides: one after the other until the two sides meet."""
+
+UNFOLDED = 64
+"""A fold of so many turns is written out where it stands against something else."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What one kernel computes: a term over named arrays, and the buffers of its components."""
+
+    kernel: Kernel
+    body: Term
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one kernel."""
+
+    verdict: Verdict
+    detail: str
+    cells: int = 0
+    cases: int = 0
+    questions: int = 0
+    symbols: int = 0
+    notes: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
+    """Reads at indices from data that are not known to be in their arrays."""
+
+
+@dataclass
+class Judge:
+    """One kernel and its stage; `inputs` are the arrays that it may read, by name, with their buffers."""
+
+    source: Source
+    launch: Launch
+    stage: Stage
+    inputs: Mapping[str, tuple[Type, tuple[str, ...]]]
+    indices: Mapping[str, int]
+    program: Term
+    limit: int = LIMIT
+    notes: list[str] = field(default_factory=list)
+
+    def finding(self) -> Finding:
+        """What is found, in the first way of writing out loops in which the two sides meet."""
+        found = Finding("unknown", "nothing was tried")
+        text = next((k for k in self.source.kernels if k.name == self.stage.kernel.name), None)
+        shares = text is not None and needs_group(text)
+        for unroll in UNROLLS:
+            for way in _SHARING if shares else _APART:
+                now = self._all_cases(unroll, way)
+                if now.verdict != "unknown":
+                    return now
+                if found.detail == "nothing was tried" or "instead of" in now.detail:
+                    found = now
+        return found
+
+    def _all_cases(self, unroll: int, way: Way) -> Finding:
+        written_out: frozenset[int] = frozenset()
+        waiting: list[tuple[tuple[Any, int], ...]] = [()]
+        cells = cases = questions = symbols = 0
+        strays: list[str] = []
+        while waiting:
+            facts = waiting.pop()
+            case = _Case(self, unroll, way, written_out, facts)
+            try:
+                case.run()
+            except Split as split:
+                if cases + len(waiting) > MOST_CASES:
+                    return Finding("unknown", f"more than {MOST_CASES} cases: {split}")
+                number = _portable(split.number)
+                waiting += [(*facts, (number, 1)), (*facts, (number, -1))]
+                continue
+            except Unwritable as error:
+                loops = map(case.loops_of, error.atoms)
+                more = {number for number in loops if number is not None} - written_out
+                if not more:
+                    return Finding("unknown", str(error))
+                written_out |= more
+                waiting, cells, cases = [()], 0, 0
+                continue
+            except Differs as error:
+                shown = witness(case.algebra, error)
+                if shown is not None:
+                    return Finding("refuted", shown)
+                return Finding("unknown", str(error))
+            except Fault as fault:
+                return Finding("refuted", fault.detail)
+            except (Undecided, TooLarge, DependsOnData, Undefined, TooManyQuestions) as error:
+                return Finding("unknown", str(error))
+            except NotConcrete as error:
+                return Finding("unknown", str(error))
+            except NotUnderstood as error:
+                return Finding("unknown", f"the text has {error}, which is not understood")
+            except RecursionError:
+                return Finding("unknown", "what is computed is nested too deeply")
+            cells += case.cells
+            cases += 1
+            questions += case.ranges.asked
+            symbols += len(case.algebra.table)
+            strays += case.group.strays
+        notes = tuple(dict.fromkeys(self.notes))
+        return Finding("validated", "", cells, cases, questions, symbols, notes, tuple(strays))
+
+
+class _Case:
+    """One run, under some facts."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        unroll: int,
+        way: Way,
+        written_out: frozenset[int],
+        facts: Sequence[Any],
+    ) -> None:
+        self.judge, self.unroll, self.facts = judge, unroll, facts
+        self.ranges = Ranges()
+        self.algebra = Folding(self.ranges, judge.limit)
+        self.arithmetic = Indices(self.algebra, 0)
+        self.values = Values(self.algebra, self.arithmetic)
+        self.sizes = prepared(self.algebra, judge.launch, judge.stage.kernel)
+        self.cells = 0
+        opaque, notes = opaque_functions(
+            judge.source, judge.program, self.algebra, self.values.lifted
+        )
+        judge.notes += notes
+        self.group = Group(
+            self.algebra, self.arithmetic, judge.source, judge.launch, judge.stage.kernel,
+            self.sizes, unroll, written_out, way, opaque,
+        )  # fmt: skip
+        for _ in range(2):  # the second time with all ranges that facts narrow
+            self.group.grid()
+            for number, sign in facts:
+                here = _here(number, self.ranges)
+                n = here if sign > 0 else -1 - here
+                if isinstance(n, Index) and not self.ranges.nonnegative(n):
+                    self.ranges.assume(n)
+
+    def loops_of(self, atom: Any) -> int | None:
+        """The number of the loop whose turns an atom counts."""
+        return self.group.loops.by_atom.get(atom)
+
+    def run(self) -> None:
+        """Run the kernel, and compare what it writes; raises what is found."""
+        buffers: dict[str, Callable[[Whole], Any]] = {}
+        inputs: dict[str, Any] = {}
+        for name, (t, names) in self.judge.inputs.items():
+            inputs[name] = self._given(t, list(names), 0, buffers, name)
+        outputs = {
+            name: Result(name, self.algebra, self.group.loops.inside)
+            for name in self.judge.stage.outputs
+        }
+
+        def at(name: str) -> Callable[[Whole], Any]:
+            if name not in buffers:
+                raise Undecided(f"{name} is read before it is written")
+            return buffers[name]
+
+        self.group.run(at, outputs)
+        term = Denotation(self.algebra, self.values, inputs, self.sizes, self.unroll)
+        meaning = term.of(self.judge.stage.body, {})
+        for component, name in enumerate(self.judge.stage.outputs):
+            shape, scalar, look = _component(self.judge.stage.body.type, component, term)
+            for w in outputs[name].writes:
+                wanted = look(meaning, self._unflattened(w.place, shape))
+                self._compare(f"{name}[{w.place}]", wanted, w, scalar)
+                self.cells += 1
+
+    def _given(
+        self, t: Type, names: list[str], place: Whole, buffers: dict[str, Any], of: str
+    ) -> Any:
+        """The cells of an array as functions of indices, and what its buffers hold."""
+        match t:
+            case Array(element, n) | Vector(element, n):
+                count = self.group.size(n)
+                if not isinstance(place, Index) and place == 0:
+                    self._given(element, names, 0, buffers, of)
+                return Cells(
+                    count, lambda i: self._given(element, names, place * count + i, {}, of)
+                )
+            case Tuple(parts):
+                found, at = [], 0
+                for part in parts:
+                    width = _width(part)
+                    found.append(self._given(part, names[at : at + width], place, buffers, of))
+                    at += width
+                return tuple(found)
+            case Scalar(kind):
+                own = "bool" if kind == "boolean" else kind
+                name = names[0]
+                bound = self.judge.indices.get(of)
+
+                def at_place(i: Whole) -> Any:
+                    cell = self.algebra.cell_at(name, i, own)
+                    if bound is not None and own.startswith("i"):
+                        atom = self.ranges.atom("data", "", (cell,))
+                        self.ranges.low.setdefault(atom, 0)
+                        self.ranges.high.setdefault(atom, bound - 1)
+                    return cell
+
+                buffers[name] = at_place
+                return at_place(place)
+            case TypeVariable():
+                raise AssertionError(f"cannot happen: a value of type {t}")
+
+    def _unflattened(self, place: Whole, shape: Sequence[Whole]) -> list[Whole]:
+        found: list[Whole] = []
+        rest = place
+        for d in range(len(shape) - 1):
+            below: Whole = math.prod(shape[d + 1 :], start=1)
+            q, rest = self.ranges.quotient(rest, below)
+            found.append(q)
+        return [*found, rest] if shape else []
+
+    def _compare(self, where: str, wanted: Any, w: Written, scalar: Scalar) -> None:
+        if wanted is OPEN:
+            return
+        kind = "bool" if scalar.name == "boolean" else scalar.name
+        want = (
+            self.values.lifted(wanted)
+            if not isinstance(wanted, Index)
+            else self.algebra.whole(wanted, kind)
+        )
+        have = w.value
+        if not isinstance(have, Symbol):
+            have = self.algebra.whole(have, kind)
+        if kind == "bool":
+            have = self.algebra.truth(have)
+        if have is OPEN or not Same(self.algebra)(want, have):
+            raise Differs(where, want, have, w)
+
+
+@dataclass
+class Same:
+    """Whether two values are surely equal: the same operations on the same cells, indices equal by what is known."""
+
+    algebra: Folding
+    known: dict[tuple[Symbol, Symbol], bool] = field(default_factory=dict)
+
+    def __call__(self, x: Any, y: Any) -> bool:
+        if x is y:
+            return True
+        if x.__class__ in (int, Index) and y.__class__ in (int, Index):
+            return self.algebra.ranges.same(x, y)
+        if not isinstance(x, Symbol) or not isinstance(y, Symbol):
+            return bool(x.__class__ is y.__class__ and x == y)
+        if (x, y) not in self.known:
+            self.known[x, y] = False
+            self.known[x, y] = self._symbols(x, y)
+        return self.known[x, y]
+
+    def _symbols(self, x: Symbol, y: Symbol) -> bool:
+        if x.type != y.type:
+            return False
+        alike = x.op == y.op and x.op not in ("real", "whole") and len(x.args) == len(y.args)
+        if alike and all(self(u, v) for u, v in zip(x.args, y.args, strict=True)):
+            return True
+        if x.op == y.op == "fold" and self._folds(x, y):
+            return True
+        for u, v in ((x, y), (y, x)):
+            if u.op == "fold":
+                wide = self.algebra.unfolded(u, UNFOLDED)
+                if wide is not None:
+                    return self(wide, v)
+        if x.type == "bool" and _LOGIC & {x.op} and _LOGIC & {y.op}:
+            return self._conditions(x, y)
+        return False
+
+    def _folds(self, x: Symbol, y: Symbol) -> bool:
+        """Two folds of one range, of which one has more folds inside."""
+        if x.args[2] != y.args[2] or x.args[1] == y.args[1] or not self(x.args[0], y.args[0]):
+            return False
+        count, height = x.args[2], max(x.args[1], y.args[1])
+        firsts = zip(x.args[3 : 3 + count], y.args[3 : 3 + count], strict=True)
+        nexts = zip(self.algebra.raised(x, height), self.algebra.raised(y, height), strict=True)
+        return all(self(u, v) for u, v in (*firsts, *nexts))
+
+    def _conditions(self, x: Symbol, y: Symbol) -> bool:
+        """Two conditions, by Z3: one holds where the other does."""
+        import z3
+
+        from relift.compiler.meaning.polynomials import within
+        from relift.compiler.meaning.ranges import STEPS
+
+        r = self.algebra.ranges
+        solver = z3.Solver()
+        solver.set("rlimit", STEPS)
+        numbers: list[Any] = []
+
+        def formula(c: Symbol) -> Any:
+            match c.op:
+                case "nonneg":
+                    numbers.append(c.args[0])
+                    return r.z3_number(c.args[0]) >= 0
+                case "bitwise_and":
+                    return z3.And(*map(formula, c.args))
+                case "bitwise_or":
+                    return z3.Or(*map(formula, c.args))
+                case "invert":
+                    return z3.Not(formula(c.args[0]))
+                case "whole":
+                    return z3.BoolVal(bool(c.args[0]))
+                case _:
+                    return z3.Bool(f"symbol_{c.number}")
+
+        solver.add(formula(x) != formula(y))
+        seen: set[Any] = set()
+        while numbers:
+            for atom in within(numbers.pop()):
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                for end, sign in ((r.low.get(atom), 1), (r.high.get(atom), -1)):
+                    if end is not None:
+                        solver.add(sign * (r.z3_atom(atom) - r.z3_number(end)) >= 0)
+                        numbers.append(end)
+        for fact in r.facts:
+            solver.add(r.z3_number(fact) >= 0)
+        return bool(solver.check() == z3.unsat)
+
+
+_LOGIC = {"nonneg", "bitwise_and", "bitwise_or", "invert", "whole"}
+
+
+def _component(
+    t: Type, c: int, term: Denotation
+) -> tuple[list[Whole], Scalar, Callable[[Any, Sequence[Whole]], Any]]:
+    """The shape of component c of a value, its scalar, and how to look at a cell of it."""
+    match t:
+        case Array(element, n) | Vector(element, n):
+            shape, scalar, look = _component(element, c, term)
+            return [term.size(n), *shape], scalar, lambda v, i: look(v(i[0]), i[1:])
+        case Tuple(parts):
+            for j, part in enumerate(parts):
+                if c < _width(part):
+                    shape, scalar, look = _component(part, c, term)
+                    return shape, scalar, lambda v, i, j=j, look=look: look(v[j], i)
+                c -= _width(part)
+            raise AssertionError("cannot happen: there is no such component")
+        case Scalar():
+            return [], t, lambda v, i: v
+        case TypeVariable():
+            raise AssertionError(f"cannot happen: a value of type {t}")
+
+
+def _width(t: Type) -> int:
+    match t:
+        case Array(element, _) | Vector(element, _):
+            return _width(element)
+        case Tuple(parts):
+            return sum(map(_width, parts))
+        case Scalar() | TypeVariable():
+            return 1
+
+
+def _portable(x: Any) -> Any:
+    """A number without its ranges, to be made again in another run."""
+    if not isinstance(x, Index):
+        return x
+    return tuple(
+        (c, tuple((a.kind, a.name, tuple(map(_portable, a.args))) for a in m))
+        for m, c in x.terms.items()
+    )
+
+
+def _here(x: Any, ranges: Ranges) -> Whole:
+    """The number in these ranges."""
+    if isinstance(x, int):
+        return x
+    total: Whole = 0
+    for c, m in x:
+        part: Whole = c
+        for kind, name, args in m:
+            if kind in ("div", "mod", "min", "max"):
+                u, v = (_here(a, ranges) for a in args)
+                value = (
+                    ranges.quotient(u, v)[kind == "mod"]
+                    if kind in ("div", "mod")
+                    else ranges.extreme(kind, u, v)
+                )
+            else:
+                value = _value(ranges, kind, name)
+            part = part * value
+        total = total + part
+    return total
+
+
+def _value(ranges: Ranges, kind: Any, name: str) -> Whole:
+    atom = ranges.atom(kind, name)
+    low = ranges.low.get(atom)
+    if low is not None and low == ranges.high.get(atom):
+        return low
+    return Index({(atom,): 1}, ranges)

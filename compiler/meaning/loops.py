@@ -1,0 +1,351 @@
+"""A kernel's text as Python, in which a loop may be run once for all its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from relift.compiler.meaning.algebra import Folding
+from relift.compiler.meaning.arithmetic import Indices
+from relift.compiler.meaning.memory import STALE, Own, Written
+from relift.compiler.meaning.polynomials import Index
+from relift.compiler.meaning.polynomials import Whole as Int
+from relift.compiler.text.c_types import FLOATS, INT, RANGES, common, plain
+from relift.compiler.text.tree import (
+    Assignment,
+    Barrier,
+    Binary,
+    Cast,
+    Conditional,
+    Declaration,
+    Element,
+    Evaluation,
+    Expression,
+    Guard,
+    Invocation,
+    Loop,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Statement,
+    Whole,
+    statements_within,
+    variables,
+)
+from relift.compiler.validation.machine import Item, Undecided
+from relift.compiler.validation.symbols import Symbol, TooLarge
+from relift.compiler.validation.translation.expressions import Expressions
+from relift.compiler.validation.translation.operators import as_type
+from relift.compiler.validation.translation.python import Code
+from relift.compiler.validation.translation.statements import Translator
+
+MOST_TURNS = 4096
+"""Turns of one loop that are written out."""
+
+
+@dataclass
+class Progress:
+    """What a work-item is in the middle of."""
+
+    loops: list[Turns] = field(default_factory=list)
+    entered: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Loops:
+    """The loops of one run of a kernel: which are written out, and what they hold of local memory."""
+
+    algebra: Folding
+    arithmetic: Indices
+    unroll: int
+    written_out: frozenset[int]
+    budget: int
+    joint: dict[Int, Int] = field(default_factory=dict)
+    """Numbers of work-items with which loops start in whose turns they join, and their steps."""
+    progress: dict[int, Progress] = field(default_factory=dict)
+    stale: set[Any] = field(default_factory=set)
+    by_atom: dict[Any, int] = field(default_factory=dict)
+
+    def of(self, it: Item) -> Progress:
+        """What a work-item is in the middle of."""
+        return self.progress.setdefault(id(it), Progress())
+
+    def inside(self, it: Item) -> list[Any]:
+        """The loops around, those that are run once."""
+        return self.of(it).loops
+
+    def turns(
+        self,
+        it: Item,
+        loop: int,
+        start: Any,
+        end: Any,
+        step: Any,
+        local: Sequence[Any],
+        moves: bool,
+    ) -> Turns:
+        """The turns of a loop of a work-item; one that moves pointers is written out."""
+        return Turns(self, it, loop, start, end, step, local, moves=moves)
+
+
+class Turns:
+    """The turns of one loop: all, one after the other, or one that stands for all."""
+
+    def __init__(
+        self,
+        loops: Loops,
+        it: Item,
+        number: int,
+        start: Any,
+        end: Any,
+        step: Any,
+        local: Sequence[Any],
+        *,
+        moves: bool,
+    ) -> None:
+        self.loops, self.it, self.number = loops, it, number
+        a, r = loops.algebra, loops.algebra.ranges
+        self.start, end, self.step = (a.number(x) for x in (start, end, step))
+        if not r.nonnegative(self.step - 1):
+            raise Undecided(f"a loop by {self.step}, which may be below 1")
+        span = end - self.start
+        self.joint: Any = None
+        self.count: Int = span if self.step == 1 else r.quotient(span + self.step - 1, self.step)[0]
+        stride = loops.joint.get(self.start)
+        if isinstance(self.count, Index) and stride is not None and r.same(self.step, stride):
+            # all that start at their numbers take turns: together, each number below the end once
+            self.joint, self.count, self.start, self.step = self.start, end, 0, 1
+        if isinstance(self.count, Index):
+            if r.nonnegative(-self.count):
+                self.count = 0
+            elif not r.nonnegative(self.count):
+                self.count = r.extreme("max", self.count, 0) if r.decided(self.count) else 0
+        self.written_out = moves or number in loops.written_out
+        self.symbolic = self._is_symbolic()
+        self.pending: list[Written] = []
+        if not self.symbolic:
+            return
+        progress = loops.of(it)
+        nth = progress.entered.get(number, 0)
+        progress.entered[number] = nth + 1
+        self.loop = self._opened(f"t{number}_{nth}")
+        loops.by_atom[self.loop.atom] = number
+        key = (number, nth)
+        if key not in loops.stale:
+            loops.stale.add(key)
+            for tile in local:
+                _forget(tile)
+        self.local = local
+        self.key = key
+
+    def _is_symbolic(self) -> bool:
+        count = self.count
+        if isinstance(count, Index):
+            if self.written_out:
+                raise Undecided(f"a loop of {count} turns would have to be written out")
+            return True
+        if count <= 1 or (self.written_out and count <= MOST_TURNS):
+            return False
+        if self.written_out:
+            raise Undecided(f"a loop of {count} turns would have to be written out")
+        return count > self.loops.unroll
+
+    def _opened(self, name: str) -> Any:
+        from relift.compiler.meaning.algebra import Loop as Opened
+
+        return Opened(self.loops.algebra, f"{name}_{self.count}", self.count)
+
+    def __iter__(self) -> Iterator[Int]:
+        if not self.symbolic:
+            assert isinstance(self.count, int), "cannot happen: an open loop is run once"
+            for k in range(max(self.count, 0)):
+                self.loops.budget -= 1
+                if self.loops.budget < 0:
+                    raise TooLarge("more turns of loops than the limit allows")
+                yield self.start + k * self.step
+            return
+        progress = self.loops.of(self.it)
+        progress.loops.append(self)
+        yield self.start + self.loop.turn * self.step
+        assert progress.loops.pop() is self, "cannot happen: loops are nested"
+
+    # ---- what a loop carries
+
+    def entered(self, values: Sequence[Any], kinds: Sequence[str]) -> tuple[Any, ...]:
+        """What stands for the values of variables in a turn."""
+        self.kinds = kinds
+        return tuple([self._held(v, kind) for v, kind in zip(values, kinds, strict=True)])
+
+    def _held(self, value: Any, kind: str) -> Any:
+        if isinstance(value, Own):
+            value.become([self._one(v, kind) for v in value.cells])
+            return value
+        return self._one(value, kind)
+
+    def _one(self, value: Any, kind: str) -> Any:
+        if isinstance(value, tuple):
+            return tuple([self._one(v, kind) for v in value])
+        return self.loop.carried(self._lifted(value, kind))
+
+    def _lifted(self, value: Any, kind: str) -> Symbol:
+        if isinstance(value, Symbol):
+            return value
+        return self.loops.algebra.whole(value, kind)
+
+    def left(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The values of variables after all turns, where these are those after one."""
+        flat: list[Any] = []
+        for v, kind in zip(values, self.kinds, strict=True):
+            for cell in v.cells if isinstance(v, Own) else [v]:
+                lanes = cell if isinstance(cell, tuple) else (cell,)
+                flat += [self._lifted(x, kind) for x in lanes]
+        if self.joint is not None and any(
+            v is not held for v, held in zip(flat, self.loop.accumulators, strict=True)
+        ):
+            raise Undecided("a loop in which work-items take turns carries a value")
+        self.loop.next = flat.__getitem__
+        self._settle(flat)
+        places = iter(range(len(flat)))
+
+        def after(cell: Any) -> Any:
+            if isinstance(cell, tuple):
+                return tuple([self.loop.after(next(places)) for _ in cell])
+            return self.loop.after(next(places))
+
+        found: list[Any] = []
+        for v in values:
+            if isinstance(v, Own):
+                v.become([after(cell) for cell in v.cells])
+                found.append(v)
+            else:
+                found.append(after(v))
+        for tile in self.local:
+            _forget(tile)
+        return tuple(found)
+
+    def _settle(self, flat: Sequence[Symbol]) -> None:
+        """Writes in a turn see what the turns before it have made."""
+        a = self.loops.algebra
+        held = self.loop.places
+        for w in self.pending:
+            inner = {s for s in a.free(w.value) if s in held}
+            if inner:
+                now = {s: self.loop.after(held[s], self.loop.turn) for s in inner}
+                w.value = a.substituted(w.value, {}, now, {})
+
+
+def _forget(tile: Own) -> None:
+    """A turn begins: what a turn before has written is not known here."""
+    tile.become([tuple([STALE] * len(c)) if isinstance(c, tuple) else STALE for c in tile.cells])
+
+
+class Comparisons(Expressions):
+    """Expressions in which a comparison of known numbers may be one of polynomials."""
+
+    def value(self, e: Expression) -> Code:
+        """An expression, with the type that C gives it."""
+        if isinstance(e, Binary) and e.operator in ("<", "<=", ">", ">=", "==", "!="):
+            left, right = self.value(e.left), self.value(e.right)
+            if left.known and right.known and left.type.width == right.type.width == 1:
+                t = common(left.type, right.type)
+                left, right = as_type(self.w, left, t), as_type(self.w, right, t)
+                return Code(f"compared({e.operator!r}, {left.text}, {right.text})", INT)
+        if isinstance(e, Binary) and e.operator in ("/", "%"):
+            found = super().value(e)
+            return found
+        return super().value(e)
+
+
+@dataclass
+class Folded(Translator):
+    """Translates loops so that `Loops` says whether they are run once."""
+
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    """Loops by their identity: the same number in a kernel and in what is left of it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.values = Comparisons(self.w, self.functions, self.opaque, self.limits, self.defined)
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        w, t = self.w, plain(loop.type)
+        start = as_type(w, self.values.value(loop.start), t)
+        end, step = self.values.value(loop.end), self.values.value(loop.step)
+        number = self.numbers[id(loop)]
+        carried = [w.find(name) for name in sorted(_assigned(loop.body)) if w.known(name)]
+        private = [v for v in carried if v.kind == "value" or v.type.space == "private"]
+        moves = any(v.kind == "pointer" for v in carried)
+        local = "".join(
+            v.python + ", " for v in carried if v.kind == "array" and v.type.space == "local"
+        )
+        names = "".join(v.python + ", " for v in private)
+        kinds = tuple(_kind(v.type.scalar) for v in private)
+        turns = w.fresh("turns")
+        w.emit(
+            depth,
+            f"{turns} = loops.turns(it, {number}, {start.text}, {end.text}, {step.text}, ({local}), {moves})",
+        )
+        w.scopes.append({})
+        name = w.fresh(loop.counter)
+        low = start.range[0] if start.known else RANGES[t.scalar][0]
+        high = end.range[1] - 1 if end.known else RANGES[t.scalar][1]
+        counter = Code(name, t, low, max(min(high, RANGES[t.scalar][1]), low))
+        from relift.compiler.validation.translation.python import Variable
+
+        w.declare(loop.counter, Variable(name, t, "value", counter, True))
+        w.emit(depth, f"for {name} in {turns}:")
+        if names:
+            w.emit(
+                depth + 1, f"if {turns}.symbolic: {names} = {turns}.entered(({names}), {kinds!r})"
+            )
+        else:
+            w.emit(depth + 1, f"if {turns}.symbolic: {turns}.entered((), ())")
+        self._block(loop.body, depth + 1)
+        # what is carried ends with the one turn that was run; `left` closes the loop
+        if names:
+            w.emit(depth + 1, f"if {turns}.symbolic: {names} = {turns}.left(({names}))")
+        else:
+            w.emit(depth + 1, f"if {turns}.symbolic: {turns}.left(())")
+        w.scopes.pop()
+
+
+def _assigned(body: Sequence[Statement]) -> set[str]:
+    """Names that statements assign to, of what is declared outside of them."""
+    found: set[str] = set()
+    declared: set[str] = set()
+    for s in body:
+        match s:
+            case Declaration():
+                declared.add(s.name)
+            case Assignment(target, _, _):
+                found |= root_of(target) - declared
+            case Evaluation(Invocation(_, (_, _, pointer))):
+                found |= root_of(pointer) - declared
+            case Loop() | Guard():
+                found |= _assigned(s.body) - declared
+            case Evaluation() | Barrier():
+                pass
+    return found
+
+
+def root_of(target: Expression) -> set[str]:
+    """What is assigned to, be it in memory: the name of a variable, an array or a pointer."""
+    match target:
+        case Name(name):
+            return {name}
+        case Element(of, _) | Member(of, _) | Prefix(_, of) | Binary(_, of, _) | Cast(_, (of,)):
+            return root_of(of)
+        case Whole() | Real() | Conditional() | Invocation() | Cast():
+            return variables(target)
+
+
+def _kind(scalar: str) -> str:
+    """The type of symbols that a variable of C holds."""
+    return FLOATS.get(scalar, "i64" if "long" in scalar else "i32")
+
+
+def waits(body: Sequence[Statement]) -> bool:
+    """Whether statements have a barrier."""
+    return any(isinstance(s, Barrier) for s in statements_within(body))

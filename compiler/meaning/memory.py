@@ -1,0 +1,310 @@
+"""Arrays at indices that are not known: what a kernel is given, what it writes, and its own.
+
+A cell of a buffer is a symbol with a polynomial as its place.  Local and private arrays have a cell for each
+number; a read at an index that is not known is the one value that all cells it may mean have in common: the same
+symbol, in which the places are linear in the index.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relift.compiler.meaning.algebra import Folding
+from relift.compiler.meaning.polynomials import Atom, Index, Whole, linear_in, within
+from relift.compiler.validation.machine import Fault, Item, Undecided
+from relift.compiler.validation.symbols import OPEN, Symbol
+
+MOST_READ = 4096
+"""Cells that one read at an index that is not known may mean."""
+
+
+class Unwritable(Undecided):
+    """An own array is written at an index that is not known: the loops that it depends on must be written out."""
+
+    def __init__(self, detail: str, atoms: frozenset[Atom]) -> None:
+        super().__init__(detail)
+        self.atoms = atoms
+
+
+class Array:
+    """What kernels may ask of any array."""
+
+    def __init__(self, name: str, algebra: Folding, *, aligned: bool) -> None:
+        self.name, self.algebra, self.aligned = name, algebra, aligned
+
+    def load(self, it: Item, i: Any) -> Any:
+        """The value of a cell."""
+        raise NotImplementedError
+
+    def store(self, it: Item, i: Any, value: Any) -> None:
+        """Set a cell."""
+        raise NotImplementedError
+
+    def load_vector(self, it: Item, i: Any, width: int, *, aligned: bool) -> tuple[Any, ...]:
+        """Some cells in a row."""
+        i = self._checked(it, i, width if aligned else 1)
+        return tuple([self.load(it, i + lane) for lane in range(width)])
+
+    def store_vector(
+        self, it: Item, i: Any, width: int, value: tuple[Any, ...], *, aligned: bool
+    ) -> None:
+        """Set some cells in a row."""
+        i = self._checked(it, i, width if aligned else 1)
+        for lane in range(width):
+            self.store(it, i + lane, value[lane])
+
+    def _checked(self, it: Item, i: Any, width: int) -> Whole:
+        place = self.place(it, i)
+        if width > 1:
+            if not self.aligned:
+                raise Undecided(f"{self.name} is not declared to be aligned to vectors of {width}")
+            if (rest := self.algebra.ranges.quotient(place, width)[1]) != 0:
+                if isinstance(rest, Index):
+                    raise Undecided(f"whether {self.name}[{place}] starts {width} in a row")
+                raise Fault(
+                    "alignment",
+                    f"{it} takes {self.name}[{place}] for the start of {width} in a row",
+                )
+        return place
+
+    def place(self, it: Item, i: Any) -> Whole:
+        """An index as a number."""
+        if i.__class__ is int:
+            return i
+        if i is OPEN:
+            raise Fault("initialised", f"{it} is at {self.name} where nothing was written to")
+        return self.algebra.number(i)
+
+
+class Given(Array):
+    """A buffer that the kernel reads: `at` is what its `count` cells are.
+
+    `strays` are told of reads at indices from data that may leave it; others are what certificates prove.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        algebra: Folding,
+        at: Callable[[Whole], Any],
+        count: Whole,
+        strays: list[str],
+    ) -> None:
+        super().__init__(name, algebra, aligned=True)
+        self.at, self.count, self.strays = at, count, strays
+
+    def load(self, it: Item, i: Any) -> Any:
+        """The value of a cell."""
+        place = self.place(it, i)
+        if isinstance(place, Index) and any(a.kind == "data" for a in within(place)):
+            r = self.algebra.ranges
+            if not (r.nonnegative(place) and r.nonnegative(self.count - 1 - place)):
+                self.strays.append(f"{self.name}[{place}]")
+        return self.at(place)
+
+    def store(self, it: Item, i: Any, value: Any) -> None:
+        """What is given is not written."""
+        raise Undecided(f"{self.name}, which is read, is written")
+
+
+class InVectors(Array):
+    """A buffer that a kernel takes for a row of vectors of `width` cells each."""
+
+    def __init__(self, of: Array, width: int) -> None:
+        super().__init__(of.name, of.algebra, aligned=True)
+        self.of, self.width = of, width
+
+    def load(self, it: Item, i: Any) -> tuple[Any, ...]:
+        """All lanes of a vector."""
+        return self.of.load_vector(it, self.place(it, i) * self.width, self.width, aligned=True)
+
+    def store(self, it: Item, i: Any, value: tuple[Any, ...]) -> None:
+        """Set all lanes of a vector."""
+        place = self.place(it, i) * self.width
+        self.of.store_vector(it, place, self.width, value, aligned=True)
+
+
+class Written:
+    """One write: where, what, by whom, and in how many turns of which loops."""
+
+    def __init__(self, place: Whole, value: Any, it: Item, loops: tuple[Any, ...]) -> None:
+        self.place, self.value, self.it, self.loops = place, value, it, loops
+
+
+class Result(Array):
+    """A buffer that the kernel writes, and does not read."""
+
+    def __init__(self, name: str, algebra: Folding, loops: Callable[[Item], list[Any]]) -> None:
+        super().__init__(name, algebra, aligned=True)
+        self.loops = loops
+        self.writes: list[Written] = []
+
+    def load(self, it: Item, i: Any) -> Any:
+        """What is written is not read again, or this is beyond the method."""
+        raise Undecided(f"{self.name}, which is written, is read")
+
+    def store(self, it: Item, i: Any, value: Any) -> None:
+        """Note a write."""
+        loops = self.loops(it)
+        written = Written(self.place(it, i), value, it, tuple(loops))
+        self.writes.append(written)
+        for loop in loops:
+            loop.pending.append(written)
+
+
+class Ghost(Item):
+    """A work-item whose numbers are not known: it sees local memory as others have left it at the last barrier.
+
+    What it writes there itself is written by them, who run after it.
+    """
+
+    __slots__ = ("phase",)
+    phase: int
+
+
+class Own(Array):
+    """A private array of a work-item, or a local one of its group."""
+
+    def __init__(
+        self,
+        name: str,
+        algebra: Folding,
+        cells: Sequence[Any],
+        *,
+        aligned: bool = True,
+        shared: bool = False,
+    ) -> None:
+        super().__init__(name, algebra, aligned=aligned)
+        self.cells = list(cells)
+        self.shared = shared
+        self.touched = -1
+        self._known: dict[Any, Any] = {}
+
+    def become(self, cells: Sequence[Any]) -> None:
+        """All cells, anew."""
+        self.cells = list(cells)
+        self._known.clear()
+
+    def load(self, it: Item, i: Any) -> Any:
+        """The value of a cell, or what all that may be meant have in common."""
+        if isinstance(it, Ghost) and self.touched == it.phase:
+            raise Undecided(f"{self.name} is read where work-items have just written it")
+        if i.__class__ is not int:
+            i = self.place(it, i)
+            if i.__class__ is not int:
+                return self._common(it, i)
+        if not 0 <= i < len(self.cells):
+            raise Fault("bounds", f"{it} reads {self.name}[{i}] of {len(self.cells)}")
+        value = self.cells[i]
+        if value is STALE:
+            raise Undecided(f"{self.name}[{i}] is read in another turn than it was written in")
+        return value
+
+    def store(self, it: Item, i: Any, value: Any) -> None:
+        """Set a cell."""
+        if isinstance(it, Ghost) and self.shared:
+            self.touched = it.phase
+            return
+        i = self.place(it, i)
+        if i.__class__ is not int:
+            turns = frozenset(a for a in self.algebra.free(i) if a.kind in ("turn", "group"))
+            raise Unwritable(f"{self.name} is written at {i}", turns)
+        if not 0 <= i < len(self.cells):
+            raise Fault("bounds", f"{it} writes {self.name}[{i}] of {len(self.cells)}")
+        self.cells[i] = value
+        self._known.clear()
+
+    def _common(self, it: Item, i: Index) -> Any:
+        if i not in self._known:
+            self._known[i] = self._found(it, i)
+        return self._known[i]
+
+    def _found(self, it: Item, i: Index) -> Any:
+        ranges = self.algebra.ranges
+        steps: list[tuple[Atom, int, int, int]] = []
+        rest: Whole = i
+        for a in sorted(i.atoms(), key=lambda a: a.number):
+            parts = linear_in(rest, a) if isinstance(rest, Index) else None
+            low, high = ranges.interval(Index({(a,): 1}, ranges))
+            if parts is None or not isinstance(parts[0], int) or low is None or high is None:
+                raise Undecided(f"{self.name} is read at {i}")
+            steps.append((a, parts[0], low, high))
+            rest = parts[1]
+        if isinstance(rest, Index) or math.prod(h - l + 1 for _, _, l, h in steps) > MOST_READ:
+            raise Undecided(f"{self.name} is read at {i}")
+        points = list(itertools.product(*(range(l, h + 1) for _, _, l, h in steps)))
+        values = [
+            self.load(it, rest + sum(c * x for (_, c, _, _), x in zip(steps, at, strict=True)))
+            for at in points
+        ]
+        at = [Index({(a,): 1}, ranges) for a, *_ in steps]
+        found = Common(self.algebra, points, at).of(values)
+        if found is None:
+            raise Undecided(f"{self.name} is read at {i}, where its cells have no common form")
+        return found
+
+
+class Stale:
+    """What a local cell holds in the next turn of a loop that is run once; or after it."""
+
+
+STALE: Any = Stale()
+
+
+class Common:
+    """The value that is each of some values, where atoms have each of some values."""
+
+    def __init__(
+        self, algebra: Folding, points: Sequence[tuple[int, ...]], atoms: Sequence[Index]
+    ) -> None:
+        self.algebra, self.points, self.atoms = algebra, points, atoms
+        self.place = {point: k for k, point in enumerate(points)}
+
+    def of(self, values: Sequence[Any]) -> Any:
+        """That value, or None."""
+        first = values[0]
+        if all(v is first for v in values):
+            return first
+        if isinstance(first, tuple):
+            lanes = [self.of(column) for column in zip(*values, strict=True)]
+            return None if None in lanes else tuple(lanes)
+        if isinstance(first, Symbol):
+            if any(
+                not isinstance(v, Symbol)
+                or (v.op, v.type, len(v.args)) != (first.op, first.type, len(first.args))
+                for v in values
+            ):
+                return None
+            args = []
+            for column in zip(*(v.args for v in values), strict=True):
+                found = self.of(column)
+                if found is None:
+                    return None
+                args.append(found)
+            return self.algebra.again(first, args)
+        if first.__class__ in (int, Index):
+            return self._linear(values)
+        return first if all(v == first for v in values) else None
+
+    def _linear(self, values: Sequence[Any]) -> Any:
+        """A number that is linear in the atoms."""
+        if any(v.__class__ not in (int, Index) for v in values):
+            return None
+        base = self.points[0]
+        found: Whole = values[0]
+        for d, atom in enumerate(self.atoms):
+            after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
+            if after is not None:
+                found = found + (values[after] - values[0]) * (atom - base[d])
+        for point, v in zip(self.points, values, strict=True):
+            here: Whole = values[0]
+            for d, x in enumerate(point):
+                after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
+                if after is not None:
+                    here = here + (values[after] - values[0]) * (x - base[d])
+            if here != v:
+                return None
+        return found

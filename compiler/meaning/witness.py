@@ -1,0 +1,222 @@
+"""Two values that differ in form, computed on numbers: a work-item, a cell and both values, where these differ."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.meaning.algebra import Folding
+from relift.compiler.meaning.memory import Written
+from relift.compiler.meaning.polynomials import Atom, Index, Whole
+from relift.compiler.meaning.shown import shown
+from relift.compiler.validation.symbols import OPEN, Symbol, value_of
+from relift.semantics.domains import DTYPES
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+
+EFFORT = 300_000
+"""Operations that may be computed for one choice of numbers."""
+
+CHOICES = 12
+"""Choices of numbers of groups, turns and sizes that are tried."""
+
+LARGEST = 67
+"""Open sizes are tried up to so many more than their least."""
+
+
+class Differs(Exception):
+    """A written cell is not what it should be."""
+
+    def __init__(self, where: str, wanted: Any, found: Any, w: Written) -> None:
+        super().__init__(f"{where} is {found} instead of {wanted}")
+        self.where, self.wanted, self.found, self.written = where, wanted, found, w
+
+
+class GivenUp(Exception):
+    """A value cannot be computed here."""
+
+
+def witness(algebra: Folding, found: Differs) -> str | None:
+    """What shows that a text is wrong: None where no numbers were found at which the two values differ."""
+    generator = random.Random(0)
+    for attempt in range(CHOICES):
+        numbers = _numbers(algebra, found, attempt, generator)
+        if numbers is None:
+            continue
+        machine = _Machine(numbers, EFFORT)
+        try:
+            wanted = machine.value(found.wanted)
+            value = None if found.found is OPEN else machine.value(found.found)
+            place = machine.whole(found.written.place)
+            item = [machine.whole(n) for n in found.written.it.gid]
+        except (GivenUp, RecursionError):
+            continue
+        if value is None or not _same(wanted, value):
+            while len(item) > 1 and item[-1] == 0:
+                item.pop()
+            who = item[0] if len(item) == 1 else tuple(item)
+            name = found.where.partition("[")[0]
+            said = "nothing that was written" if value is None else value
+            at = "".join(
+                f", {a.name} = {n}"
+                for a, n in numbers.items()
+                if a.kind == "size" and "_" not in a.name
+            )
+            return f"{name}[{place}] is {said} instead of {wanted}: work-item {who} writes {_short(found.found)} instead of {_short(found.wanted)}{at}"
+    return None
+
+
+def _short(x: Any) -> str:
+    return shown(x)
+
+
+def _same(x: Any, y: Any) -> bool:
+    return bool(x == y or (np.isnan(x) and np.isnan(y)))
+
+
+def _numbers(
+    algebra: Folding, found: Differs, attempt: int, generator: random.Random
+) -> dict[Atom, int] | None:
+    """Numbers for all atoms, in their ranges and as the facts of the case say."""
+    r = algebra.ranges
+    chosen: dict[Atom, int] = {}
+    machine = _Machine(chosen, EFFORT)
+    atoms = sorted(r.low, key=lambda a: ({"size": 0, "group": 1}.get(a.kind, 2), a.number))
+    try:
+        for a in atoms:
+            if a.kind not in ("size", "group", "turn"):
+                continue
+            low = machine.whole(r.low[a])
+            end = r.high.get(a)
+            high = low + LARGEST if end is None else machine.whole(end)
+            if end is not None and a.kind == "size":
+                high = min(high, low + LARGEST)
+            if high < low:
+                return None
+            chosen[a] = (
+                (low, high, min(low + 1, high))[attempt]
+                if attempt < 3
+                else generator.randint(low, high)
+            )
+        if any(machine.whole(fact) < 0 for fact in r.facts):
+            return None
+    except GivenUp:
+        return None
+    return chosen
+
+
+class _Machine:
+    """Values of symbols, at numbers for their atoms."""
+
+    def __init__(self, numbers: Mapping[Atom, int], effort: int) -> None:
+        self.numbers, self.left = numbers, effort
+        self.bound: dict[str, int] = {}
+        self.accumulators: dict[tuple[int, int], Any] = {}
+
+    def whole(self, x: Whole) -> int:
+        """A number of indices."""
+        if not isinstance(x, Index):
+            return int(x)
+        total = 0
+        for m, c in x.terms.items():
+            part = c
+            for a in m:
+                part *= self._atom(a)
+            total += part
+        return total
+
+    def _atom(self, a: Atom) -> int:
+        if a.kind in ("div", "mod", "min", "max"):
+            u, v = map(self.whole, a.args)
+            if a.kind in ("min", "max"):
+                return min(u, v) if a.kind == "min" else max(u, v)
+            if v == 0:
+                raise GivenUp
+            return u // v if a.kind == "div" else u % v
+        if a.kind == "data":
+            return int(self.value(a.args[0]))
+        known = self.bound.get(a.name) if a.kind == "bound" else self.numbers.get(a)
+        if known is None:
+            raise GivenUp
+        return known
+
+    def value(self, x: Symbol) -> Any:
+        """A value in the precision of its type."""
+        with np.errstate(all="ignore"):
+            return self._value(x, {})
+
+    def _value(self, x: Any, memo: dict[Symbol, Any]) -> Any:
+        if x not in memo:
+            self.left -= 1
+            if self.left < 0:
+                raise GivenUp
+            memo[x] = self._computed(x, memo)
+        return memo[x]
+
+    def _computed(self, x: Symbol, memo: dict[Symbol, Any]) -> Any:
+        kind = "boolean" if x.type == "bool" else x.type
+        number = DTYPES[kind].type if kind in DTYPES else float
+        match x.op:
+            case "open":
+                raise GivenUp
+            case "cell":
+                return number(self._drawn(x.args[0], self.whole(x.args[1]), kind))
+            case "real" | "whole":
+                return number(value_of(x))
+            case "index":
+                return number(self.whole(x.args[0]))
+            case "nonneg":
+                return np.bool_(self.whole(x.args[0]) >= 0)
+            case "accumulator":
+                if x.args not in self.accumulators:
+                    raise GivenUp
+                return self.accumulators[x.args]
+            case "fold":
+                return self._fold(x)
+            case "select":
+                c, yes, no = x.args
+                return self._value(yes if self._value(c, memo) else no, memo)
+            case _:
+                return self._applied(x, [self._value(v, memo) for v in x.args], number)
+
+    def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
+        simple = {"f16", "f32", "f64", "i32", "i64"}
+        if x.op in simple:
+            return number(values[0])
+        if x.op == "mask":
+            return number(-int(values[0]))
+        name = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}.get(x.op, x.op)
+        if name == "invert" and x.type == "bool":
+            return not values[0]
+        if name not in SCALAR_FUNCTIONS:
+            raise GivenUp
+        return SCALAR_FUNCTIONS[name].meaning(*values)
+
+    def _fold(self, x: Symbol) -> Any:
+        trip, height, count = self.whole(x.args[0]), x.args[1], x.args[2]
+        values = [self._value(v, {}) for v in x.args[3 : 3 + count]]
+        nexts = x.args[3 + count :]
+        before = dict(self.accumulators), self.bound.get(f"i{height}")
+        for turn in range(trip):
+            self.bound[f"i{height}"] = turn
+            for k, v in enumerate(values):
+                self.accumulators[height, k] = v
+            memo: dict[Symbol, Any] = {}
+            values = [self._value(v, memo) for v in nexts]
+        self.accumulators = before[0]
+        if before[1] is None:
+            self.bound.pop(f"i{height}", None)
+        else:
+            self.bound[f"i{height}"] = before[1]
+        return values[0]
+
+    def _drawn(self, name: str, place: int, kind: str) -> Any:
+        """An input: always the same at the same place."""
+        digest = hashlib.sha256(f"{name} {place}".encode()).digest()
+        n = int.from_bytes(digest[:4], "big")
+        if kind == "boolean":
+            return n % 2 == 0
+        return n % 8 if kind.startswith("i") else (n % 2**16 - 2**15) / 2**13

@@ -1,0 +1,148 @@
+"""The text of kernels against their programs: right ones are validated, at all sizes; wrong ones are not."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from proofs_tests.compiler.programs import made, typed
+from proofs_tests.validation import Subject, judged, low_level
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.meaning.evidence import Meaning, meaning_of, with_meaning
+from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
+from relift.compiler.validation.evidence import reports_of, with_values
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.types import f32, i32
+
+DRAWN = 6
+"""Programs of examples/low_level that are validated here; `python -m proofs_tests.validation kernels` does all."""
+
+
+def found(program: Program, **options: Any) -> Meaning:
+    """What is said of a program's own kernels."""
+    return meaning_of(compile_program(program, **options), program)
+
+
+def test_kernels_that_are_timed_mean_their_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """At the sizes at which they are timed, a drawn sample."""
+    seed = random.randrange(10**6)
+    with capsys.disabled():
+        print(f"kernels drawn from seed {seed}", flush=True)
+    subjects = [s for s in low_level(variants=False) if s.name not in SLOW]
+    for subject in random.Random(seed).sample(subjects, DRAWN):
+        meaning, _, _ = judged(subject.make())
+        assert meaning.ok, (subject.name, meaning.text())
+
+
+SLOW = ("stencil9_border gpu", "stencil9 gpu", "convolution_separable gpu", "atax gpu", "dot gpu")
+
+
+@pytest.mark.parametrize("name", ["md cpu", "nbody_nvidia gpu own=4"])
+def test_where_the_prototype_stopped(name: str) -> None:
+    """Indices that are data, and tiles of 256 bodies."""
+    [subject] = [s for s in low_level() if s.name == name]
+    meaning, _, _ = judged(subject.make())
+    assert meaning.ok, meaning.text()
+
+
+def test_the_tiled_product_of_4096() -> None:
+    """For one work-item of a group whose numbers are not known, beside what all write to local memory."""
+    subject: Subject = next(s for s in low_level() if s.name.startswith("matmul gpu"))
+    meaning, _, _ = judged(subject.make())
+    assert meaning.ok, meaning.text()
+    assert meaning.kernels[0].finding.symbols < 100_000
+
+
+def test_open_sizes_are_all_sizes() -> None:
+    """A product of any three sizes, once."""
+    meaning = found(made("matmul", nat("m"), nat("k"), nat("n")))
+    assert meaning.ok, meaning.text()
+    assert meaning.kernels[0].sizes == "all sizes"
+
+
+def test_grid_strides() -> None:
+    """Any number of groups takes turns."""
+
+    n = nat("n")
+
+    @typed(x=f32[n])
+    def doubled(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + v, x)
+
+    meaning = found(doubled, global_=1024)
+    assert meaning.ok, meaning.text()
+
+
+def groups(m: Any, width: int = 16) -> Program:
+    """Groups whose work-items take turns in rows of any length, through no local memory."""
+
+    @typed(x=f32[width * m, m])
+    def scaled(x: Any) -> Any:
+        return rl.map_wrg(0)(lambda row: rl.map_lcl(0)(lambda v: v * 2.0, row), x)
+
+    return scaled
+
+
+def test_work_items_that_take_turns_in_rows_of_any_length() -> None:
+    """Open sizes in the loops of a group."""
+    meaning = found(groups(nat("m")), local=16)
+    assert meaning.ok, meaning.text()
+
+
+def test_a_difference_is_shown_by_a_cell_and_both_values() -> None:
+    """Numbers at which the two sides differ are found, and the work-item is named."""
+    program = made("matvec", 6, 4)
+    k = compile_program(program)
+    wrong = Compiled(k.source.replace("acc + ", "acc - "), k.plan)
+    meaning = meaning_of(wrong, program)
+    assert meaning.verdict == "refuted"
+    assert "work-item" in meaning.kernels[0].detail
+    assert "instead of" in meaning.kernels[0].detail
+
+
+def test_what_certificates_refuse_is_not_validated() -> None:
+    """Values alone are not enough: a store that is gone leaves cells open, and every other is right."""
+    program = made("transposed_by_tiles", 8, 8)
+    k = compile_program(program)
+    assert meaning_of(k, program).ok
+    wrong = Compiled(k.source.replace("barrier(CLK_LOCAL_MEM_FENCE);", "", 1), k.plan)
+    assert meaning_of(wrong, program).verdict != "validated"
+
+
+def test_kernels_in_another_order_are_not_validated() -> None:
+    """The second kernel reads what the first one has written."""
+    program = made("dot", 2, 5, 30)
+    k = compile_program(program)
+    assert meaning_of(k, program).ok
+    swapped = Compiled(k.source, replace(k.plan, kernels=k.plan.kernels[::-1]))
+    assert meaning_of(swapped, program).verdict != "validated"
+
+
+def test_a_certificate_claims_the_meaning() -> None:
+    """Proved for all sizes; beside the values that are shown at some."""
+    program = made("matvec", nat("n"), nat("m"))
+    k = compile_program(program)
+    certified = with_values(certificates(k), reports_of(k, program))
+    [claimed] = with_meaning(certified, meaning_of(k, program, certified))
+    claim = claimed.claims[-1]
+    assert (claim.kind, claim.verdict) == ("meaning", "proved")
+
+
+def test_integers_that_may_overflow_are_unknown() -> None:
+    """A sum that a text computes with a sign, where it may leave its type, has no meaning."""
+
+    @typed(x=i32[64])
+    def shifted(x: Any) -> Any:
+        return rl.map_glb(0)(lambda v: v + 1, x)
+
+    k = compile_program(shifted)
+    assert meaning_of(k, shifted).ok
+    text = k.source.replace("as_int(as_uint(v) + as_uint(1))", "v + 1")
+    if text != k.source:
+        assert meaning_of(Compiled(text, k.plan), shifted).verdict == "unknown"

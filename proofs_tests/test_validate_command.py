@@ -1,0 +1,71 @@
+"""The command `relift validate`: its verdicts, its statuses and its JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import command
+from relift.cli import main
+from relift.compiler.program import compile_program
+from relift.rewrites.loading import load_program
+
+SCALED = """
+import relift as rl
+n = rl.nat("n")
+
+@rl.program
+def scaled(a: rl.f32, x: rl.f32[n]):
+    return rl.map_glb(0)(lambda v: a * v, x)
+
+@rl.program
+def high(x: rl.f32[n]):
+    return rl.reduce(rl.add, 0.0, x)
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of programs."""
+    path = tmp_path / "programs.py"
+    path.write_text(SCALED)
+    return path
+
+
+def test_a_low_level_program_is_validated_for_all_sizes(file: Path) -> None:
+    """Status 0, and JSON that says so."""
+    assert command("validate", f"{file}:scaled")[0] == 0
+    out, before = io.StringIO(), sys.argv
+    sys.argv = ["relift", "validate", f"{file}:scaled", "--size", "n=100", "--json"]
+    with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as stop:
+        main()
+    sys.argv = before
+    assert stop.value.code == 0
+    found = json.loads(out.getvalue())
+    assert found["verdict"] == "validated"
+    assert found["kernels"][0]["sizes"] == "these sizes"
+
+
+def test_bad_input_is_one_line(file: Path) -> None:
+    """Status 2: a program without a kernel, a size that it has not."""
+    status, said = command("validate", f"{file}:high")
+    assert (status, said.count("\n")) == (2, 1)
+    assert "is not low-level" in said
+    status, said = command("validate", f"{file}:scaled", "--size", "k=3")
+    assert status == 2
+    assert "scaled has no size k" in said
+
+
+def test_a_wrong_kernel_is_refuted_by_the_function(file: Path) -> None:
+    """`rl.validate` takes a kernel that somebody changed."""
+    program = load_program(f"{file}:scaled")
+    kernel = compile_program(program)
+    assert rl.validate(program, kernel=kernel).ok
+    wrong = type(kernel)(kernel.source.replace("a * x[", "a + x["), kernel.plan)
+    assert rl.validate(program, kernel=wrong).verdict == "refuted"

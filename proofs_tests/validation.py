@@ -1,0 +1,112 @@
+"""The campaigns of validation, as commands: all kernels, planted faults.
+
+python -m proofs_tests.validation kernels      # every program of examples/low_level, at its sizes, all variants
+python -m proofs_tests.validation open         # programs whose sizes are open, and the compiler's test families
+python -m proofs_tests.validation faults 500   # faults that are planted in texts and launches, drawn from a seed
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofs_tests.compiler.programs import CASES
+from relift.compiler.bench.benchmarks import load_benchmarks
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.meaning.evidence import Meaning, meaning_of
+from relift.compiler.program import compile_program
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.sizes import nat
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+SEED = 15
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A low-level program to validate, when it is asked for."""
+
+    name: str
+    make: Callable[[], Program]
+
+
+def low_level(*, variants: bool = True) -> Iterator[Subject]:
+    """The programs of examples/low_level, at the sizes at which they are timed."""
+    for target in ("cpu", "gpu"):
+        for b in load_benchmarks(EXAMPLES / "low_level", [], target, defaults=not variants):
+            for variant in b.variants:
+                name = " ".join([b.name, target, *(f"{k}={v}" for k, v in variant.items())])
+                yield Subject(name, lambda b=b, variant=variant: b.at(variant))  # type: ignore[misc]
+
+
+def families() -> Iterator[Subject]:
+    """The compiler's test families, with all sizes open where they can be, else at their small ones."""
+    for case in CASES:
+        for sizes in case.small:
+            name = f"{case.name} {sizes}"
+            yield Subject(name, lambda case=case, sizes=sizes: case.make(*sizes))  # type: ignore[misc]
+        count = len(case.small[0])
+        opened = [nat(name) for name in ("n", "m", "k", "l", "p")[:count]]
+        yield Subject(
+            f"{case.name} open",
+            lambda case=case, opened=opened: case.make(*opened),  # type: ignore[misc]
+        )
+
+
+def judged(program: Program) -> tuple[Meaning, float, float]:
+    """What is found of a program's kernels, and the seconds for its values and its certificates."""
+    compiled = compile_program(program)
+    begun = time.perf_counter()
+    certified = certificates(compiled)
+    between = time.perf_counter()
+    found = meaning_of(compiled, program, certified)
+    return found, time.perf_counter() - between, between - begun
+
+
+def all_kernels(subjects: Iterator[Subject]) -> int:
+    """Validate all; print a line for each kernel, and the counts."""
+    counts: Counter[str] = Counter()
+    times: list[float] = []
+    for subject in subjects:
+        try:
+            program = subject.make()
+            found, seconds, proving = judged(program)
+        except (ReliftError, TypeError, ValueError, ZeroDivisionError, AssertionError) as error:
+            counts["not compiled"] += 1
+            print(f"{subject.name:44} not compiled: {str(error)[:90]}", flush=True)
+            continue
+        times += [seconds / len(found.kernels)] * len(found.kernels)
+        counts.update(k.verdict for k in found.kernels)
+        for k in found.kernels:
+            detail = f" {k.detail[:150]}" if k.verdict != "validated" else ""
+            print(
+                f"{subject.name:44} {k.kernel:26} {k.verdict:9} {seconds:6.2f} s, "
+                f"certificate {proving:5.2f} s{detail}",
+                flush=True,
+            )
+    print(
+        f"{dict(counts)}; median {statistics.median(times):.2f} s a kernel, most {max(times):.1f} s"
+    )
+    return 0 if not counts["refuted"] and not counts["unknown"] else 1
+
+
+def main(arguments: list[str]) -> int:
+    """Run one campaign."""
+    match arguments:
+        case ["kernels"]:
+            return all_kernels(low_level())
+        case ["open"]:
+            return all_kernels(families())
+        case _:
+            print(__doc__)
+            return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
