@@ -54,7 +54,7 @@ class Agreement:
 
     def text(self) -> str:
         """One line for a person."""
-        word = "agrees" if self.ok else "DIFFERS" if self.known else "NOT compared"
+        word = "agrees" if self.ok else "DIFFERS" if self.known else "not compared"
         return f"{word} with {self.against}: {self.detail}"
 
     def to_json(self) -> dict[str, Any]:

@@ -40,9 +40,11 @@ def check_run(
         expected = source(*arrays)
         found.append(compared("the interpreter at full size", result, expected, tolerance))
     else:
-        found.append(
-            sampled("cells of the interpreter at full size", source, arrays, result, whole=False)
-        )
+        against = "cells of the interpreter at full size"
+        cells = sampled(against, source, arrays, result, whole=False)
+        if not cells.known and program.reference is not None:
+            cells = replace(cells, detail="none is within its reach; NumPy judges all of them")
+        found.append(cells)
     return found
 
 

@@ -244,7 +244,7 @@ def test_of_a_source_beyond_reach_cells_are_sampled(
     [own] = at_own_sizes(folder)
     assert not own.ok
     assert not own.known
-    assert "NOT compared" in own.text()
+    assert "not compared" in own.text()
 
 
 @pytest.mark.usefixtures("beyond_reach")

@@ -14,6 +14,7 @@ from proofs_tests.compiler.programs import made, typed
 from proofs_tests.compiler.running.test_kernels import arguments, assert_same
 from proofs_tests.compiler.texts import BARRIER
 from relift import cli
+from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.agreement.open_sizes import differential_at
 from relift.compiler.certificates import consultation
 from relift.compiler.certificates.certificate import Claim
@@ -190,6 +191,20 @@ def test_the_command_line_refuses_what_is_refuted(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("relift: kernel saxpy_1 is not run, its bounds are refuted: write out[")
     assert built == []
+
+
+@pytest.mark.parametrize(("compared", "status"), [(True, 0), (False, 1)])
+def test_steps_that_agree_say_nothing_of_a_result(
+    compared: bool, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`run --check` succeeds where the result itself was compared with something."""
+    own = [Agreement("NumPy", True, "equal")] if compared else []
+    own.append(Agreement("cells", False, "none is within reach", known=False))
+    steps = [Agreement("the interpreter, step by step", True, "2 programs")]
+    monkeypatch.setattr("relift.cli.kernels._checks_of_run", lambda *_: (own, steps))
+    compiled = compile_program(picked)
+    words = ("run", "a.py:picked", "--random", "0", "--check")
+    assert command(monkeypatch, picked, compiled, *words) == status
 
 
 def test_an_api_call_says_nothing_of_the_unknown(capfd: pytest.CaptureFixture[str]) -> None:
