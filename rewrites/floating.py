@@ -14,26 +14,21 @@ compared bit by bit.  What differs is told by its cause:
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 from typing import Literal as Choice
 
 import numpy as np
 
-from relift.rewrites.checks.instances import Instances, show_value
-from relift.rewrites.checks.random.models import leaf_of
-from relift.rewrites.checks.smt.tables import draw_tables, looked_up
+from relift.rewrites.checks.instances import show_value
+from relift.rewrites.checks.random.edges import worlds
 from relift.rewrites.checks.verdicts import FloatVerdict, TierResult
 from relift.rewrites.rule import Rule
-from relift.semantics.domains import DTYPES, Numeric, Value
+from relift.semantics.domains import Numeric, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate
-from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -52,33 +47,18 @@ from relift.semantics.syntax.terms import (
     subterms,
 )
 from relift.semantics.syntax.types import (
-    AnyType,
     Array,
     Scalar,
     Tuple,
     Type,
     TypeVariable,
     Vector,
-    boolean,
-    f32,
-    substitute_type,
 )
 
 Cause: TypeAlias = Choice[
     "NaN", "an infinity", "-0.0", "x / 0", "overflow", "contraction", "reassociation", "rounding"
 ]
 """Why two sides differ, what is given before what arises."""
-
-EDGES = (0.0, -0.0, 1.0, -1.0, 0.1, 3.0, 1e-45, 1.17549435e-38, 3.4028235e38, -3.4028235e38,
-         16777217.0, float("inf"), float("-inf"), float("nan"))  # fmt: skip
-"""Values of single precision at which arithmetic is special."""
-
-MOST_COMBINATIONS = 3000
-RANDOM = 300
-"""How many combinations of edges are tried, in their order, and how many random draws besides."""
-
-LARGEST = 60
-"""An instance with an array of more cells is not run."""
 
 
 def float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | None:
@@ -146,7 +126,7 @@ class _Differs:
 def _by_running(rule: Rule) -> FloatVerdict | None:
     found: dict[Cause, _Differs] = {}
     ran = 0
-    for world, given in _worlds(rule):
+    for world, given in worlds(rule):
         watched = _Watched()
         at = World(world.sizes, {}, world.metavariables, watched, world.types)
         try:
@@ -268,118 +248,3 @@ def _cells(value: Value) -> Iterator[Any]:
             yield from _cells(part)
     else:
         yield value
-
-
-# ---- what is given
-
-
-def _worlds(rule: Rule) -> Iterator[tuple[World, dict[str, Value]]]:
-    """Worlds of single precision: all combinations of edges, then random ones; with the data that is shown."""
-    types: dict[str, Type] = dict.fromkeys(rule.types, f32)
-    instances = Instances(rule)
-    usable = [
-        sizes
-        for sizes in itertools.islice(instances.assignments(3), 300)
-        if instances.largest(sizes) <= LARGEST and instances.result_cells(sizes) > 0
-    ]
-    for sizes in usable[:1]:
-        yield from _combinations(rule, sizes, types)
-    for seed in range(RANDOM if usable else 0):
-        drawn = random.Random(seed)
-        sizes = drawn.choice(usable)
-        found = _world(rule, sizes, types, partial(_number, drawn), drawn)
-        if found is not None:
-            yield found
-
-
-def _combinations(
-    rule: Rule, sizes: Mapping[str, int], types: Mapping[str, Type]
-) -> Iterator[tuple[World, dict[str, Value]]]:
-    """Every combination of edges for the cells of the data, up to `MOST_COMBINATIONS`."""
-    counting: list[Type] = []
-
-    def count(t: Scalar) -> Value:
-        counting.append(t)
-        return _cast(1.0, t)
-
-    _world(rule, sizes, types, count, random.Random(0))
-    choices = itertools.product(*([_cast(e, t) for e in _edges(t)] for t in counting))
-    for values in itertools.islice(choices, MOST_COMBINATIONS):
-        left = iter(values)
-        found = _world(rule, sizes, types, partial(_next_of, left), random.Random(0))
-        if found is not None:
-            yield found
-
-
-def _edges(t: Type) -> Sequence[float]:
-    if isinstance(t, Scalar) and t.is_float:
-        return EDGES
-    return (0, 1) if t == boolean else (0, 1, -1, 7)
-
-
-def _next_of(values: Iterator[Value], t: Scalar) -> Value:
-    return next(values)
-
-
-def _number(drawn: random.Random, t: Scalar) -> Value:
-    """An edge, or any number of a moderate size."""
-    if not t.is_float:
-        return _cast(drawn.choice(_edges(t)), t)
-    return _cast(drawn.choice(EDGES) if drawn.random() < 0.1 else drawn.uniform(-100, 100), t)
-
-
-def _cast(value: float, t: Type) -> Value:
-    assert isinstance(t, Scalar), "cannot happen: a cell is a scalar"
-    if t.is_float:
-        return DTYPES[t.name].type(value)
-    return bool(value) if t == boolean else DTYPES[t.name].type(int(value))
-
-
-def _world(
-    rule: Rule,
-    sizes: Mapping[str, int],
-    types: Mapping[str, Type],
-    cell: Callable[[Scalar], Value],
-    drawn: random.Random,
-) -> tuple[World, dict[str, Value]] | None:
-    """Metavariables with cells from `cell`; functions and operators of some meaning in floating point."""
-    tables = draw_tables(rule, sizes, drawn.choice)
-    if tables is None:
-        return None
-
-    def value(t: Type, leaf: Callable[[Scalar], Value]) -> Value:
-        match substitute_type(t, types, {}):
-            case Array(element, n) | Vector(element, n):
-                return [value(element, leaf) for _ in range(n.evaluate(sizes))]
-            case Tuple(parts):
-                return tuple(value(part, leaf) for part in parts)
-            case Scalar() as scalar:
-                return leaf(scalar)
-            case TypeVariable() as other:
-                raise AssertionError(f"cannot happen: a cell of type {leaf_of(other)}")
-
-    def scattered(name: str, result: Type) -> Callable[..., Value]:
-        def f(*arguments: Value) -> Value:
-            state = random.Random(f"{name} {show_value(list(arguments))}")
-            return value(result, partial(_number, state))
-
-        return f
-
-    found: dict[str, Any] = {}
-    shown: dict[str, Value] = {}
-    for name, kind in rule.parameters.items():
-        match kind:
-            case FunctionKind(_, result):
-                found[name] = scattered(name, result)
-            case OperatorKind(element):
-                found[name] = scattered(name, element)
-            case IndexKind():
-                found[name] = looked_up(name, tables[name])
-            case NatKind():
-                pass
-            case AnyType():
-                found[name] = shown[name] = value(kind, cell)
-    return World(sizes=sizes, metavariables=found, types=types), shown
-
-
-__all__ = ["float_verdict"]

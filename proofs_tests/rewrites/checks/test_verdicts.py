@@ -227,6 +227,29 @@ def test_floating_point_is_judged_by_running(sides, said: str) -> None:
     assert verdict.startswith(said), verdict
 
 
+@pytest.mark.parametrize(
+    ("scalar", "sides", "said"),
+    [
+        (rl.f16, lambda x, y, z: ((x * 2.0) / 2.0, x), "not exact at overflow (x = 65504.0: inf"),
+        (rl.f64, lambda x, y, z: ((x * 2.0) / 2.0, x), "not exact at overflow (x = 1.797"),
+        (rl.f64, lambda x, y, z: (rl.f64(rl.f32(x)), x), "rounds differently"),
+        (rl.f32, lambda x, y, z: (rl.f32(rl.f64(x)), x), "bit-exact"),
+        (I, lambda x, y, z: (rl.i32(rl.f32(x)), x), "rounds differently (x = 16777217"),
+        (I, lambda x, y, z: (rl.i32(rl.f64(x)), x), "bit-exact"),
+        (
+            rl.i64,
+            lambda x, y, z: (rl.i64(rl.f64(x)), x),
+            "rounds differently (x = 9007199254740993",
+        ),
+    ],
+)
+def test_each_format_has_edges_of_its_own(scalar, sides, said: str) -> None:
+    """The largest and the smallest numbers of each, and the first whole number that a float skips."""
+    verdict = float_verdict(_rule_of(sides, 1, scalar), ())
+    assert verdict is not None
+    assert verdict.startswith(said), verdict
+
+
 def test_whole_numbers_are_not_floating_point() -> None:
     made = _rule_of(lambda x, y, z: ((x + y) + z, x + (y + z)), 3, I)
 

@@ -23,6 +23,7 @@ from relift.rewrites.checks.instances import (
     counterexample,
     show_value,
 )
+from relift.rewrites.checks.random.constants import near_constants
 from relift.rewrites.checks.smt.tables import Table, draw_tables, looked_up
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
@@ -331,6 +332,7 @@ def draw_model(
     tables = draw_tables(rule, sizes, choose)
     if tables is None:
         raise NoModel
+    near: dict[Leaf, Sequence[Any]] = {"number": near_constants(rule), "text": (), "truth": ()}
     for name, kind in rule.parameters.items():
         if isinstance(kind, OperatorKind):
             draw.operator(name, kind)
@@ -344,7 +346,7 @@ def draw_model(
                 draw.metavariables[name] = looked_up(name, tables[name])
             case AnyType():
                 if name not in draw.metavariables:  # a neutral element is there already
-                    data = draw.value(kind, lambda leaf: choose(LEAF_VALUES[leaf]))
+                    data = draw.value(kind, lambda leaf: choose((*LEAF_VALUES[leaf], *near[leaf])))
                     draw.metavariables[name] = data
     world = World(sizes=sizes, metavariables=draw.metavariables, domain=Arithmetic(), types=types)
     return Model(rule, sizes, types, world, draw.operations, draw.calls, tables)

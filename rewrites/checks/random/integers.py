@@ -1,0 +1,65 @@
+"""Rules that compute with whole numbers, run in the integers of a machine, which wrap around.
+
+Without floats the sides of a rule must be equal in these, too: what holds of all whole numbers need not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relift.rewrites.checks.instances import Instances, show_value
+from relift.rewrites.checks.random.edges import worlds
+from relift.rewrites.checks.verdicts import Counterexample
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import Undefined
+from relift.semantics.interpreter import evaluate, refines
+from relift.semantics.syntax.signatures import OperatorKind
+from relift.semantics.syntax.terms import Apply, subterms
+from relift.semantics.syntax.types import Scalar, boolean, types_within
+
+
+def differs_in_integers(rule: Rule) -> Counterexample | None:
+    """Integers at which the sides of a rule differ; None of a rule without integers of its own, or with floats.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.checks.random.integers import differs_in_integers
+    >>> @rl.rule()
+    ... def halved(x: rl.i32):
+    ...     return (x + x) // 2, x
+    >>> found = differs_in_integers(halved)
+    >>> found.data["x"], found.left
+    ('1073741824', '-1073741824')
+    """
+    if not _computes_with_integers(rule):
+        return None
+    instances = Instances(rule)
+    for world, data in worlds(rule):
+        try:
+            with np.errstate(all="ignore"):
+                left, right = evaluate(rule.left, world), evaluate(rule.right, world)
+        except Undefined:
+            continue
+        if not refines(left, right, lambda x, y: bool(x == y)):
+            shown = {name: show_value(value) for name, value in data.items()}
+            return Counterexample(
+                "the sides differ in the integers of a machine, which wrap around",
+                instances.equation(world.sizes),
+                dict(world.sizes),
+                shown,
+                show_value(left),
+                show_value(right),
+            )
+    return None
+
+
+def _computes_with_integers(rule: Rule) -> bool:
+    """Whether a rule has integers and arithmetic, no floats, and no operators, whose laws would have to be kept."""
+    if any(isinstance(kind, OperatorKind) for kind in rule.parameters.values()):
+        return False
+    terms = [t for side in (rule.left, rule.right) for t, _ in subterms(side)]
+    scalars = {s for t in terms for s in types_within(t.type) if isinstance(s, Scalar)}
+    return (
+        any(isinstance(t, Apply) for t in terms)
+        and any(s != boolean and not s.is_float for s in scalars)
+        and not any(s.is_float for s in scalars)
+    )
