@@ -8,7 +8,6 @@ of them by all tiers.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -271,8 +270,8 @@ class TRUE:
         return join(split(n, xs)), join(split(m, xs))
 
 
-def _of_one_name(j: int) -> Callable[..., Any]:
-    @rl.userfun(c=f"return x == 123.0f ? {j}.0f : x;")
+def _of_one_name(j: int) -> Any:
+    @rl.userfun(c=f"return x == 123.0f ? {j}.0f : x;")  # type: ignore[untyped-decorator,unused-ignore]
     def f(x: rl.f32) -> rl.f32:
         return np.float32(j) if x == 123 else x
 

@@ -131,8 +131,9 @@ def test_a_run_beyond_the_interpreter_is_compared_cell_by_cell(
     (none,) = check_run(source, (x,), result, source)
     assert not none.known
     assert not none.ok
-    judged = replace(source, reference=lambda x: x * x + np.float32(1))
-    numpy, none = check_run(judged, (x,), judged.reference(x), source)
+    right_one = x * x + np.float32(1)
+    judged = replace(source, reference=lambda _: right_one)
+    numpy, none = check_run(judged, (x,), right_one, source)
     assert numpy.ok
     assert none.text() == (
         "not compared with cells of the interpreter at full size: none is within its reach; NumPy judges all of them"
