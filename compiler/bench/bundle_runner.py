@@ -152,6 +152,12 @@ def median_of_runs(run: Callable[[], float]) -> tuple[float, list[float]]:
     return statistics.median(times), times
 
 
+_FLOATS = re.compile(r"\bglobal const float\* (?:restrict )?(\w+)")
+_WIDE_LOAD = re.compile(r"\bvload16\(0, (\w+)")
+_LOAD_IN_HALVES = """static inline float16 relift_vload16(global const float* p) {
+  return (float16)(vload8(0, p), vload8(1, p));
+}
+"""
 _WIDE_CALL = re.compile(
     r"^((float|double)(8|16)) (\w+)\((\w+ x(?:, \w+ y)?(?:, \w+ z)?)\) \{\n"
     r"  return (\w+)\((x(?:, y)?(?:, z)?)\);\n\}",
@@ -222,7 +228,7 @@ def with_short_ids(source: str) -> str:
 
 
 def in_halves(source: str) -> str:
-    r"""The same functions, where those that call the library on vectors of 64 bytes call it on each half.
+    r"""The same functions, where those that call the library on vectors of 64 bytes call it on each half, loads too.
 
     >>> from relift.compiler.bench.bundle_runner import in_halves
     >>> print(in_halves("float16 cos_f32x16(float16 x) {\n  return cos(x);\n}"))
@@ -237,7 +243,13 @@ def in_halves(source: str) -> str:
         )
         return m[0].replace(f"return {m[6]}({m[7]});", f"return ({m[1]})({low}, {high});")
 
-    return _WIDE_CALL.sub(halved, source)
+    floats = set(_FLOATS.findall(source))
+    loads = [m[1] for m in _WIDE_LOAD.finditer(source) if m[1] in floats]
+    own = _WIDE_LOAD.sub(
+        lambda m: f"relift_vload16({m[1]}" if m[1] in floats else m[0],
+        _WIDE_CALL.sub(halved, source),
+    )
+    return _LOAD_IN_HALVES + own if loads else own
 
 
 class Prepared:

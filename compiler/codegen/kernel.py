@@ -10,6 +10,7 @@ from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.generate import Generator
 from relift.compiler.codegen.interface import interface
+from relift.compiler.codegen.passes.alike_reads import alike_reads
 from relift.compiler.codegen.passes.conditional_barriers import close_conditional_barriers
 from relift.compiler.codegen.passes.local_memory import share_places
 from relift.compiler.codegen.passes.registers import named_registers
@@ -95,7 +96,8 @@ def kernel_of(
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
     )
-    body = close_conditional_barriers(named_registers(body, inside.fresh))
+    body = alike_reads(named_registers(body, inside.fresh))
+    body = close_conditional_barriers(body)
     size = replace(addressing.number, constant=True)
     sizes = [Argument(size, n) for n in sorted(open_ & mentioned(body))]
     arguments = (*given.arguments, *sizes)

@@ -91,7 +91,7 @@ class Accesses:
                 with self.meter.lanes(v.width) as i:
                     self.touch(v.lane(i))
             case Guarded(_, inside, outside):
-                self.meter.charge(2.0 * self.meter.issue())
+                self.meter.charge(self._guard())
                 self.touch(inside)
                 self.touch(outside)
             case Cell(memory, offset):
@@ -106,6 +106,12 @@ class Accesses:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
+
+    def _guard(self) -> float:
+        """Instructions of a condition on what is read; a vector of a CPU is then taken lane by lane."""
+        if self.meter.on_gpu or self.meter.scope.lane is None:
+            return 2.0 * self.meter.issue()
+        return (2.0 * ISSUE + 1.0) * self.meter.scope.width
 
     def _access(self, memory: Memory, offset: Index) -> tuple[float, float]:
         """Cycles that an access takes, and that a work-item waits for it."""

@@ -33,8 +33,8 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.rewrites.tactics.lanes import depth_of
 from relift.rewrites.tactics.register_blocks import without_cells
-from relift.semantics.patterns import Map, Reduce, ReduceSeq, ReduceSeqUnroll, Zip
-from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.patterns import Bordered, Map, Reduce, ReduceSeq, ReduceSeqUnroll, Zip
+from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import dimensions
 
@@ -140,7 +140,10 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
 
 
 def _sharing(at: Rewriting, place: Position) -> list[Position]:
-    folds = folds_that_share(term_at(at.term, place))
+    t = term_at(at.term, place)
+    if any(isinstance(u, Bordered) for _, u in positions(at.term)):
+        raise NoMatch("what is read across a border is no vector")
+    folds = folds_that_share(t)
     if not folds:
         raise NoMatch("no fold here reads what others read too")
     return folds

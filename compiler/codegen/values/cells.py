@@ -46,7 +46,7 @@ from relift.semantics.indices.expressions import divide, modulo, substitute
 from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.indices.views import Cell, Condition, Guarded, Leaf, Memory, Value, guarded
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import boolean, i32
+from relift.semantics.syntax.types import boolean, f32, i32
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Addressing:
         return self._unaligned_load(memory, base, width)
 
     def _unaligned_load(self, memory: Memory, base: Index, width: int) -> Expression:
-        if _too_wide(memory, width):
+        if _too_wide(memory, width) and memory.scalar != f32:
             half = width // 2
             low, high = (self._unaligned_load(memory, base + i, half) for i in (0, half))
             return Cast(memory_type(memory.scalar, width), (low, high))
@@ -282,7 +282,10 @@ def _aligned(base: Index, width: int) -> bool:
 
 
 def _too_wide(memory: Memory, width: int) -> bool:
-    """Whether `vload` and `vstore` take a vector half by half: they are functions of the library."""
+    """Whether `vstore` takes a vector half by half, and `vload` one that is not of floats: they are functions of the library.
+
+    `vload16` of floats is written anew for a driver that cannot do it: see `in_halves`.
+    """
     return memory.scalar.bytes * width > LARGEST_ARGUMENT
 
 

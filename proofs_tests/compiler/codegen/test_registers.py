@@ -210,6 +210,30 @@ def test_a_call_on_long_vectors_can_be_made_in_halves(function: Any, t: Any) -> 
     np.testing.assert_allclose(halved(x), whole(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_wide_vectors_of_a_memory_are_read_alike(lanes: int) -> None:
+    """Aligned or not, where both are read, by a function that can be called for halves; those of a GPU are not touched."""
+
+    @rl.program
+    def neighbours(x: rl.f32[5 * lanes]):
+        windows = rl.slide(3, 1, x)
+        inside = rl.take(4 * lanes, windows)
+        return rl.as_scalar(
+            rl.map_glb(0)(
+                rl.map_vec(lambda w: w[0] - 2.0 * w[1] + w[2]), rl.as_vector(lanes, inside)
+            )
+        )
+
+    whole = compile_program(neighbours)
+    assert f"vload{lanes}" in whole.source
+    assert ("*(global const float" in whole.source) == (lanes == 4)
+    halved = Compiled(in_halves(whole.source), whole.plan)
+    assert ("relift_vload16" in halved.source) == (lanes == 16)
+    x = np.linspace(-1, 4, 5 * lanes, dtype=np.float32)
+    for compiled in (whole, halved):
+        np.testing.assert_allclose(compiled(x), neighbours(x), rtol=1e-4, atol=1e-5)
+
+
 def test_a_driver_can_be_told_that_ids_are_short() -> None:
     """The text with ids that are no longer than `int` says computes the same, in both dimensions and in strides."""
 

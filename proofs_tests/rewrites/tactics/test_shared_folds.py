@@ -116,6 +116,14 @@ def test_folds_that_share_nothing_are_left_alone() -> None:
                 derive(program, tactic, sizes)
 
 
+def test_what_is_read_across_a_border_is_left_alone() -> None:
+    """Its vectors would be put together lane by lane: borders are split off by other plans."""
+    program = load_program(str(ROOT / "examples" / "convolution.py"))
+    for tactic in (blocks_of_folds(4, WIDTH), blocks_across_results(1, WIDTH)):
+        with pytest.raises(NoMatch):
+            derive(program, tactic, {"h": 32, "w": 32, "r": 1})
+
+
 @pytest.mark.parametrize(
     ("columns", "policy"), [(False, "reassociate"), (True, "reassociate"), (True, "exact")]
 )
