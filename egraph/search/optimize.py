@@ -194,7 +194,7 @@ def optimize(
         task.program.at(task.sizes)  # no size is missing, and none is of no use
     derivations: dict[str, Derivation] = {}
     right = None if measure is None else _of_right_ones(measure, judge, derivations)
-    times = _times(tuning or default_path(), task.device, right, timed_on)
+    times = _times(tuning or default_path(), task, right, timed_on)
     grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
     if varied or times is not None:
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
@@ -268,14 +268,15 @@ def _with_the_users(
 
 
 def _times(
-    kept: Path, device: DeviceDescription, measure: Measure | None, timed_on: str | None
+    kept: Path, task: Proposals, measure: Measure | None, timed_on: str | None
 ) -> Timings | None:
     """Where the times of candidates come from; a damaged database is found before the search, not after."""
     times: Timings | None = None
+    exact = task.policy == "exact"
     if timed_on is not None:
-        times = Timings(kept, timed_on)
+        times = Timings(kept, timed_on, exact=exact)
     elif measure is not None:
-        times = Tuner(kept, device.name, measure)
+        times = Tuner(kept, task.device.name, measure, exact=exact)
     if times is not None:
         times.check()
     return times

@@ -1,7 +1,7 @@
 """Tuning: candidates are timed on the device, and every result is kept.
 
 The cost model puts candidates in order; the device has the last word.  Timings live in one SQLite file,
-keyed by term, sizes and device, so that a second search reuses them and an interrupted one goes on where it
+keyed by term, sizes, device and whether products and sums are rounded apart (exact kernels), so that a second search reuses them and an interrupted one goes on where it
 was: each result is committed when it is there.  A candidate that failed is kept, too, with its reason.  Times
 that another machine took are kept alike, under the name of its device.
 """
@@ -63,7 +63,7 @@ def default_path() -> Path:
 
 
 class Timings:
-    """The times of programs on one device, as a database keeps them.
+    """The times of programs on one device, as a database keeps them; those of `exact` kernels apart from others.
 
     >>> from pathlib import Path
     >>> from relift.egraph.search.tuning import Timing, Timings
@@ -75,14 +75,14 @@ class Timings:
     Timing(seconds=0.001, failure='', reused=True)
     """
 
-    def __init__(self, path: Path, device: str) -> None:
-        self.path, self.device = path, device
+    def __init__(self, path: Path, device: str, *, exact: bool = False) -> None:
+        self.path, self.device, self.exact = path, device, exact
 
     def known(self, term: str) -> Timing | None:
         """The recorded timing of a program whose sizes are fixed, given as `str` shows it."""
         with self._database() as database:
             row = database.execute(
-                "SELECT seconds, failure FROM timings WHERE key = ?", (_key(term, self.device),)
+                "SELECT seconds, failure FROM timings WHERE key = ?", (self._key(term),)
             ).fetchone()
         return None if row is None else self._timing(*row)
 
@@ -93,10 +93,15 @@ class Timings:
             raise BadDatabase(self.path, f"holds {seconds!r} where seconds should be")
         return Timing(seconds, failure, reused=True)
 
+    def _key(self, term: str) -> str:
+        """Term, types and so sizes, device, and whether it is exact; a program with the same text is the same program."""
+        rounding = "\nexact" if self.exact else ""
+        return hashlib.sha256(f"{term}\n{self.device}{rounding}".encode()).hexdigest()
+
     def keep(self, name: str, timings: Mapping[str, Timing]) -> None:
         """Record timings of programs called `name`, all or none, by the program as `str` shows it."""
         rows = [
-            (_key(term, self.device), name, self.device, t.seconds, t.failure, time.time())
+            (self._key(term), name, self.device, t.seconds, t.failure, time.time())
             for term, t in timings.items()
         ]
         with self._database() as database, database:
@@ -156,8 +161,8 @@ class Timings:
 class Tuner(Timings):
     """Times programs on one device, each once."""
 
-    def __init__(self, path: Path, device: str, measure: Measure) -> None:
-        super().__init__(path, device)
+    def __init__(self, path: Path, device: str, measure: Measure, *, exact: bool = False) -> None:
+        super().__init__(path, device, exact=exact)
         self.measure = measure
 
     def time(self, program: Program) -> Timing:
@@ -236,8 +241,3 @@ def _cannot_use(reason: str) -> tuple[str, str]:
     if "no such" in reason:
         return f"is no tuning database ({reason})", _ANEW
     return f"cannot be opened ({reason})", "name another file by --times or RELIFT_TUNING"
-
-
-def _key(term: str, device: str) -> str:
-    """Term, types and so sizes, and device; a program with the same text is the same program."""
-    return hashlib.sha256(f"{term}\n{device}".encode()).hexdigest()

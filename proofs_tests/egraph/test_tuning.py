@@ -56,6 +56,23 @@ def test_another_device_or_size_is_timed_anew(tmp_path: Path, device: str, n: in
     assert not Tuner(tmp_path / "t.sqlite", device, measure).time(at(n)).reused
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_exact_kernel_and_one_that_is_not_are_timed_apart(tmp_path: Path, exact: bool) -> None:
+    """One text is two kernels: where products and sums may be rounded together, the time is another."""
+    measure, path = Device(), tmp_path / "t.sqlite"
+    Tuner(path, "cpu", measure, exact=exact).time(at(64))
+    assert not Tuner(path, "cpu", measure, exact=not exact).time(at(64)).reused
+    assert Tuner(path, "cpu", measure, exact=exact).time(at(64)).reused
+
+
+def test_a_search_for_exact_kernels_looks_up_no_times_of_others(tmp_path: Path) -> None:
+    """What one search kept of a program, a search by the other policy measures again."""
+    path, other, exact = tmp_path / "t.sqlite", Device(), Device()
+    optimize(SAXPY, {"n": 64}, "cpu", measure=other, tuning=path)
+    optimize(SAXPY, {"n": 64}, "cpu", float="exact", measure=exact, tuning=path)
+    assert set(exact.timed) & set(other.timed)
+
+
 def test_a_failure_is_kept_with_its_reason(tmp_path: Path) -> None:
     device = Device()
     tuner = Tuner(tmp_path / "t.sqlite", "cpu", device)

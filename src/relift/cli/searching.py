@@ -93,7 +93,7 @@ def optimize(
     loaded, sizes = load_program(program), sizes_of(size)
     timed_on = None
     if times_from is not None:
-        timed_on = _keep_times(times_from, loaded, sizes, target, times)
+        timed_on = _keep_times(times_from, loaded, sizes, target, times, float_policy)
     elsewhere = bundle is not None or times_from is not None
     best = search(
         loaded, sizes, target, budget, top, float_policy, sketch,
@@ -210,7 +210,12 @@ def _write_candidates(
 
 
 def _keep_times(
-    file: Path, program: Program, sizes: Mapping[str, int], target: str, database: Path | None
+    file: Path,
+    program: Program,
+    sizes: Mapping[str, int],
+    target: str,
+    database: Path | None,
+    float_policy: str,
 ) -> str:
     """Take a runner's times into the database of times; the device that they are of."""
     from relift.compiler.bench.candidates import read_times
@@ -218,7 +223,7 @@ def _keep_times(
     from relift.egraph.search.tuning import Timing, Timings, default_path
 
     device, found = read_times(file, program, _own(sizes, program), preset(target).kind)
-    kept = Timings(database or default_path(), device)
+    kept = Timings(database or default_path(), device, exact=float_policy == "exact")
     kept.keep(program.name, {t.term: Timing(t.seconds, t.failure) for t in found})
     return device
 
