@@ -173,7 +173,8 @@ def optimize(
     tiles, and those that it leaves open are chosen by the cost model.  Of the `top` candidates the one that is estimated
     best comes first; `varied` ones first differ in their tiles, then in less.  With `measure`, which runs a program and
     says how many seconds it took, the candidates that are estimated best are measured for up to a sixth of `budget`
-    more, and the fastest come first, none slower than the one that would come first without; `tuning` is the file in
+    more, and the fastest come first, none slower than the one that would come first without, nor than the program as it is
+    written, which is always measured; `tuning` is the file in
     which these times are kept and looked up.  What `judge` finds to be wrong is kept instead of a time.  With `timed_on`,
     the name of a device, nothing is measured: the times that the file has of that device decide.
 
@@ -201,6 +202,7 @@ def optimize(
     most = top if times is None else max(top, MEASURED)
     results = _accepted(task, proposals, most, refused, grown.stopped)
     if times is not None:
+        results = _with_the_written(task, results, refused)
         derivations |= {str(found.term): found.derivation for found in results}
         results = _measured(results, times, budget / 6, progress)[:top]
     return Optimized(
@@ -323,6 +325,20 @@ def _accepted(
             f"no program that OpenCL can run was found for {task.program.name} ({stopped or 'written out'}): {why[0]}"
         )
     return results
+
+
+def _with_the_written(
+    task: Proposals, results: list[FoundProgram], refused: Callable[[Program], str | None]
+) -> list[FoundProgram]:
+    """The results, in the second place the program as it is written: what is slower by the clock is no result."""
+    try:
+        written = _accepted(task, task.as_written(), 1, refused, "")[0]
+    except NoProgram:
+        return results
+    others = [found for found in results[1:] if str(found.term) != str(written.term)]
+    if str(results[0].term) == str(written.term):
+        return [results[0], *others]
+    return [results[0], written, *others]
 
 
 def as_written(

@@ -27,8 +27,9 @@ FORMAT = 1
 COLUMNS = {"key", "program", "device", "seconds", "failure", "measured"}
 APPLICATION = 0x52454C46  # "RELF" in the file's header: another program's database is refused
 
-FINALISTS, ROUNDS = 3, 2
-"""How many of the fastest programs are timed again beside the first, and how often."""
+FINALISTS, ROUNDS, REFERENCES = 3, 2, 2
+"""How many of the fastest programs are timed again, and how often, beside the first, which the others have to beat: the one
+that is estimated best, and the program as it is written."""
 
 Measure: TypeAlias = Callable[[Program], float]
 """Seconds that a low-level program takes on the device; raises `ReliftError` when it does not run."""
@@ -177,15 +178,15 @@ class Tuner(Timings):
     def best(
         self, programs: Sequence[Program], budget: float, heard: Callable[[str], None]
     ) -> list[Timing | None]:
-        """The timings of as many programs as `budget` seconds allow, in order; None for the rest.
+        """The timings of as many programs as `budget` seconds allow, the first two at least, in order; None for the rest.
 
-        The fastest of them and the first program are timed again, in turn: what was measured before, or while the
+        The fastest of them and the first two are timed again, in turn: what was measured before, or while the
         machine had more to do, is no reason to prefer one to another.
         """
         end = time.monotonic() + budget
         found: list[Timing | None] = []
         for number, program in enumerate(programs, 1):
-            if found and time.monotonic() > end:
+            if number > REFERENCES and time.monotonic() > end:
                 found.append(None)
                 continue
             heard(f"candidate {number} of {len(programs)}")
@@ -209,7 +210,7 @@ class Tuner(Timings):
             if timing is not None and timing.seconds is not None
         }
         fastest = sorted(known, key=lambda place: known[place])[:FINALISTS]
-        places = sorted({*fastest, *[place for place in known if place == 0]})
+        places = sorted({*fastest, *[place for place in known if place < REFERENCES]})
         new = (t for place in places if (t := found[place]) is not None and not t.reused)
         if len(places) < 2 or not any(new):
             return

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from relift.egraph.search.optimize import NoProgram, optimize
+from relift.egraph.search.optimize import NoProgram, as_written, optimize
 from relift.egraph.search.tuning import BadDatabase, Timing, Tuner
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -291,3 +291,18 @@ def test_a_candidate_in_which_something_is_wrong_is_not_timed(tmp_path: Path) ->
             DOT, {"n": 64}, measure=clock, tuning=tmp_path / "t.sqlite",
             judge=lambda _: "its kernels are wrong",
         )  # fmt: skip
+
+
+def test_nothing_slower_than_the_program_as_written_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the clock: it is measured, too, however many are estimated to be better."""
+    monkeypatch.setattr("relift.egraph.search.optimize.MEASURED", 1)
+    written = as_written(DOT, {"n": 65536}, "cpu")
+
+    def clock(program: Program) -> float:
+        return 1.0 if str(program) == str(written.term) else 2.0
+
+    found = optimize(DOT, {"n": 65536}, measure=clock, tuning=tmp_path / "t.sqlite")
+
+    assert (str(found.term), found.candidates[0].measured) == (str(written.term), 1.0)
