@@ -33,6 +33,7 @@ from relift.rewrites.tactics.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
+from relift.rewrites.tactics.partial_results import partial_results
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
 from relift.rewrites.tactics.shared_folds import (
     blocks_across_results,
@@ -170,6 +171,20 @@ _WIDTH = 4
 
 _TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
+
+
+_BLOCKS_OF_FOLDS = (8, 16, 32, 64)
+"""How many partial results each fold of a map of folds may have."""
+
+
+def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that compute a map of folds by two kernels, so that a GPU has more work-items than there are results.
+
+    They raise `NoMatch` where the blocks do not divide the folds.
+    """
+    if device.kind == "gpu" and isinstance(program.body, Map):
+        for blocks in _BLOCKS_OF_FOLDS:
+            yield partial_results(blocks)
 
 
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -40,6 +40,7 @@ from relift.egraph.search.plans import (
     Plan,
     cooperative_reductions,
     lanes,
+    partial_folds,
     register_blocks,
     shared_folds,
     shared_windows,
@@ -276,16 +277,17 @@ class Proposals:
 
     def _searches(self) -> list[_Way]:
         """The ways to proposals beside the floor."""
+        own = self.admitted.own
         starts = (
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (
-            register_blocks, shared_folds, lanes, cooperative_reductions, shared_windows, nest_tiles,
+            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_windows, nest_tiles,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
-            *(partial(Proposals.saturated, start=start) for start in starts),
+            *(partial(Proposals.saturated, start=replace(s, own=own)) for s in starts),
             *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
         ]
 

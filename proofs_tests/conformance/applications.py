@@ -1,6 +1,7 @@
 """Applications: numbers 71 to 81."""
 
-# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, operator, valid-type"
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, no-any-return, operator, untyped-decorator, valid-type"
+# pyright: reportGeneralTypeIssues=false
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import relift as rl
-from proofs_tests.conformance.cases import case, dot, largest, mv, total
+from proofs_tests.conformance.cases import case, dot, floats, largest, mv, total, whole
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 f, i = rl.f32, rl.i32
@@ -66,7 +67,7 @@ def _lennard_jones(p, neighbours):
     m=4,
     draws=lambda rng: (
         rng.random((16, 3), dtype=np.float32) * 6,
-        np.int32([[(j + s) % 16 for s in (1, 2, 5, 7)] for j in range(16)]),
+        whole([[(j + s) % 16 for s in (1, 2, 5, 7)] for j in range(16)]),
     ),
 )
 def lennard_jones(p: f[n, 3], neighbours: i[n, m]):
@@ -92,7 +93,7 @@ def lennard_jones(p: f[n, 3], neighbours: i[n, m]):
     m=5,
     draws=lambda rng: (
         rng.integers(-9, 9, (32, 2)).astype(np.float32),
-        np.float32([[0, 0], [5, 5], [-5, 5], [5, -5], [-5, -5]]),
+        floats([[0, 0], [5, 5], [-5, 5], [5, -5], [-5, -5]]),
     ),
 )
 def kmeans(x: f[n, 2], c: f[m, 2]):
@@ -243,7 +244,7 @@ def cross_product(x: f[n], y: f[m]):
 
 
 def _left_join(keys, others, values):
-    return np.float32(
+    return floats(
         [next((v for o, v in zip(others, values, strict=True) if o == key), -1) for key in keys]
     )
 
@@ -277,7 +278,7 @@ def database_max(x: f[n]):
 @case(
     "80g",
     "relations, sum of each key",
-    lambda ks, vs: np.float32([vs[ks == j].sum() for j in range(6)]),
+    lambda ks, vs: floats([vs[ks == j].sum() for j in range(6)]),
     n=48,
     draws=lambda rng: (
         np.sort(rng.integers(0, 6, 48)).astype(np.int32),

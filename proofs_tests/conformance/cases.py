@@ -99,3 +99,13 @@ def total(xs: Any) -> Any:
 def total_seq(xs: Any) -> Any:
     """The same, by one work-item."""
     return rl.reduce_seq(rl.add, 0.0, xs)
+
+
+def whole(values: Any) -> Any:
+    """An array of whole numbers."""
+    return np.asarray(values, dtype=np.int32)
+
+
+def floats(values: Any) -> Any:
+    """An array of floats."""
+    return np.asarray(values, dtype=np.float32)

@@ -3,12 +3,14 @@
 Of two and three dimensions the result is that of the inner cells, whose windows lie within the input.
 """
 
-# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, operator, valid-type"
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, no-any-return, operator, untyped-decorator, valid-type"
+# pyright: reportGeneralTypeIssues=false
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +116,7 @@ def stencil(number, title, weights, name, border=None, low=True):
     extra = 0 if border is not None else 2 * reach
     program.__annotations__ = {"x": f[tuple(s + extra for s in names)]}
     program.__name__ = name
-    sizes = {str(s): 6 + d for d, s in enumerate(names)}
+    sizes: dict[str, Any] = {str(s): 6 + d for d, s in enumerate(names)}
     pad = (lambda x: np.pad(x, reach, mode="edge")) if border is not None else (lambda x: x)
     case(
         number, title, lambda x: by_numpy(weights)(pad(x)), low=schedule if low else None, **sizes

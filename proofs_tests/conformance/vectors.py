@@ -1,14 +1,17 @@
 """Vectors, reductions, scans, filters and sorts: numbers 1 to 25."""
 
-# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, operator, valid-type"
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, no-any-return, operator, untyped-decorator, valid-type"
+# pyright: reportGeneralTypeIssues=false
 # (the annotations of a program are sizes and types of the object language, not Python types)
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import relift as rl
-from proofs_tests.conformance.cases import case, dot, dot_seq, total, total_seq
+from proofs_tests.conformance.cases import case, dot, dot_seq, floats, total, total_seq, whole
 
 n, m = rl.nat("n"), rl.nat("m")
 f, i = rl.f32, rl.i32
@@ -166,10 +169,10 @@ def bounded_reduction(x: f[n]):
     return rl.reduce_while(lambda s, v: s + v, lambda _, v: v < 100.0, 0.0, x)
 
 
-def _leading(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _leading(x: Any) -> Any:
     rows = x.reshape(-1, 32)
     stop = [next((j for j, v in enumerate(row) if not v < 8), 32) for row in rows]
-    return np.int32(stop), np.float32([row[:j].sum() for row, j in zip(rows, stop, strict=True)])
+    return whole(stop), floats([row[:j].sum() for row, j in zip(rows, stop, strict=True)])
 
 
 @case(
@@ -268,7 +271,7 @@ def filter_rows(a: f[n, 32]):
     lambda x, ids: np.where((ids >= 0) & (ids < 64), x[ids % 64], -142),
     n=64,
     m=4,
-    draws=lambda rng: (rng.integers(0, 9, 64).astype(np.float32), np.int32([-1, 128, 5, 63])),
+    draws=lambda rng: (rng.integers(0, 9, 64).astype(np.float32), whole([-1, 128, 5, 63])),
     low=lambda x, ids: rl.map_glb(0)(lambda j: rl.at_runtime(j, -142.0, x), ids),
 )
 def checked_access(x: f[n], ids: i[m]):

@@ -122,7 +122,10 @@ def prove(
     """
     start = time.monotonic()
     progress("writing the proof")
-    theorem = theorem_of([derivation], rules)
+    if derivation.assumed:
+        told = ", ".join(own.rule.name for own in derivation.assumed)
+        raise NotProved(f"steps are by rules that are ASSUMED: {told}")
+    theorem = theorem_of([derivation], derivation.known(rules))
     checker = Checker.here(progress)
     new = checker.check(theorem)
     return Proved(theorem, prover_version(checker.prover.coqc), time.monotonic() - start, new)

@@ -1,0 +1,102 @@
+"""Folds of many results by two kernels: right for whatever is folded, and chosen where results are few."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.agreement.inputs import whole_inputs
+from relift.device import GPU
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import require_standing
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.partial_results import partial_results
+from relift.semantics.language.programs import Program
+
+n, m = rl.nat("n"), rl.nat("m")
+f = rl.f32
+
+
+def dot(u, v):
+    """The inner product of two vectors."""
+    return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(u, v)))
+
+
+@rl.program
+def column_sums(a: f[n, m]):
+    """Each column's sum."""
+    return rl.map(lambda column: rl.reduce(rl.add, 0.0, column), rl.transpose(a))
+
+
+@rl.program
+def column_products(a: f[n, m]):
+    """Another operator, with a neutral element of its own."""
+    return rl.map(lambda column: rl.reduce(rl.mul, 1.0, column), rl.transpose(a))
+
+
+@rl.program
+def transposed_times(a: f[n, m], x: f[n]):
+    """The second half of atax."""
+    return rl.map(lambda column: dot(column, x), rl.transpose(a))
+
+
+@rl.program
+def gemv_transposed(a: f[n, m], x: f[n], y: f[m]):
+    """What is done with the results stays with them."""
+    return rl.map(
+        lambda p: 1.5 * p[0] + 2.5 * p[1],
+        rl.zip(rl.map(lambda column: dot(column, x), rl.transpose(a)), y),
+    )
+
+
+@rl.program
+def rows(a: f[n, m], x: f[m]):
+    """Rows are folded so, too."""
+    return rl.map(lambda row: dot(row, x), a)
+
+
+SMALL: Mapping[str, int] = {"n": 16, "m": 24}
+PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, rows]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_two_kernels_compute_what_one_does(program: Program) -> None:
+    """By proved rules, and the kernels as the interpreter has it."""
+    found = derive(program, partial_results(4), SMALL)
+    require_standing(found, RULES)
+    assert confirm(found, RULES) is not None
+
+    source = program.at(SMALL)
+    kernel = rl.compile(Program(program.name, source.parameters, found.result))
+    inputs = tuple(np.sign(x) for x in whole_inputs(source, 1))
+    assert kernel.source.count("kernel void") == 2
+    np.testing.assert_array_equal(kernel(*inputs), source(*inputs))
+
+
+@pytest.mark.parametrize("blocks", [3, 16])
+def test_blocks_that_do_not_divide_the_folds_are_refused(blocks: int) -> None:
+    """Nor is a block for each element one."""
+    with pytest.raises(NoMatch, match=f"{blocks} blocks do not divide 16 elements"):
+        derive(column_sums, partial_results(blocks), SMALL)
+
+
+@pytest.mark.parametrize(
+    "program", [column_sums, transposed_times, gemv_transposed], ids=lambda p: p.name
+)
+def test_a_gpu_has_work_for_all_of_its_units(program: Program) -> None:
+    """By the model the folds of 8192 columns take no longer than to read the matrix, and a few launches."""
+    task = Proposals(program, {"n": 8192, "m": 8192}, GPU)
+
+    (blocks,) = task.derived(partial_results(16))
+
+    assert blocks.cost.seconds < 1.3 * blocks.cost.memory
+    assert 5 * blocks.cost.seconds < task.floor()[0].cost.seconds
