@@ -51,6 +51,28 @@ class LiftedIdiom:
     reason: str | None = None
 
     @property
+    def under_conditions(self) -> tuple[str, ...]:
+        """The accesses that the loop makes in some iterations, and the program in all."""
+        known, loop = self.relations, self.found.loop
+        inside = [a for a in known.accesses.values() if a.instruction.block in loop.blocks]
+        always = {
+            (a.base, a.index, a.is_store) for a in inside if self._is_always(a.instruction.block)
+        }
+        found: dict[str, None] = {}
+        for a in inside:
+            if (a.base, a.index, a.is_store) not in always:
+                what = "written" if a.is_store else "read"
+                found[
+                    f"{known.evolution.spelled(a.base)} is {what} under a condition (line {a.instruction.line})"
+                ] = None
+        return tuple(found)
+
+    def _is_always(self, block: str) -> bool:
+        """Whether a block is run in each iteration of the loop that it is in."""
+        control = self.relations.control
+        return all(control.dominates(block, latch) for latch in control.loop_of[block].latches)
+
+    @property
     def conditions(self) -> tuple[str, ...]:
         """What must hold for the program to mean the same, and is not shown here."""
         if self.lifted is None:
@@ -61,7 +83,9 @@ class LiftedIdiom:
             f"{least} <= {size.substitute({n: type(size).atom(spelled(n)) for n in size.names()})}"
             for size, least in known.natural
         )
-        return (*lengths, *known.conditions, *sorted(self.relations.evolution.wraps.values()))
+        everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
+        wraps = sorted(self.relations.evolution.wraps.values())
+        return (*lengths, *known.conditions, *everywhere, *wraps)
 
     def to_json(self) -> dict[str, Any]:
         """The idiom as JSON."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relift.cli.options import JsonOption
+from relift.cli.options import JsonOption, Refusal
 from relift.cli.output import print_json, progress_of
+from relift.files import write_text
 
 if TYPE_CHECKING:
     from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
+    from relift.compiler.idioms.replacing import Replacement
 
 
 def lift(
@@ -24,6 +26,13 @@ def lift(
     random: Annotated[
         int, typer.Option(help="Draw them from this seed.", min=0, max=2**63 - 1)
     ] = 0,
+    replace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT.c",
+            help="Write the file with guarded calls; OUT.kernels.c has what they call.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
@@ -31,11 +40,38 @@ def lift(
 
     with progress_of(f"lifting {file}"):
         found = lifted(file, function, runs=runs, seed=random)
+    written = _replaced(found, file, replace) if replace is not None else None
     if as_json:
-        print_json(found.to_json())
+        said = {} if written is None else {"replaced": [name for _, name in written.replaced]}
+        print_json({**found.to_json(), **said})
     else:
         _print(found)
+        if written is not None and replace is not None:
+            _print_replacement(written, replace)
     raise typer.Exit(0 if found.ok else 1)
+
+
+def _replaced(found: LiftedFile, file: Path, out: Path) -> Replacement:
+    from relift.compiler.idioms.replacing import replacement
+
+    if out.suffix != ".c" or out.resolve() == file.resolve():
+        raise Refusal(f"--replace {out}: name another file that ends in .c")
+    written = replacement(found, file.read_text(encoding="utf-8"))
+    write_text(out, written.text)
+    write_text(_kernels(out), written.kernels)
+    return written
+
+
+def _kernels(out: Path) -> Path:
+    return out.with_suffix(".kernels.c")
+
+
+def _print_replacement(written: Replacement, out: Path) -> None:
+    for idiom, name in written.replaced:
+        print(f"{idiom.function}: the loop at line {idiom.line} calls {name} where its guard holds")
+    for idiom, reason in written.kept:
+        print(f"{idiom.function}: the loop at line {idiom.line} stays: {reason}")
+    print(f"written to {out} and {_kernels(out)}")
 
 
 def _print(found: LiftedFile) -> None:
@@ -56,7 +92,7 @@ def _print_idiom(file: str, idiom: LiftedIdiom) -> None:
         return
     print("  " + str(idiom.lifted.program).replace("\n", "\n  "))
     meanings = {n: idiom.said(n) for n in idiom.lifted.sizes}
-    if named := [f"{n} = {said}" for n, said in meanings.items() if n != said]:
+    if named := [f"{n} is `{said}`" for n, said in meanings.items() if n != said]:
         print("  where " + ", ".join(named))
     for condition in idiom.conditions:
         print(f"  if {condition}")

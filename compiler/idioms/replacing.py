@@ -1,0 +1,387 @@
+"""A C file with calls of kernels in the place of loops, each guarded: where the guard fails, the loop that was there runs.
+
+Two files are written.  In the first, `if (!relift_f_12(…))` stands before a loop; the second holds those functions: they check
+the conditions that can be checked, run the kernel into memory of its own, and copy the result to where the loop puts it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from relift.compiler.dialects.c.printer import C, entry
+from relift.compiler.idioms.facts.expressions import Opaque
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
+from relift.compiler.idioms.lifting.programs import Lifted, Parameter
+from relift.compiler.idioms.lowered import lowered
+from relift.compiler.program import kernels_of
+from relift.compiler.running.launch import Kernel, Launch
+from relift.compiler.text.tree import Source
+from relift.semantics.errors import ReliftError
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, Scalar, Type
+
+_C = {"f32": "float", "f64": "double", "i32": "int", "i64": "long"}
+_ROOM = 4096
+"""What a kernel may count beyond its spans."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The two files, what is replaced in them by which function, and what is not and why."""
+
+    text: str
+    kernels: str
+    replaced: tuple[tuple[LiftedIdiom, str], ...]
+    kept: tuple[tuple[LiftedIdiom, str], ...]
+
+
+class _Kept(Exception):
+    """Why a loop stays as it is."""
+
+
+def replacement(found: LiftedFile, text: str) -> Replacement:
+    """The file with its loops replaced where that can be done."""
+    done: list[tuple[LiftedIdiom, str]] = []
+    kept: list[tuple[LiftedIdiom, str]] = []
+    calls: list[_Call] = []
+    for idiom in found.idioms:
+        try:
+            call = _call(idiom, text, [c.place for c in calls])
+        except (_Kept, Opaque) as reason:
+            kept.append((idiom, str(reason)))
+            continue
+        except ReliftError as reason:
+            kept.append((idiom, f"no kernel: {reason.message}"))
+            continue
+        calls.append(call)
+        done.append((idiom, call.name))
+    lines = text.split("\n")
+    for call in sorted(calls, key=lambda c: c.place, reverse=True):
+        line, column = call.place
+        at = lines[line - 1]
+        lines[line - 1] = (
+            f"{at[: column - 1]}if (!{call.name}({call.arguments})) {at[column - 1 :]}"
+        )
+    prototypes = "".join(f" {c.prototype};" for c in calls)
+    head = f"/* with calls of {len(calls)} kernels, which a second file defines */{prototypes}\n#line 1\n"
+    return Replacement(head + "\n".join(lines), _kernels(calls), tuple(done), tuple(kept))
+
+
+# ---- what can be replaced
+
+
+@dataclass(frozen=True)
+class _Call:
+    name: str
+    place: tuple[int, int]
+    arguments: str
+    prototype: str
+    body: str
+    source: Source
+
+
+def _call(idiom: LiftedIdiom, text: str, taken: Sequence[tuple[int, int]]) -> _Call:
+    lifted, extent = idiom.lifted, idiom.extent
+    if lifted is None:
+        raise _Kept(idiom.reason or "there is no program")
+    if not idiom.evidence.ok:
+        raise _Kept(f"its program is not shown to agree ({idiom.evidence})")
+    if idiom.relations.evolution.wraps:
+        raise _Kept("an index may wrap around")
+    if idiom.under_conditions:
+        raise _Kept(f"a kernel would go to every cell, where {idiom.under_conditions[0]}")
+    if extent is None:
+        raise _Kept("its place in the file is not known")
+    place = (extent.line, extent.column)
+    if place in taken:
+        raise _Kept("the loop is replaced already")
+    rest = text.split("\n")[extent.line - 1][extent.column - 1 :]
+    if not re.match(r"(for|while|do)\b", rest):
+        raise _Kept("it is not a loop of this file's own text, but of a macro or another file")
+    _require_only_effect(idiom)
+    name = f"relift_{idiom.function}_{extent.line}_{extent.column}"
+    low = lowered(replace(lifted.program, name=name.removeprefix("relift_")))
+    source, launch = kernels_of(low, contract=False)
+    if len(launch.kernels) != 1 or launch.kernels[0].turns or not entry(source.kernels[0]).free:
+        raise _Kept("no kernel: it would be several")
+    values = _values(lifted)
+    scalar = idiom.relations.function.type_of(lifted.target.value) != "ptr"
+    spelled = {v: _spelled(v, idiom.relations, idiom) for v in values}
+    given, typed = _passed(lifted, idiom.relations, spelled, idiom, scalar=scalar)
+    return _Call(
+        name, place, ", ".join(given), f"int {name}({', '.join(typed)})",
+        _wrapper(name, typed, lifted, launch, entry(source.kernels[0]).name, scalar=scalar), source,
+    )  # fmt: skip
+
+
+def _values(lifted: Lifted) -> list[str]:
+    """The values of the function that sizes, strides and begins are made of."""
+    sizes = [*lifted.sizes.values(), lifted.target.first, *lifted.target.strides]
+    sizes += [p.first for p in lifted.parameters if p.first is not None]
+    found = sorted({n for s in sizes for n in s.names()})
+    if any(n.startswith(("length of", "$")) for n in found):
+        raise _Kept("the length of an array is not known where the loop stands")
+    return found
+
+
+def _require_only_effect(idiom: LiftedIdiom) -> None:
+    """Raise `_Kept` where a loop does more than its idiom."""
+    relations, loop = idiom.relations, idiom.found.loop
+    target = idiom.lifted.target.value if idiom.lifted is not None else ""
+    for i in relations.instructions.values():
+        if i.block in loop.blocks:
+            if i.opcode == "store" and relations.evolution.base_of(i.operands[1]) != target:
+                raise _Kept(f"the loop stores elsewhere, too (line {i.line})")
+            continue
+        for operand in i.operands:
+            inner = relations.instructions.get(operand)
+            if inner is None or inner.block not in loop.blocks or inner.type == "void":
+                continue
+            if operand != target and operand not in _last_values(relations, target):
+                shown = relations.evolution.spelled(operand)
+                raise _Kept(f"{shown} of the loop is used after it (line {i.line})")
+
+
+def _last_values(relations: Relations, target: str) -> tuple[str, ...]:
+    """What a carried value becomes: a loop that is asked late leaves that."""
+    phi = relations.instructions.get(target)
+    return phi.operands if phi is not None and phi.opcode == "phi" else ()
+
+
+def _spelled(value: str, relations: Relations, idiom: LiftedIdiom) -> str:
+    """A value as the C file can say it where the loop stands; raises `_Kept`."""
+    function = relations.function
+    if value.startswith("@"):
+        return value[1:]
+    names = function.variables.get(value, ())
+    if value not in function.arguments or len(names) != 1:
+        raise _Kept(f"{relations.evolution.spelled(value)} has no name where the loop stands")
+    (name,) = names
+    for other, called in function.variables.items():
+        if other == value or name not in called:
+            continue
+        found = relations.instructions.get(other)
+        if found is None or found.block not in idiom.found.loop.blocks:
+            raise _Kept(f"{name} has another value at another place")
+    return name
+
+
+def _passed(
+    lifted: Lifted,
+    relations: Relations,
+    spelled: dict[str, str],
+    idiom: LiftedIdiom,
+    *,
+    scalar: bool,
+) -> tuple[list[str], list[str]]:
+    """The arguments of the call, and the parameters of the function."""
+    given, typed = list[str](), list[str]()
+    result = _element(lifted.program.body.type)
+    if scalar:
+        names = [n for n in relations.function.variables.get(lifted.target.value, ()) if n]
+        if len(names) != 1:
+            raise _Kept("the variable that holds the result is not known")
+        given.append(f"&{names[0]}")
+        typed.append(f"{_C[result.name]} *to")
+    else:
+        given.append(f"(void *){_spelled(lifted.target.value, relations, idiom)}")
+        typed.append("void *to")
+    for p in lifted.parameters:
+        given.append(_spelled(p.value, relations, idiom))
+        if p.first is not None:
+            given[-1] = f"(const void *){given[-1]}"
+            typed.append(f"const void *array_{p.name}")
+        else:
+            assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
+            typed.append(f"{_C[p.type.name]} value_{p.name}")
+    for value, name in spelled.items():
+        given.append(f"(long long){name}")
+        typed.append(f"long long {_letter(value)}")
+    return given, typed
+
+
+def _letter(value: str) -> str:
+    return "of_" + re.sub(r"\W", "_", value.lstrip("%@"))
+
+
+def _element(t: Type) -> Scalar:
+    while isinstance(t, Array):
+        t = t.element
+    if not isinstance(t, Scalar) or t.name not in _C:
+        raise _Kept(f"a result of type {t} has no place in C")
+    return t
+
+
+# ---- what is written
+
+
+def _c(size: Size, *, in_sizes: bool, wide: bool = False) -> str:
+    """A polynomial as C: over the sizes of the program, or over values of the function; products of many may be wide."""
+    parts: list[str] = []
+    for monomial, c in size.ordered():
+        factors = [str(c)] if c != 1 or not monomial else []
+        for atom, power in monomial:
+            if not isinstance(atom, str):
+                raise _Kept("a number of iterations is a quotient")
+            factors += [f"size_{atom}" if in_sizes else _letter(atom)] * power
+        parts.append(" * ".join(["(__int128)1"] * wide + factors))
+    return " + ".join(f"({p})" for p in parts) or "0"
+
+
+def _wrapper(
+    name: str, typed: Sequence[str], lifted: Lifted, launch: Launch, kernel: str, *, scalar: bool
+) -> str:
+    element = _C[_element(lifted.program.body.type).name]
+    lengths: list[str] = []
+    t = lifted.program.body.type
+    while isinstance(t, Array):
+        lengths.append(_c(t.length, in_sizes=True))
+        t = t.element
+    lines = [f"long {name}_refused;", f"int {name}({', '.join(typed)}) {{"]
+    checks = [f"size_{n} < 0 || size_{n} > 0x7fffffff" for n in lifted.sizes]
+    for n, meaning in lifted.sizes.items():
+        least = max((k for size, k in lifted.natural if size == meaning), default=0)
+        lines.append(f"  const long long size_{n} = {_c(meaning, in_sizes=False)};")
+        checks.append(f"size_{n} < {least}")
+    checks += [
+        f"{_c(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}"
+        for s in launch.kernels[0].spans
+    ]
+    for check in checks:
+        lines.append(f"  if ({check}) return relift_refuse(&{name}_refused);")
+    lines.append(f"  const long long cells = {' * '.join(f'({x})' for x in lengths) or '1'};")
+    lines.append("  if (cells == 0) return 1;")
+    if not scalar:
+        lines += _target_lines(lifted, lengths, element, name)
+    for p in lifted.parameters:
+        if p.first is not None:
+            lines += _array_lines(p, lifted, name, scalar=scalar)
+    lines += _launch_lines(lifted, launch.kernels[0], launch, kernel, element, name)
+    if scalar:
+        lines.append("  *to = out[0];")
+    else:
+        lines += _copy_lines(lengths)
+    lines += ["  relift_free(out);", "  return 1;", "}"]
+    return "\n".join(lines)
+
+
+def _target_lines(lifted: Lifted, lengths: Sequence[str], element: str, name: str) -> list[str]:
+    """Where the result goes, and that no two of its cells are one."""
+    lines = [
+        f"  {element} *const first = ({element} *)to + ({_c(lifted.target.first, in_sizes=False)});"
+    ]
+    lines.append("  long long low = 0, high = 1, room = 1;")
+    for d, (length, stride) in reversed(
+        list(enumerate(zip(lengths, lifted.target.strides, strict=True)))
+    ):
+        lines.append(
+            f"  const long long length_{d} = {length}, stride_{d} = {_c(stride, in_sizes=False)};"
+        )
+        lines.append(
+            f"  if (length_{d} > 1 && (stride_{d} < 0 ? -stride_{d} : stride_{d}) < room) return relift_refuse(&{name}_refused);"
+        )
+        lines.append(f"  room += (length_{d} - 1) * (stride_{d} < 0 ? -stride_{d} : stride_{d});")
+        lines.append(
+            f"  if (stride_{d} < 0) low += (length_{d} - 1) * stride_{d}; else high += (length_{d} - 1) * stride_{d};"
+        )
+    return lines
+
+
+def _array_lines(p: Parameter, lifted: Lifted, name: str, *, scalar: bool) -> list[str]:
+    """An array that is read, from its first cell on, and that it is not where the result goes."""
+    assert p.first is not None, "cannot happen: it is an array"
+    kind, cells, t = _C[_element(p.type).name], list[str](), p.type
+    while isinstance(t, Array):
+        cells.append(f"({_c(t.length, in_sizes=True)})")
+        t = t.element
+    lines = [
+        f"  const {kind} *const data_{p.name} = (const {kind} *)array_{p.name} + ({_c(p.first, in_sizes=False)});"
+    ]
+    if not scalar and p.value != lifted.target.value:
+        end = f"data_{p.name} + {' * '.join(cells)}"
+        lines.append(
+            f"  if ((const char *)(first + low) < (const char *)({end}) && (const char *)data_{p.name} < (const char *)(first + high)) return relift_refuse(&{name}_refused);"
+        )
+    return lines
+
+
+def _launch_lines(
+    lifted: Lifted, k: Kernel, launch: Launch, kernel: str, element: str, name: str
+) -> list[str]:
+    """The kernel, run into memory of its own by as many threads as there are."""
+    lines = [f"  {element} *const out = relift_malloc(cells * sizeof({element}));"]
+    lines.append(f"  if (!out) return relift_refuse(&{name}_refused);")
+    given: list[str] = []
+    buffers = {b: p.name for p in launch.parameters for b in p.buffers}
+    for argument in k.arguments:
+        role = next(b for b in launch.buffers if b.name == argument)
+        if role.role == "output":
+            given.append("out")
+        elif role.role == "size":
+            lines.append(f"  int int_{argument} = (int)size_{argument};")
+            given.append(f"&int_{argument}")
+        elif role.role == "scalar":
+            given.append(f"&value_{buffers[argument]}")
+        else:
+            given.append(f"(void *)data_{buffers[argument]}")
+    totals = [f"(int)({_c(s, in_sizes=True)})" for s in k.total] + ["1", "1"]
+    lines += [
+        f"  void *given[] = {{{', '.join(given)}}};",
+        f"  const int offset[3] = {{0, 0, 0}}, range[3] = {{{', '.join(totals[:3])}}};",
+        "  const int threads = relift_threads(), share = range[0] / (8 * threads) + 1;",
+        "  const int local[3] = {share < 1024 ? share : 1024, 1, 1};",
+        f"  if ({kernel}(given, offset, range, local, threads)) {{",
+        "    relift_free(out);",
+        f"    return relift_refuse(&{name}_refused);",
+        "  }",
+    ]
+    return lines
+
+
+def _copy_lines(lengths: Sequence[str]) -> list[str]:
+    """The result, to where it goes."""
+    lines, pad = ["  long long from = 0;"], "  "
+    place: list[str] = []
+    for d in range(len(lengths)):
+        lines.append(f"{pad}for (long long i_{d} = 0; i_{d} < length_{d}; ++i_{d})")
+        place.append(f"i_{d} * stride_{d}")
+        pad += "  "
+    lines.append(f"{pad}first[{' + '.join(place)}] = out[from++];")
+    return lines
+
+
+_SERVICES = """
+#ifdef _OPENMP
+extern int omp_get_max_threads(void);
+#endif
+static inline int relift_threads(void) {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+static inline int relift_refuse(long *count) { __atomic_add_fetch(count, 1, __ATOMIC_RELAXED); return 0; }
+static inline void *relift_malloc(unsigned long bytes) { return __builtin_malloc(bytes); }
+static inline void relift_free(void *memory) { __builtin_free(memory); }
+"""
+
+
+def _kernels(calls: Sequence[_Call]) -> str:
+    """The second file: kernels, and the functions that check and call them."""
+    head = (
+        "/* Kernels for the loops of another file.  Each function returns 1 when it has done what the loop does, and 0, counted\n"
+        "   in its `_refused`, when a condition fails.  Compile with: cc -O3 -march=native -fopenmp -ffp-contract=off */\n"
+    )
+    if not calls:
+        return head
+    functions = {f.name: f for c in calls for f in c.source.functions}
+    source = replace(
+        calls[0].source,
+        kernels=tuple(k for c in calls for k in c.source.kernels),
+        functions=tuple(functions.values()),
+    )
+    return "\n".join([head, C().file(source), _SERVICES, *(c.body for c in calls), ""])

@@ -1,0 +1,120 @@
+"""C with calls in the place of its loops: it compiles, links, does the same, and falls back where a guard fails."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from proofs_tests.command_line import command
+from proofs_tests.compiler.idioms.checks import FOLDER
+from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.replacing import Replacement, replacement
+
+
+def library(folder: Path, written: Replacement) -> ctypes.CDLL:
+    """The two files as a library, by the C compiler of the system."""
+    files = {"out.c": written.text, "out.kernels.c": written.kernels}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    flags = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so"]
+    subprocess.run(["cc", *flags, *files, "-lm"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "out.so"))
+
+
+class Replaced(Compiled):
+    """A library in the place of what LLVM compiled."""
+
+    def __init__(self, found: ctypes.CDLL) -> None:
+        self.found = found
+
+    def address(self, name: str) -> int:
+        return int(ctypes.addressof(ctypes.c_char.in_dll(self.found, name)))
+
+
+@pytest.mark.parametrize(("file", "least"), [("reductions", 20), ("maps", 25), ("products", 18)])
+def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
+    """Each function with a call in the place of its loop agrees with the program, and no guard failed."""
+    source = FOLDER / f"{file}.c"
+    found = rl.lift(source, runs=2)
+    written = replacement(found, source.read_text())
+    made = library(tmp_path, written)
+    compiled = Replaced(made)
+    assert len(written.replaced) >= least, written.kept
+    for idiom, name in written.replaced:
+        assert idiom.lifted is not None
+        shown = evidence(idiom.relations, idiom.found, idiom.lifted, compiled, runs=10, seed=1)
+        assert shown.ok, f"{idiom.function}: {shown}"
+        assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
+
+
+def run(function: Any, n: int, y: np.ndarray[Any, Any], at_y: int, at_x: int) -> None:
+    """Call `f(n, y + at_y, y + at_x)`."""
+    p = y.ctypes.data
+    function(ctypes.c_int(n), ctypes.c_void_p(p + 4 * at_y), ctypes.c_void_p(p + 4 * at_x))
+
+
+@pytest.mark.parametrize(
+    ("at_y", "at_x", "refused"), [(0, 8, 0), (1, 0, 1), (0, 1, 1), (0, 7, 1), (8, 0, 0)]
+)
+def test_arrays_that_overlap_take_the_loop(
+    at_y: int, at_x: int, refused: int, tmp_path: Path
+) -> None:
+    """Where arrays share a cell, the loop that was there runs, and that is counted."""
+    text = "void f(int n, float *y, const float *x) {\n  for (int i = 0; i < n; i++)\n    y[i] = x[i] + 1;\n}\n"
+    written = replacement(rl.lift(text, runs=5), text)
+    ((_, name),) = written.replaced
+    made = library(tmp_path, written)
+    got = np.arange(20, dtype=np.float32)
+    wanted = got.copy()
+    run(made.f, 8, got, at_y, at_x)
+    for i in range(8):
+        wanted[at_y + i] = wanted[at_x + i] + 1
+    assert np.array_equal(got, wanted)
+    assert ctypes.c_long.in_dll(made, f"{name}_refused").value == refused
+
+
+def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
+    """A length below zero fails the guard, and the loop does nothing."""
+    text = (
+        "void f(int n, float *y, const float *x) { for (int i = 0; i < n; i++) y[i] = x[i] + 1; }\n"
+    )
+    made = library(tmp_path, replacement(rl.lift(text, runs=5), text))
+    y = np.arange(20, dtype=np.float32)
+    run(made.f, -3, y, 0, 10)
+    assert np.array_equal(y, np.arange(20, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("void f(int n, float *y, float *x) { for (int i = 0; i < n; i++) if (x[i] > 0) y[i] = x[i]; }\n", "under a condition"),
+        ("int f(int n, float *y) { int i; for (i = 0; i < n; i++) y[i] = 1; return i; }\n", "is used after it"),
+        ("void f(int n, int *h, int *k) { for (int i = 0; i < n; i++) h[k[i]]++; }\n", "no kernel"),
+        ("void f(int n, float *y, float *x) { n = n / 2; for (int i = 0; i < n; i++) y[i] = x[i]; }\n", "not shown to agree"),
+        ("#define EACH for (int i = 0; i < n; i++)\nvoid f(int n, float *y, float *x) { EACH y[i] = x[i]; }\n", "of a macro"),
+    ],
+)  # fmt: skip
+def test_loops_that_stay_say_why(text: str, reason: str) -> None:
+    """A loop that a call cannot stand for stays as it is."""
+    written = replacement(rl.lift(text, runs=5), text)
+    assert not written.replaced
+    assert any(reason in said for _, said in written.kept), written.kept
+
+
+def test_the_command_writes_both_files(tmp_path: Path) -> None:
+    """`--replace OUT.c` writes it and OUT.kernels.c, and refuses to write over its input."""
+    file = tmp_path / "f.c"
+    file.write_text(
+        "void f(int n, float *y, float *x) { for (int i = 0; i < n; i++) y[i] = x[i]; }\n"
+    )
+    assert command("lift", str(file), "--runs", "3", "--replace", str(tmp_path / "g.c"))[0] == 0
+    assert "if (!relift_f_1_" in (tmp_path / "g.c").read_text()
+    assert (tmp_path / "g.kernels.c").is_file()
+    status, said = command("lift", str(file), "--replace", str(file))
+    assert (status, "name another file" in said) == (2, True)
