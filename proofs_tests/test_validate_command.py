@@ -69,3 +69,35 @@ def test_a_wrong_kernel_is_refuted_by_the_function(file: Path) -> None:
     assert rl.validate(program, kernel=kernel).ok
     wrong = type(kernel)(kernel.source.replace("a * x[", "a + x["), kernel.plan)
     assert rl.validate(program, kernel=wrong).verdict == "refuted"
+
+
+TWICE = """
+#define FACTOR 2.0f
+__kernel void scale(float a, __global const float* src, __global float* dst, int n) {
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) dst[i] = a * src[i];
+}
+"""
+
+
+def test_a_kernel_that_somebody_wrote(file: Path, tmp_path: Path) -> None:
+    """Status 0 for a right one, 1 for a wrong one, 3 for what is not understood, 2 for half of a launch."""
+    path = tmp_path / "scale.cl"
+    path.write_text(TWICE)
+    words = (
+        "validate",
+        f"{file}:scaled",
+        "--size",
+        "n=20",
+        "--kernel",
+        str(path),
+        "--entry",
+        "scale",
+    )
+    launch = ("--global", "8", "--local", "4", "--argument", "n=20", "--argument", "src=x")
+    assert command(*words, *launch)[0] == 0
+    path.write_text(TWICE.replace("a * src[i]", "a + src[i]"))
+    assert command(*words, *launch)[0] == 1
+    path.write_text(TWICE.replace("int i =", "goto end; int i ="))
+    assert command(*words, *launch)[0] == 3
+    status, said = command(*words)
+    assert (status, said.count("\n")) == (2, 1)

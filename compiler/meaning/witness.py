@@ -46,7 +46,7 @@ def witness(algebra: Folding, found: Differs) -> str | None:
         numbers = _numbers(algebra, found, attempt, generator)
         if numbers is None:
             continue
-        machine = _Machine(numbers, EFFORT)
+        machine = Machine(numbers, EFFORT)
         try:
             wanted = machine.value(found.wanted)
             value = None if found.found is OPEN else machine.value(found.found)
@@ -54,7 +54,7 @@ def witness(algebra: Folding, found: Differs) -> str | None:
             item = [machine.whole(n) for n in found.written.it.gid]
         except (GivenUp, RecursionError):
             continue
-        if value is None or not _same(wanted, value):
+        if value is None or not same_number(wanted, value):
             while len(item) > 1 and item[-1] == 0:
                 item.pop()
             who = item[0] if len(item) == 1 else tuple(item)
@@ -73,7 +73,16 @@ def _short(x: Any) -> str:
     return shown(x)
 
 
-def _same(x: Any, y: Any) -> bool:
+def on_numbers(wanted: Symbol, found: Any) -> tuple[Any, Any] | None:
+    """Two values of inputs alone, computed on the inputs that `Machine.drawn` gives; None where they cannot be."""
+    machine = Machine({}, EFFORT)
+    try:
+        return machine.value(wanted), machine.value(found)
+    except (GivenUp, RecursionError):
+        return None
+
+
+def same_number(x: Any, y: Any) -> bool:
     return bool(x == y or (np.isnan(x) and np.isnan(y)))
 
 
@@ -83,7 +92,7 @@ def _numbers(
     """Numbers for all atoms, in their ranges and as the facts of the case say."""
     r = algebra.ranges
     chosen: dict[Atom, int] = {}
-    machine = _Machine(chosen, EFFORT)
+    machine = Machine(chosen, EFFORT)
     atoms = sorted(r.low, key=lambda a: ({"size": 0, "group": 1}.get(a.kind, 2), a.number))
     try:
         for a in atoms:
@@ -108,7 +117,7 @@ def _numbers(
     return chosen
 
 
-class _Machine:
+class Machine:
     """Values of symbols, at numbers for their atoms."""
 
     def __init__(self, numbers: Mapping[Atom, int], effort: int) -> None:
@@ -163,7 +172,7 @@ class _Machine:
             case "open":
                 raise GivenUp
             case "cell":
-                return number(self._drawn(x.args[0], self.whole(x.args[1]), kind))
+                return number(self.drawn(x.args[0], self.whole(x.args[1]), kind))
             case "real" | "whole":
                 return number(value_of(x))
             case "index":
@@ -213,7 +222,7 @@ class _Machine:
             self.bound[f"i{height}"] = before[1]
         return values[0]
 
-    def _drawn(self, name: str, place: int, kind: str) -> Any:
+    def drawn(self, name: str, place: int, kind: str) -> Any:
         """An input: always the same at the same place."""
         digest = hashlib.sha256(f"{name} {place}".encode()).digest()
         n = int.from_bytes(digest[:4], "big")

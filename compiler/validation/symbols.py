@@ -236,6 +236,8 @@ class Algebra:
         """x where the condition holds, else y."""
         if condition.op == "whole":
             return x if condition.args[0] else y
+        if x is y:
+            return x
         if truths := self._truths(x, y):
             kind, p, q = truths
             return self.made(kind, x.type, self.select(condition, p, q))

@@ -117,7 +117,7 @@ def validate(
         return Report("unknown", at, f"the launch does not fit the program: {error}")
     drawn = frozenset(_indices(here))
     while True:
-        one = _Comparison(text, launch, plan, here, sizes, drawn, limit)
+        one = Comparison(text, launch, plan, here, sizes, drawn, limit)
         try:
             return replace(one.report(reassociate=reassociate), sizes=at)
         except DependsOnData as error:
@@ -135,7 +135,7 @@ def _indices(program: Program) -> dict[str, int]:
 
 
 @dataclass
-class _Comparison:
+class Comparison:
     """The two sides, on one algebra; `drawn` are the inputs that are numbers."""
 
     source: Source
@@ -150,6 +150,7 @@ class _Comparison:
         self.algebra = Algebra(self.limit)
         self.domain = Symbols(self.algebra)
         self.notes: list[str] = []
+        self.apart: tuple[str, Any, Any] | None = None
         self.whole = frozenset(
             p.name
             for p in self.program.parameters
@@ -162,9 +163,8 @@ class _Comparison:
             if wrong := self._signature():
                 return Report("refuted", "", wrong, "launch")
             inputs, values = self._inputs()
-            run = Run(self.algebra, self.source, self.plan, self._opaque())
             expected = evaluate(self.program.body, World(inputs=values, domain=self.domain))
-            found = run.all_kernels(inputs)
+            found = self.run(inputs)
             return self._compared(expected, found, reassociate=reassociate)
         except Fault as fault:
             return replace(self.unknown(fault.detail), verdict="refuted", fault=fault.kind)
@@ -174,6 +174,10 @@ class _Comparison:
             return self.unknown(str(error))
         except NotUnderstood as error:
             return self.unknown(f"the text has {error}, which is not understood")
+
+    def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """What the kernels leave in the buffers."""
+        return Run(self.algebra, self.source, self.plan, self._opaque()).all_kernels(inputs)
 
     def unknown(self, detail: str) -> Report:
         """Nothing is known, and why."""
@@ -269,6 +273,7 @@ class _Comparison:
                     unwritten.append(f"{name}[{i}]")
                     continue
                 if not self._same(wanted, value, normal if reassociate else None):
+                    self.apart = self.apart or (f"{name}[{i}]", wanted, value)
                     differing.append(f"{name}[{i}] is {value} instead of {_plain(wanted)}")
         counted = len(self.algebra.table)
         notes = tuple(dict.fromkeys(self.notes))

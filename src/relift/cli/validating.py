@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -12,6 +12,8 @@ from relift.cli.options import (
     JsonOption,
     Refusal,
     SizeOption,
+    counts_of,
+    pairs_of,
     sizes_of,
 )
 from relift.cli.output import print_json, progress_of
@@ -28,6 +30,24 @@ def validate(
         typer.Argument(metavar="PROGRAM|DIR", help="A program, or a folder of optimize --out."),
     ],
     size: SizeOption = None,
+    kernel: Annotated[
+        Path | None,
+        typer.Option(help="A file of OpenCL C that somebody wrote, instead of what is compiled."),
+    ] = None,
+    entry: Annotated[str | None, typer.Option(help="The name of its kernel.")] = None,
+    global_: Annotated[
+        str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
+    ] = None,
+    local: Annotated[
+        str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
+    ] = None,
+    argument: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What a parameter is: N=64, src=x (of the program), dst=out, tile=256 (local cells)."
+        ),
+    ] = None,
+    define: Annotated[list[str] | None, typer.Option(help="A macro, as TS=16.")] = None,
     float_policy: FloatOption = "reassociate",
     as_json: JsonOption = False,
 ) -> None:
@@ -36,6 +56,28 @@ def validate(
     Of a folder, the text that lies there; of a low-level program, what it is compiled to, for all values of the sizes
     that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown.
     """
+    if kernel is not None:
+        _by_others(
+            program,
+            size,
+            kernel,
+            entry,
+            global_,
+            local,
+            argument,
+            define,
+            float_policy,
+            as_json=as_json,
+        )
+    launch = {
+        "--entry": entry,
+        "--global": global_,
+        "--local": local,
+        "--argument": argument,
+        "--define": define,
+    }
+    for option in (name for name, value in launch.items() if value is not None):
+        raise Refusal(f"{option} says how a kernel is launched; give it by --kernel FILE.cl")
     found = (
         _of_folder(Path(program))
         if Path(program).is_dir()
@@ -46,6 +88,60 @@ def validate(
     else:
         print(found.text())
     raise typer.Exit(STATUS[found.verdict])
+
+
+def _by_others(
+    program: str,
+    size: list[str] | None,
+    kernel: Path,
+    entry: str | None,
+    global_: str | None,
+    local: str | None,
+    argument: list[str] | None,
+    define: list[str] | None,
+    float_policy: str,
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """A kernel that somebody wrote; ends with its status."""
+    from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+    from relift.rewrites.loading import load_program
+
+    if entry is None or global_ is None:
+        raise Refusal(
+            "--kernel needs --entry NAME and --global N; --local N where work-items share anything"
+        )
+    loaded = load_program(program)
+    here = loaded.at(sizes_of(size))
+    try:
+        text = kernel.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refusal(
+            f"cannot read {kernel}: {getattr(error, 'strerror', 'it is no text')}"
+        ) from None
+    range_ = counts_of("global", global_) or ()
+    group = counts_of("local", local) or (1,) * len(range_)
+    if len(group) != len(range_) or len(range_) > 3 or 0 in (*range_, *group):
+        raise Refusal(
+            f"--local {local}: as many numbers as --global {global_}, up to three, none of them 0"
+        )
+    launch = ByOthers(
+        text, entry, range_, group, pairs_of(argument, "--argument", "N=64"), str(kernel),
+        pairs_of(define, "--define", "TS=16"),
+    )  # fmt: skip
+    with progress_of("validating"):
+        report = validate_foreign(launch, here, reassociate=float_policy != "exact")
+    verdict = "validated" if report.ok else report.verdict
+    how = "up to the order of sums" if report.reassociated else "to the last bit"
+    if as_json:
+        print_json(
+            {"program": here.name, "kernel": entry, "verdict": verdict, "equal": how if report.ok else None,
+             "detail": report.detail, "fault": report.fault, "notes": list(report.notes)}
+        )  # fmt: skip
+    else:
+        said = f"these sizes, all data, {how}" if report.ok else report.detail
+        print("; ".join([f"{entry}: {verdict}: {said}", *report.notes]))
+    raise typer.Exit(STATUS[verdict])
 
 
 def _of_folder(folder: Path) -> Meaning:

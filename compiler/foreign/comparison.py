@@ -1,0 +1,276 @@
+"""A launch of a kernel that somebody wrote, against a program, on free symbols at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from relift.compiler.codegen.interface import buffers, parameter
+from relift.compiler.foreign.parsing import parsed, required_group
+from relift.compiler.foreign.statements import ByHand
+from relift.compiler.meaning.witness import Machine, on_numbers, same_number
+from relift.compiler.running.launch import Kernel, Launch, Piece
+from relift.compiler.text.c_types import FLOATS, RANGES, plain
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import Source
+from relift.compiler.validation.cells import rows_of_type
+from relift.compiler.validation.lockstep import Run
+from relift.compiler.validation.machine import Fault, Memory, Shared, Undecided, Vectors
+from relift.compiler.validation.symbols import LIMIT, OPEN, DependsOnData, Symbol, TooLarge
+from relift.compiler.validation.validate import Comparison, Report
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import SCALARS
+
+
+@dataclass(frozen=True)
+class ByOthers:
+    """A kernel and its launch: `arguments` gives its parameters what their names do not say.
+
+    A parameter gets a number, the name of a parameter of the program, or `out`; a local array the number of its cells.
+    """
+
+    text: str
+    entry: str
+    range: tuple[int, ...]
+    local: tuple[int, ...]
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    file: str = "kernel.cl"
+    defined: Mapping[str, str] = field(default_factory=dict)
+
+
+def validate_foreign(
+    kernel: ByOthers, program: Program, *, reassociate: bool = True, limit: int = LIMIT
+) -> Report:
+    """Compare a kernel with a program at its sizes, for all data: to the last bit, or up to the order of sums.
+
+    >>> import relift as rl
+    >>> from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+    >>> text = "kernel void twice(global const float *x, global float *y) { int i = get_global_id(0); y[i] = x[i] * 2; }"
+    >>> @rl.program
+    ... def double(x: rl.f32[8]):
+    ...     return rl.map(lambda v: v * 2.0, x)
+    >>> validate_foreign(ByOthers(text, "twice", (8,), (4,)), double).verdict
+    'shown'
+    """
+    if program.sizes:
+        raise ReliftError(
+            f"{program.name} leaves {', '.join(program.sizes)} open; give --size", place=""
+        )
+    result = parameter("out", "out", program.body.type)
+    own = tuple(parameter(p.name, p.name, p.type) for p in program.parameters)
+    found = [b for p in program.parameters for b in buffers(p.name, p.type, "input")]
+    found += buffers("out", program.body.type, "output")
+    launched = Kernel(kernel.entry, (), tuple(map(Size.of, kernel.range)), kernel.local, 0)
+    plan = Launch(program.name, own, result, tuple(found), (launched,))
+    drawn: frozenset[str] = frozenset()
+    report = Report("unknown", "", "nothing was tried")
+    for exactly in (True, False) if reassociate else (True,):
+        while True:
+            one = _Foreign(
+                Source((), ()), plan, plan, program, {}, drawn, limit, kernel, not exactly
+            )
+            try:
+                report = one.judged(reassociate=not exactly)
+                break
+            except DependsOnData as error:
+                from relift.compiler.validation.symbols import inputs_within
+
+                more = {n.split(".")[0] for n in inputs_within(error.symbol)} & one.whole - drawn
+                if not more:
+                    return replace(one.unknown(str(error)), sizes="these sizes")
+                drawn |= more
+        if report.verdict == "shown" or (report.verdict == "refuted" and report.fault != "values"):
+            break
+    return report
+
+
+@dataclass
+class _Foreign(Comparison):
+    """The two sides, of which the text is by somebody else."""
+
+    kernel: ByOthers = field(kw_only=False, default=None)  # type: ignore[assignment]
+    contracted: bool = True
+
+    def judged(self, *, reassociate: bool) -> Report:
+        """The report, and numbers at which a cell differs."""
+        report = replace(self.report(reassociate=reassociate), sizes="these sizes")
+        if report.verdict != "refuted" or report.fault != "values" or self.apart is None:
+            return report
+        where, wanted, value = self.apart
+        wanted = self.domain.lifted(wanted)
+        if not isinstance(value, Symbol):
+            value = self.algebra.whole(int(value), wanted.type)
+        numbers = on_numbers(wanted, value)
+        if numbers is None:
+            return report
+        if same_number(*numbers) and not reassociate:
+            return report
+        if same_number(*numbers):
+            said = f"{report.detail}; no input was found at which the numbers differ"
+            return replace(report, verdict="unknown", detail=said)
+        said = f"{report.detail}; on the inputs of drawn_inputs, {where} is {numbers[1]} instead of {numbers[0]}"
+        return replace(report, detail=said)
+
+    def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """What the kernel leaves in the buffers."""
+        run = _Launch(self.algebra, self.source, self.plan)
+        run.kernel_by, run.contracted, run.notes = self.kernel, self.contracted, self.notes
+        return run.of_others(inputs)
+
+
+class _Launch(Run):
+    """A run of one such kernel."""
+
+    kernel_by: ByOthers
+    contracted: bool
+    notes: list[str]
+
+    def of_others(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """Run it, and give back all buffers."""
+        k = self.kernel_by
+        local = (*k.local, 1, 1, 1)[:3]
+        total = (*k.range, 1, 1, 1)[:3]
+        if any(n % m for n, m in zip(total, local, strict=True)):
+            raise Fault(
+                "launch", f"{k.range} work-items are no whole number of groups of {k.local}"
+            )
+        if (group := required_group(k.text)) is not None and group != local:
+            raise Fault(
+                "launch",
+                f"the source requires groups of {group}, it is launched in groups of {k.local}",
+            )
+        for b in self.launch.buffers:
+            cells = b.cells.constant
+            assert cells is not None, "cannot happen: an open size"
+            if cells > self.algebra.limit:
+                raise TooLarge(f"{b.name} has {cells} cells")
+            known = list(inputs.get(b.name, [OPEN] * cells))
+            once = b.role == "output"
+            self.memory[b.name] = (
+                Shared(b.name, known, local=False, once=False)
+                if once
+                else Memory(b.name, known, constant=True)
+            )
+        functions = parsed(k.text, k.file, dict(k.defined))
+        from pycparser import c_ast
+
+        defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
+        mine = [f for f in defined if f.decl.name == k.entry]
+        if not mine:
+            names = [f.decl.name for f in defined if any("kernel" in w for w in f.decl.funcspec)]
+            raise NotUnderstood(f"no kernel {k.entry}; there are: {', '.join(names)}")
+        limits = _limits(Piece((0, 0, 0), total, local))
+        helpers: dict[str, Any] = {}
+        for f in defined:
+            if any("kernel" in w for w in f.decl.funcspec):
+                continue
+            made = ByHand(self.arithmetic, {}, {}, limits, {}, {}, dict(helpers), self.contracted)
+            helpers[f.decl.name] = made.helper(f)
+        sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
+        translator = ByHand(self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted)
+        translated, parameters = translator.foreign(mine[0])
+        self.notes += dict.fromkeys(translator.values.notes)  # type: ignore[attr-defined]
+        arguments = self._given(parameters)
+        self.items += int(np.prod(total))
+        self.piece(Piece((0, 0, 0), total, local), translated, arguments)
+        return {name: m.cells for name, m in self.memory.items()}
+
+    def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
+        """What each parameter is: said, by its name, or by its place."""
+        said = self.kernel_by.arguments
+        inputs = [b for b in self.launch.buffers if b.role != "output"]
+        outputs = iter([b for b in self.launch.buffers if b.role == "output"])
+        named = {b.name: b for b in inputs}
+        taken = {said.get(name, name) for name, _ in parameters} & named.keys()
+        rest = iter([b for b in inputs if b.name not in taken and b.role == "input"])
+        found: list[Any] = []
+        for name, t in parameters:
+            wanted = said.get(name, name)
+            if not t.pointer and _is_number(wanted):
+                found.append(self._number(wanted, t))
+                continue
+            if not t.pointer:
+                if wanted not in named:
+                    raise NotUnderstood(f"what {name} is; say it: --argument {name}=…")
+                b = named[wanted]
+            elif wanted in named:
+                b = named[wanted]
+            elif wanted == "out" or not t.constant:
+                b = next(outputs, None)  # type: ignore[assignment]
+            else:
+                b = next(rest, None)  # type: ignore[assignment]
+            if b is None:
+                raise NotUnderstood(f"which buffer {name} is; say it: --argument {name}=…")
+            found.append(self._buffer(name, t, b))
+        return found
+
+    def _number(self, text: str, t: Any) -> Any:
+        scalar = plain(t).scalar
+        if scalar in FLOATS:
+            return self.algebra.real(float(text), FLOATS[scalar])
+        value = int(text)
+        low, high = RANGES[scalar]
+        if not low <= value <= high:
+            raise Fault("launch", f"{value} is no {scalar}")
+        return value
+
+    def _buffer(self, name: str, t: Any, b: Any) -> Any:
+        wanted = SCALARS[str(b.scalar)].c if str(b.scalar) != "boolean" else "uchar"
+        if plain(t).scalar != wanted:
+            raise Fault(
+                "launch",
+                f"{self.kernel_by.entry} takes {t.scalar} {name}, {b.name} has cells of {b.scalar}",
+            )
+        m = self.memory[b.name]
+        if not t.pointer:
+            value = m.cells[0]
+            return value if isinstance(value, Symbol) else int(value)
+        if t.width == 1:
+            return m
+        if t.width == 3:
+            raise Undecided("vectors of 3 in memory")
+        return Vectors(m, t.width)
+
+
+def drawn_inputs(program: Program) -> dict[str, list[Any]]:
+    """The inputs on which a refuted kernel is shown to be wrong: the cells of each, in a row.
+
+    >>> import relift as rl
+    >>> from relift.compiler.foreign.comparison import drawn_inputs
+    >>> @rl.program
+    ... def double(x: rl.f32[2]):
+    ...     return rl.map(lambda v: v * 2.0, x)
+    >>> [len(row) for row in drawn_inputs(double).values()]
+    [2]
+    """
+    machine = Machine({}, 0)
+    found: dict[str, list[Any]] = {}
+    for p in program.parameters:
+        rows = list(rows_of_type(p.type))
+        for k, (scalar, cells) in enumerate(rows):
+            name = p.name if len(rows) == 1 else f"{p.name}.{k}"
+            found[name] = [machine.drawn(name, i, scalar.name) for i in range(cells)]
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _limits(piece: Piece) -> dict[tuple[str, int], int]:
+    found: dict[tuple[str, int], int] = {}
+    for d, (n, m) in enumerate(zip(piece.range, piece.local, strict=True)):
+        found |= {
+            ("gid", d): n - 1, ("lid", d): m - 1, ("grp", d): n // m - 1, ("ng", d): n // m,
+            ("gs", d): n, ("ls", d): m,
+        }  # fmt: skip
+    return found

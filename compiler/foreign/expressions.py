@@ -1,0 +1,188 @@
+"""Parsed expressions as the tree of `text`, and the types of C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relift.compiler.text.c_types import SIZES
+from relift.compiler.text.cursor import Cursor
+from relift.compiler.text.lexing import NotUnderstood, numeric
+from relift.compiler.text.tree import (
+    Binary,
+    Cast,
+    Conditional,
+    CType,
+    Element,
+    Expression,
+    Invocation,
+    Member,
+    Name,
+    Prefix,
+    Real,
+    Whole,
+)
+
+ROW = "row of an array"
+"""The function that flattens two indices: (outer, inner, how many inner ones there are)."""
+
+_NAMES: dict[tuple[str, ...], str] = {
+    ("unsigned",): "uint", ("unsigned", "int"): "uint", ("signed", "int"): "int", ("unsigned", "char"): "uchar",
+    ("unsigned", "short"): "ushort", ("unsigned", "long"): "ulong", ("long", "int"): "long",
+}  # fmt: skip
+
+
+def place(node: Any) -> str:
+    """The line of a node, for a message."""
+    return f"line {node.coord.line}" if getattr(node, "coord", None) else "the text"
+
+
+def refused(node: Any, what: str) -> NotUnderstood:
+    """What is not understood, with its line."""
+    return NotUnderstood(f"{what} in {place(node)}")
+
+
+def ctype(
+    names: Sequence[str],
+    node: Any,
+    *,
+    space: str = "private",
+    pointer: bool = False,
+    constant: bool = False,
+) -> CType:
+    """A type by its words."""
+    word = _NAMES.get(tuple(names), names[0] if len(names) == 1 else " ".join(names))
+    cursor = Cursor([word])
+    if not cursor.starts_type() or word == "bool":
+        raise refused(node, f"the type {word}")
+    t = cursor.type()
+    return CType(t.scalar, t.width, pointer, space, constant)
+
+
+def declared(node: Any) -> tuple[CType, list[Any]]:
+    """The type of a declaration, and the extents of an array."""
+    from pycparser import c_ast
+
+    extents: list[Any] = []
+    t = node.type
+    pointer = False
+    words = list(getattr(node, "quals", None) or [])
+    while not isinstance(t, c_ast.TypeDecl):
+        if isinstance(t, c_ast.ArrayDecl):
+            extents.append(t.dim)
+        elif isinstance(t, c_ast.PtrDecl) and not pointer:
+            pointer = True
+        else:
+            raise refused(node, "a declaration")
+        t = t.type
+    words += t.quals or []
+    if not isinstance(t.type, c_ast.IdentifierType):
+        raise refused(node, "a struct, union or enum")
+    spaces = [
+        w.strip("_") for w in words if w.strip("_") in ("global", "local", "private", "constant")
+    ]
+    space = spaces[0] if spaces else "private"
+    constant = "const" in words or space == "constant"
+    found = ctype(
+        t.type.names,
+        node,
+        space="global" if space == "constant" else space,
+        pointer=pointer,
+        constant=constant,
+    )
+    return found, extents
+
+
+class Trees:
+    """Parsed expressions as trees; `extents` has the dimensions of arrays, innermost last."""
+
+    def __init__(self) -> None:
+        self.extents: dict[str, list[int]] = {}
+
+    def of(self, e: Any) -> Expression:
+        """One expression; raises `NotUnderstood` with its line."""
+        from pycparser import c_ast
+
+        match e:
+            case c_ast.Constant():
+                if e.type in ("char", "string"):
+                    raise refused(e, f"the constant {e.value}")
+                found = numeric(e.value)
+                return Real(e.value) if found.value is None else Whole(found.value, found.long)
+            case c_ast.ID():
+                return Name(e.name)
+            case c_ast.BinaryOp():
+                return Binary(e.op, self.of(e.left), self.of(e.right))
+            case c_ast.UnaryOp() if e.op in ("-", "+", "!", "~", "*", "&"):
+                return Prefix(e.op, self.of(e.expr))
+            case c_ast.UnaryOp() if e.op == "sizeof" and isinstance(e.expr, c_ast.Typename):
+                t, _ = declared(e.expr)
+                return Real(f"{SIZES[t.scalar.removeprefix('u')] * t.width}ul")
+            case c_ast.TernaryOp():
+                return Conditional(self.of(e.cond), self.of(e.iftrue), self.of(e.iffalse))
+            case c_ast.ArrayRef():
+                return self._element(e)
+            case c_ast.StructRef() if e.type == ".":
+                return Member(self.of(e.name), e.field.name)
+            case c_ast.FuncCall():
+                given = e.args.exprs if e.args is not None else []
+                return Invocation(e.name.name, tuple(map(self.of, given)))
+            case c_ast.Cast():
+                t, _ = declared(e.to_type)
+                parts = e.expr.exprs if isinstance(e.expr, c_ast.ExprList) else [e.expr]
+                return Cast(t, tuple(map(self.of, parts)))
+            case _:
+                what = (
+                    f"{e.op}"
+                    if isinstance(e, c_ast.UnaryOp | c_ast.Assignment)
+                    else type(e).__name__
+                )
+                raise refused(e, f"{what} inside an expression")
+
+    def _element(self, e: Any) -> Expression:
+        from pycparser import c_ast
+
+        indices: list[Expression] = []
+        array = e
+        while isinstance(array, c_ast.ArrayRef):
+            indices.insert(0, self.of(array.subscript))
+            array = array.name
+        extents = self.extents.get(array.name, []) if isinstance(array, c_ast.ID) else []
+        if len(indices) != max(len(extents), 1):
+            raise refused(e, "a row of an array as a value")
+        flat = indices[0]
+        for index, n in zip(indices[1:], extents[1:], strict=True):
+            flat = Invocation(ROW, (flat, index, Whole(n)))
+        return Element(self.of(array), flat)
+
+
+def number(e: Expression, node: Any, known: Mapping[str, int]) -> int:
+    """A constant expression."""
+    match e:
+        case Whole(value, _):
+            return value
+        case Real(text) if text.rstrip("uUlL").isdecimal():
+            return int(text.rstrip("uUlL"))
+        case Name(name) if name in known:
+            return known[name]
+        case Prefix("-", operand):
+            return -number(operand, node, known)
+        case Binary(operator, left, right) if operator in ("+", "-", "*", "/", "%", "<<", ">>"):
+            a, b = number(left, node, known), number(right, node, known)
+            match operator:
+                case "+":
+                    return a + b
+                case "-":
+                    return a - b
+                case "*":
+                    return a * b
+                case "<<":
+                    return a << b
+                case ">>":
+                    return a >> b
+                case _ if a < 0 or b < 1:
+                    raise refused(node, "a constant")
+                case _:
+                    return a // b if operator == "/" else a % b
+        case _:
+            raise refused(node, "an extent that is no constant")

@@ -1,0 +1,86 @@
+"""The text of a kernel through a preprocessor and a parser of OpenCL C."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+from relift.compiler.text.lexing import NotUnderstood
+from relift.semantics.errors import Unsupported
+
+_WORDS = re.compile(r"(?<![\w.])(kernel|global|local|private|constant)(?=\s)")
+_FENCES = {"CLK_LOCAL_MEM_FENCE": "1", "CLK_GLOBAL_MEM_FENCE": "2"}
+DEFINED = {
+    "CL_VERSION_1_2": "120",
+    "__OPENCL_VERSION__": "120",
+    "__OPENCL_C_VERSION__": "120",
+    **_FENCES,
+}
+
+
+def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
+    """The functions of a source; raises `NotUnderstood` with the line."""
+    try:
+        import pcpp
+        from pycparser.c_parser import ParseError
+        from pycparserext.ext_c_parser import OpenCLCParser
+    except ImportError as error:
+        raise Unsupported(
+            f"kernels of others need a parser of C ({error.name}); install it: pip install 'relift[opencl-c]'"
+        ) from None
+
+    class Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]
+        """Macros replaced; what it complains of is kept."""
+
+        said: list[str]
+
+        def on_error(self, file: str, line: int, msg: str) -> None:
+            self.said.append(f"line {line}: {msg}")
+
+    preprocessor = Preprocessor()
+    preprocessor.said = []
+    for name, value in {**DEFINED, **defined}.items():
+        preprocessor.define(f"{name} {value}")
+    preprocessor.parse(text, file)
+    out = io.StringIO()
+    preprocessor.write(out)
+    if preprocessor.said:
+        raise NotUnderstood(preprocessor.said[0])
+    plain = _WORDS.sub(r"__\1", _without_attributes(out.getvalue()))
+    try:
+        tree = OpenCLCParser().parse(plain, file)
+    except (ParseError, TypeError, AssertionError) as error:
+        raise NotUnderstood(f"the text: {error}") from None
+    return list(tree.ext)
+
+
+def _without_attributes(text: str) -> str:
+    """The text without attributes and pragmas, on the same lines."""
+    text = re.sub(r"(?m)^[ \t]*#[ \t]*pragma[^\n]*$", "", text)
+    found: list[str] = []
+    at = 0
+    for m in re.finditer(r"__attribute__\s*\(", text):
+        if m.start() < at:
+            continue
+        depth, end = 1, m.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if "reqd_work_group_size" not in text[m.start() : end]:
+            raise_unless_hint(text[m.start() : end])
+        found.append(text[at : m.start()] + "\n" * text[m.start() : end].count("\n"))
+        at = end
+    return "".join(found) + text[at:]
+
+
+def raise_unless_hint(attribute: str) -> None:
+    """Attributes that change what a text means are not read."""
+    if not re.search(r"hint|aligned|always_inline|noinline|unused", attribute):
+        raise NotUnderstood(f"the attribute {attribute}")
+
+
+def required_group(text: str) -> tuple[int, ...] | None:
+    """The size of a work-group that a source requires, where it says one."""
+    m = re.search(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)", text)
+    return None if m is None else tuple(map(int, m.groups()))
