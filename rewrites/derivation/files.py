@@ -34,11 +34,23 @@ from relift.semantics.notation.parser import (
     parse_type,
 )
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.binding import binders_at, canonical
+from relift.semantics.syntax.binding import binders_at, canonical, substitute, unshadowed
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import BinaryOperator, Input, Lambda, Term, UserFunction, Var
+from relift.semantics.syntax.terms import (
+    BinaryOperator,
+    Input,
+    Lambda,
+    Term,
+    UserFunction,
+    Var,
+    free_variables,
+    unused,
+)
 from relift.semantics.syntax.types import Scalar
+
+ONE_LINE = 10**9
+"""As wide as a function's text: Python reads no lambda whose body begins on a line of its own."""
 
 FORMAT = 3
 """The version of the file format; a file of another version is refused."""
@@ -64,13 +76,13 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
         "user_functions": [
             _user_json(f) for f in everywhere.values() if isinstance(f, UserFunction)
         ],
-        "source": show(program.body),
+        "source": show(unshadowed(program.body)),
         "own_rules": {own.rule.name: own.to_json() for own in derivation.used},
         "steps": [
-            _step_json(step, t, rules[step.rule])
+            _step_json(step, t, rules[step.rule], {p.name for p in program.parameters})
             for step, t in zip(derivation.steps, terms, strict=False)
         ],
-        "result": show(derivation.result),
+        "result": show(unshadowed(derivation.result)),
     }
 
 
@@ -78,7 +90,8 @@ def _operator_json(o: BinaryOperator, body: Term, names: Mapping[str, Any]) -> d
     return {
         "name": o.name,
         "function": show(
-            operator_lambda(o, next(of for used, of in operator_uses(body) if used == o))
+            operator_lambda(o, next(of for used, of in operator_uses(body) if used == o)),
+            width=ONE_LINE,
         ),
         "associative": o.laws.associative,
         "commutative": o.laws.commutative,
@@ -114,19 +127,31 @@ def _user_json(f: UserFunction) -> dict[str, Any]:
         "parameters": dict(zip(f.parameters, map(str, f.types), strict=True)),
         "result": str(f.result),
         "c": f.c,
-        "body": None if f.body is None else show(f.body),
+        "body": None if f.body is None else show(f.body, width=ONE_LINE),
     }
 
 
-def _step_json(step: Step, t: Term, rule: Rule) -> dict[str, Any]:
-    """A step from `t`.  What is read back may give binders other names, so those around it are listed."""
+def _step_json(step: Step, t: Term, rule: Rule, inputs: Collection[str]) -> dict[str, Any]:
+    """A step from `t`.  What is read back may give binders other names, so those around it are listed.
+
+    No variable has the name of an input in the text, which could not tell them apart.
+    """
     substitution = step.substitution
+    around = binders_at(t, step.position)
+    taken = {*inputs, *(x.name for x in around)}
+    apart = {x.name: unused(x.name, taken) for x in around if x.name in inputs}
+    written = {
+        name: _apart(
+            f, inputs, {x.name: Var(apart[x.name], x.type) for x in around if x.name in apart}
+        )
+        for name, f in sorted(substitution.functions.items())
+    }
     return {
         "rule": step.rule,
         "statement": rule_hash(rule),
         "direction": step.direction,
         "position": list(step.position),
-        "around": [x.name for x in binders_at(t, step.position)],
+        "around": [apart.get(x.name, x.name) for x in around],
         "types": {name: str(t) for name, t in sorted(substitution.types.items())},
         "sizes": {name: n.constant for name, n in sorted(substitution.sizes.items())},
         "functions": {
@@ -134,13 +159,23 @@ def _step_json(step: Step, t: Term, rule: Rule) -> dict[str, Any]:
                 "parameters": {x.name: str(x.type) for x in f.parameters},
                 "body": show(f.body),
             }
-            for name, f in sorted(substitution.functions.items())
+            for name, f in written.items()
         },
         "operators": {n: operator_name(o) for n, o in sorted(substitution.operators.items())},
         "indices": {n: str(f) for n, f in sorted(substitution.indices.items())},
         "choices": dict(sorted(step.choices.items())),
         "parts": {name: list(place) for name, place in sorted(step.parts.items())},
     }
+
+
+def _apart(f: Lambda, inputs: Collection[str], around: Mapping[str, Term]) -> Lambda:
+    """A function whose variables have the names of no input; `around`: those that are free in it."""
+    own = {x.name for x in f.parameters}
+    body = substitute(f.body, {name: x for name, x in around.items() if name not in own})
+    taken = free_variables(body) | set(inputs) | own
+    new = [Var(unused(x.name, taken), x.type) if x.name in inputs else x for x in f.parameters]
+    renamed = zip((x.name for x in f.parameters), new, strict=True)
+    return Lambda(tuple(new), unshadowed(substitute(body, dict(renamed))))
 
 
 def from_json(

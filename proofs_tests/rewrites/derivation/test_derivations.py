@@ -33,6 +33,7 @@ from relift.rewrites.notation import k, m
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax.binding import replace_at, substitute
 from relift.semantics.syntax.signatures import Op
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
@@ -331,3 +332,38 @@ def test_the_campaign_finds_a_check_that_is_missing(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(matching, "require_fits", lambda *_: None)
 
     assert campaign(only=frozenset(("pad_clamp_as_concat",))).wrong
+
+
+def test_a_variable_with_the_name_of_an_input_is_another_in_the_file() -> None:
+    """What a step fills in may use an input below a variable of its name: the file tells them apart."""
+
+    @rl.program
+    def below(x: rl.f32[8], ys: rl.f32[8, 8]):
+        return rl.map(lambda y: rl.map(lambda z: z + x[0], y), ys)
+
+    source = below.body
+    inner = source.f.body  # type: ignore[union-attr]
+    z, new = inner.f.parameters[0], Var("x", f32)  # type: ignore[union-attr]
+    captured = replace(inner, f=Lambda((new,), substitute(inner.f.body, {z.name: new})))  # type: ignore[union-attr]
+    program = Program("below", below.parameters, replace_at(source, ("f",), captured))
+    result, substitution = apply_rule(RULES["map_to_seq"], program.body, ("f",))
+    made = Derivation(program, {}, (Step("map_to_seq", "forward", ("f",), substitution),), result)
+
+    assert from_json(json.loads(json.dumps(to_json(made))), RULES).result.type == result.type
+
+
+def test_a_long_user_function_is_read_back() -> None:
+    """A function whose text is wider than a line is still one Python expression in the file."""
+
+    @rl.userfun
+    def long(v: rl.f32) -> rl.f32:
+        return sum((v * float(i) for i in range(2, 30)), v)
+
+    @rl.program
+    def applied(x: rl.f32[8]):
+        return rl.map(lambda v: long(v), x)
+
+    result, substitution = apply_rule(RULES["map_to_seq"], applied.body)
+    made = Derivation(applied, {}, (Step("map_to_seq", "forward", (), substitution),), result)
+
+    assert from_json(json.loads(json.dumps(to_json(made))), RULES).steps[0].rule == "map_to_seq"

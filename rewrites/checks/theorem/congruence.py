@@ -199,7 +199,7 @@ class Walk:
     ) -> str:
         """That a function takes related values to related values."""
         new, inner = self.under(f.parameters, pairs)
-        binders = "".join(f"fun {self.binder(pair)} => " for pair in new)
+        binders = "".join(f"fun {pair.left} {pair.right} {pair.proof} => " for pair in new)
         return f"({binders}{self.proof(f.body, inner, path, hole)})"
 
     def operator(self, operator: Operator, element: Type) -> str:
@@ -427,7 +427,7 @@ class Instance:
         here |= {x: w.size(n.substitute(self.sizes)) for x, n in lemma.fresh.items()}
         given = {x: self._given(of) for x, of in lemma.given.items()}
         parts = [f"@{lemma.name}"]
-        parts += [text for t in types for text in (w.type(t), w.relation(t))]
+        parts += ["_ _" for t in types]
         parts += here.values()
         parts += [text for text, _ in given.values() for _ in range(2)]
         parts += [v for name, _ in lemma.pairs.values() for v in self.values.get(name, ("_", "_"))]

@@ -212,7 +212,7 @@ class Checker:
         parts = [heading(needs), *(lemma.text for lemma in batch)]
         own = folder / name
         own.mkdir()
-        status, said = self._compile(own, name, "\n".join(parts), "Proved")
+        status, said = self.compile(own, name, "\n".join(parts), "Proved")
         if status:
             raise _failure(status, said, parts, batch, theorem)
         self.store.keep(own / f"{name}.vo", needs, batch)
@@ -221,7 +221,7 @@ class Checker:
     def _result(self, folder: Path, derivation: str, result: str) -> None:
         """Check Derivation.v and Result.v, and what they assume."""
         for file, text in ((DERIVATION, derivation), (RESULT, result)):
-            status, said = self._compile(folder, file.removesuffix(".v"), text)
+            status, said = self.compile(folder, file.removesuffix(".v"), text)
             if status == STOPPED:
                 raise NotFinished(f"{file} is {said}, which says nothing of the derivation")
             if status:
@@ -229,9 +229,7 @@ class Checker:
         if "Closed under the global context" not in said:
             raise NotProved(f"{RESULT} rests on assumptions: {' '.join(said.split())[:200]}")
 
-    def _compile(
-        self, folder: Path, module: str, text: str, place: str = "Here"
-    ) -> tuple[int, str]:
+    def compile(self, folder: Path, module: str, text: str, place: str = "Here") -> tuple[int, str]:
         """The exit status of the prover on a file, and what it said."""
         (folder / f"{module}.v").write_text(text)
         paths = ["-Q", str(self.prover.library), "Relift", "-Q", str(self.store.folder), "Proved"]

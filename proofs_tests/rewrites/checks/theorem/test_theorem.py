@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +15,7 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.prover import PROVER, needs_prover
+from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.tier import compiled_library
 from relift.rewrites.checks.theorem import proving
@@ -144,6 +147,19 @@ def test_a_damaged_cache_is_no_obstacle(checker: Checker) -> None:
         module.write_bytes(module.read_bytes()[:100])
     assert checker.check(theorem) == len(theorem.lemmas) + 1
     assert checker.check(theorem) == 0
+
+
+@needs_prover
+def test_no_changed_derivation_is_accepted(checker: Checker) -> None:
+    """A size, a position, a rule, a part or a program changed: the prover alone refuses what is not equal.
+
+    `python -m proofs_tests.theorems tampered` tries five hundred.
+    """
+    honest, verdicts = chunked(), Verdicts()
+    stream = forgeries(honest, honest.replay(RULES), random.Random(7))
+    judged(checker, itertools.islice(stream, 30), verdicts)
+    assert verdicts.wrong == ()
+    assert verdicts.by_prover >= 10
 
 
 def test_a_rule_that_is_not_proved_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
