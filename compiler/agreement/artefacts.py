@@ -23,7 +23,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
 from relift.compiler.validation.validate import validate
-from relift.rewrites.checks.theorem.composed import theorem_of
+from relift.rewrites.checks.theorem.composed import general_theorem
 from relift.rewrites.checks.theorem.proving import DERIVATION as PROOF
 from relift.rewrites.checks.theorem.proving import RESULT, Checker, NotFinished, NotProved
 from relift.rewrites.derivation.confirmation import confirm, work
@@ -143,7 +143,7 @@ def theorem_holds(saved: Saved) -> Agreement:
     if len(saved.theorem) < 2:
         return Agreement(against, False, f"of {RESULT} and {PROOF} one is missing")
     try:
-        said = theorem_of([saved.derivation], RULES).result
+        said = general_theorem(saved.derivation, RULES).result
         if said != saved.theorem[RESULT]:
             detail = f"{RESULT} is not what this Relift states of derivation.json"
             return Agreement(against, False, detail)

@@ -21,7 +21,7 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 KNOWN = (
     "kernel.cl", "launch.json", "certificate.json", "derivation.json", "term.txt",
-    "Result.v", "Derivation.v", MANIFEST,
+    "Result.v", "Derivation.v", "chain.txt", "chain.html", MANIFEST,
 )  # fmt: skip
 """What Relift writes into such folders; a folder that holds nothing else is replaced whole."""
 

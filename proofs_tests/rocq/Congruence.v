@@ -56,12 +56,50 @@ Ltac exact_instance own := first
   | let own' := fresh in pose proof own as own';
     repeat rewrite <- Nat2Z.inj_sub in own' by assumption; apply own'; assumption ].
 
+(* What is asked of index functions, tried at each index. *)
+Fixpoint all_below (n : nat) (f : nat -> bool) : bool :=
+  match n with O => true | S k => andb (f k) (all_below k f) end.
+Lemma at_each : forall n f, all_below n f = true -> forall i, i < n -> f i = true.
+Proof.
+  induction n as [| n each]; intros f H i L; [lia |]. simpl in H. apply andb_prop in H. destruct H as [here below].
+  destruct (Nat.eq_dec i n) as [E | E]; [subst; exact here | apply each; [exact below | lia]].
+Qed.
+Lemma index_tried : forall n p, all_below n (fun i => p i <? n) = true -> Rindex n p p.
+Proof. intros n p H i L. split; [reflexivity |]. apply Nat.ltb_lt. exact (@at_each _ _ H _ L). Qed.
+Lemma inverse_tried : forall n p q,
+  all_below n (fun i => andb (p (q i) =? i) (q (p i) =? i)) = true -> inverse n p q.
+Proof.
+  intros n p q H i L. assert (here := @at_each _ _ H _ L). simpl in here. apply andb_prop in here.
+  split; apply Nat.eqb_eq; apply here.
+Qed.
+Lemma bijective_tried : forall n p,
+  all_below n (fun i => andb (andb (position p n i <? n) (p (position p n i) =? i)) (position p n (p i) =? i)) = true ->
+  bijective n p.
+Proof.
+  intros n p H j L. assert (here := @at_each _ _ H _ L). simpl in here.
+  apply andb_prop in here. destruct here as [here _]. apply andb_prop in here. destruct here as [below same].
+  exists (position p n j). split; [apply Nat.ltb_lt; exact below |]. split; [apply Nat.eqb_eq; exact same |].
+  intros k K E. assert (there := @at_each _ _ H _ K). simpl in there. apply andb_prop in there. destruct there as [_ there].
+  apply Nat.eqb_eq in there. rewrite E in there. symmetry. exact there.
+Qed.
+
 (* What is asked of sizes that are numbers, and of index functions at such. *)
 Ltac holds_of_numbers := first
   [ lia
-  | vm_compute; reflexivity
   | let i := fresh in let L := fresh in intros i L; split; [ reflexivity | in_bounds ]
-  | let i := fresh in let L := fresh in intros i L; split; in_bounds ]
+  | let i := fresh in let L := fresh in intros i L; split; in_bounds
+  | backwards
+  | vm_compute; reflexivity ]
 with in_bounds := first
   [ lia
-  | Z.div_mod_to_equations; nia ].
+  | apply Nat.mod_upper_bound; lia
+  | zify; Z.div_mod_to_equations; nia ]
+with backwards := lazymatch goal with
+  | |- bijective ?n _ =>
+      let j := fresh in let L := fresh in intros j L; exists (n - 1 - j); repeat split; intros; lia
+  end.
+Ltac holds_at_each_index := first
+  [ holds_of_numbers
+  | apply index_tried; vm_compute; reflexivity
+  | apply inverse_tried; vm_compute; reflexivity
+  | apply bijective_tried; vm_compute; reflexivity ].

@@ -7,16 +7,18 @@ Result.v       what is proved, written from source and result alone; this is wha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.rewrites.checks.rocq.tier import RefusedScript, opening
 from relift.rewrites.checks.theorem.congruence import Lemma, Shared, lemma_name
+from relift.rewrites.checks.theorem.instances import other_instance
 from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, Statement, result_text
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
 from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
-from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
-from relift.rewrites.ledger.book import is_proved, verdict
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, standing
+from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.terms import Input, Term
@@ -69,11 +71,13 @@ class Theorem:
 
 def require_provable(derivation: Derivation, rules: Mapping[str, Rule]) -> None:
     """Raise `BrokenDerivation` for a step that no proof of an equality can contain."""
-    for number, step in enumerate(derivation.steps, 1):
-        rule = rules[step.rule]
-        if not is_proved(said := verdict(rule)):
+    known = derivation.known(rules)
+    verdicts = standing(derivation, rules)
+    for number, (step, said) in enumerate(zip(derivation.steps, verdicts, strict=True), 1):
+        rule = known[step.rule]
+        if not is_proved(said):
             raise BrokenDerivation(
-                f"step {number} is by {rule.name}, which is {said} in the ledger, not PROVED: "
+                f"step {number} is by {rule.name}, which is {said}, not PROVED: "
                 "there is no theorem to make a proof of",
                 place="",
             )
@@ -90,6 +94,20 @@ def theorem_of(derivations: Sequence[Derivation], rules: Mapping[str, Rule]) -> 
     return stated_theorem(derivations, [d.replay(rules) for d in derivations], rules)
 
 
+def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theorem:
+    """The theorem of a derivation for as many sizes as it holds for; raises `ReliftError`.
+
+    Where it can be done at sizes that have nothing in common by chance, numbers that are equal here only are
+    several sizes in it; else they are one.
+    """
+    require_provable(derivation, rules)
+    other = other_instance(derivation, rules)
+    if other is not None:
+        with suppress(Unlike):
+            return theorem_of([derivation, other], rules)
+    return theorem_of([derivation], rules)
+
+
 def stated_theorem(
     derivations: Sequence[Derivation],
     programs: Sequence[Sequence[Term]],
@@ -97,6 +115,7 @@ def stated_theorem(
 ) -> Theorem:
     """The theorem that these are the programs along the derivations, whether they are or not."""
     first = derivations[0]
+    rules = first.known(rules)
     if len({len(terms) for terms in programs}) > 1:
         raise Unlike
     shared = Shared(NamedSizes(len(derivations)))

@@ -18,7 +18,7 @@ from typing import Any
 
 from relift.files import temporary_folder, writable_cache
 from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover, prover_version
-from relift.rewrites.checks.theorem.composed import Theorem, heading, named, theorem_of
+from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named
 from relift.rewrites.checks.theorem.congruence import Lemma
 from relift.rewrites.checks.theorem.store import Store, key_of, module_name, pruned
 from relift.rewrites.derivation.steps import Derivation
@@ -125,7 +125,7 @@ def prove(
     if derivation.assumed:
         told = ", ".join(own.rule.name for own in derivation.assumed)
         raise NotProved(f"steps are by rules that are ASSUMED: {told}")
-    theorem = theorem_of([derivation], derivation.known(rules))
+    theorem = general_theorem(derivation, rules)
     checker = Checker.here(progress)
     new = checker.check(theorem)
     return Proved(theorem, prover_version(checker.prover.coqc), time.monotonic() - start, new)
@@ -341,7 +341,7 @@ def told_beside(derivation: Derivation, file: Path, rules: Mapping[str, Rule]) -
     beside = file.parent / RESULT
     if not beside.is_file():
         return None
-    theorem = theorem_of([derivation], rules)
+    theorem = general_theorem(derivation, rules)
     if beside.read_bytes() != theorem.result.encode():
         return f"{beside} states something else than this derivation"
     laws = theorem.statement.of("law")

@@ -46,6 +46,10 @@ IMPORTED = (
 IMPORTS = f"{IMPORTED}From Here Require Derivation.\nSet Implicit Arguments.\n"
 
 
+TRIED = 300
+"""Up to this size an index function is tried at each index where no arithmetic shows what is asked of it."""
+
+
 def result_text(said: Statement) -> str:
     """The text of Result.v."""
     w = said.writer
@@ -90,10 +94,12 @@ def _instance(
     values = {name: of[0] for of, name in w.atoms.items()}
     numbers = "".join(f"Definition {name} : nat := N.to_nat {n}.\n" for name, n in values.items())
     lines = [f"Module AtItsSizes.\n{numbers}"]
+    tried = max(values.values(), default=0) <= TRIED
+    shown = "holds_at_each_index" if tried else "holds_of_numbers"
     unfolded = f"unfold {', '.join(values)}; " if values else ""
     for p in said.premises:
         if p.sort != "law":
-            lines.append(f"Lemma {p.name} : {p.text}.\nProof. {unfolded}holds_of_numbers. Qed.\n")
+            lines.append(f"Lemma {p.name} : {p.text}.\nProof. {unfolded}{shown}. Qed.\n")
     if values:
         lines.append(f"Opaque {' '.join(values)}.\n")
     others = [line for line in things if not line.endswith(": nat)")]

@@ -168,9 +168,17 @@ def _save(
         others = {
             TERM: show(found.term.body) + "\n",
             DERIVATION: write_json(found.derivation),
-            **({} if proof is None else proof.files),
+            **({} if proof is None else {**proof.files, **_page(found, kernel, proof)}),
         }
         kernel.save(folder, others, origin_of(found.derivation))
+
+
+def _page(found: FoundProgram, kernel: Compiled, proof: Proved) -> dict[str, str]:
+    """The chain from the program to its kernel, as files."""
+    from relift.chain import PAGE, TEXT, chain_of
+
+    chain = chain_of(found.derivation, kernel, proof)
+    return {TEXT: chain.text(), PAGE: chain.html()}
 
 
 def _print_candidates(candidates: Sequence[FoundProgram], proofs: Sequence[Proved | None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.tier import compiled_library
 from relift.rewrites.checks.theorem import proving
-from relift.rewrites.checks.theorem.composed import stated_theorem, theorem_of
+from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
 from relift.rewrites.checks.theorem.proving import Checker, NotProved
 from relift.rewrites.checks.theorem.store import Store
 from relift.rewrites.derivation.files import write_json
@@ -89,9 +90,15 @@ def test_a_derivation_is_one_theorem(checker: Checker) -> None:
 
 @needs_prover
 def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
-    """The lemmas speak of sizes by name: at other sizes only the result is checked."""
-    checker.check(theorem_of([chunked()], RULES))
-    assert checker.check(theorem_of([chunked(40)], RULES)) == 0
+    """The lemmas speak of sizes by name: at other sizes only the result is checked.
+
+    Four chunks of four are no squares: what is equal by chance has two names.
+    """
+    squares = general_theorem(chunked(16), RULES)
+    checker.check(squares)
+    product = re.compile(r"n = \(s(\d) \* s(?!\1)\d\)")
+    assert any(map(product.fullmatch, squares.statement.of("size")))
+    assert checker.check(general_theorem(chunked(40), RULES)) == 0
 
 
 @needs_prover
