@@ -341,10 +341,10 @@ def test_a_variable_with_the_name_of_an_input_is_another_in_the_file() -> None:
     def below(x: rl.f32[8], ys: rl.f32[8, 8]):
         return rl.map(lambda y: rl.map(lambda z: z + x[0], y), ys)
 
-    source = below.body
-    inner = source.f.body  # type: ignore[union-attr]
-    z, new = inner.f.parameters[0], Var("x", f32)  # type: ignore[union-attr]
-    captured = replace(inner, f=Lambda((new,), substitute(inner.f.body, {z.name: new})))  # type: ignore[union-attr]
+    source: Any = below.body
+    inner = source.f.body
+    z, new = inner.f.parameters[0], Var("x", f32)
+    captured = replace(inner, f=Lambda((new,), substitute(inner.f.body, {z.name: new})))
     program = Program("below", below.parameters, replace_at(source, ("f",), captured))
     result, substitution = apply_rule(RULES["map_to_seq"], program.body, ("f",))
     made = Derivation(program, {}, (Step("map_to_seq", "forward", ("f",), substitution),), result)
