@@ -338,14 +338,15 @@ def test_a_variable_with_the_name_of_an_input_is_another_in_the_file() -> None:
     """What a step fills in may use an input below a variable of its name: the file tells them apart."""
 
     @rl.program
-    def below(x: rl.f32[8], ys: rl.f32[8, 8]):
+    def below(x: rl.f32[n], ys: rl.f32[n, n]):
         return rl.map(lambda y: rl.map(lambda z: z + x[0], y), ys)
 
-    source: Any = below.body
+    at_eight = below.at({"n": 8})
+    source: Any = at_eight.body
     inner = source.f.body
     z, new = inner.f.parameters[0], Var("x", f32)
     captured = replace(inner, f=Lambda((new,), substitute(inner.f.body, {z.name: new})))
-    program = Program("below", below.parameters, replace_at(source, ("f",), captured))
+    program = Program("below", at_eight.parameters, replace_at(source, ("f",), captured))
     result, substitution = apply_rule(RULES["map_to_seq"], program.body, ("f",))
     made = Derivation(program, {}, (Step("map_to_seq", "forward", ("f",), substitution),), result)
 
@@ -360,10 +361,10 @@ def test_a_long_user_function_is_read_back() -> None:
         return sum((v * float(i) for i in range(2, 30)), v)
 
     @rl.program
-    def applied(x: rl.f32[8]):
+    def applied(x: rl.f32[n]):
         return rl.map(lambda v: long(v), x)
 
-    result, substitution = apply_rule(RULES["map_to_seq"], applied.body)
-    made = Derivation(applied, {}, (Step("map_to_seq", "forward", (), substitution),), result)
+    result, substitution = apply_rule(RULES["map_to_seq"], applied.at({"n": 8}).body)
+    made = Derivation(applied, {"n": 8}, (Step("map_to_seq", "forward", (), substitution),), result)
 
     assert from_json(json.loads(json.dumps(to_json(made))), RULES).steps[0].rule == "map_to_seq"

@@ -427,7 +427,7 @@ class Instance:
         here |= {x: w.size(n.substitute(self.sizes)) for x, n in lemma.fresh.items()}
         given = {x: self._given(of) for x, of in lemma.given.items()}
         parts = [f"@{lemma.name}"]
-        parts += ["_ _" for t in types]
+        parts += ["_ _"] * len(types)  # which follow from what is proved of them
         parts += here.values()
         parts += [text for text, _ in given.values() for _ in range(2)]
         parts += [v for name, _ in lemma.pairs.values() for v in self.values.get(name, ("_", "_"))]
