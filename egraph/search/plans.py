@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
+from relift.egraph.search.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
@@ -34,7 +35,7 @@ from relift.rewrites.tactics.lanes import (
     tiles_in_lanes,
 )
 from relift.rewrites.tactics.partial_results import partial_results
-from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
+from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
 from relift.rewrites.tactics.shared_folds import (
     blocks_across_results,
     blocks_of_folds,
@@ -54,24 +55,23 @@ class Plan:
 
 
 def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that compute all pairs of elements of two arrays block by block; none for other programs.
+    """Tactics that compute a nest block by block; none for other programs.
 
     A GPU has `nest_tiles` instead: its work-items share what they read.  The second operand is copied in the
     order in which the blocks read it, or read where it is.
 
     >>> from relift.egraph.search.plans import blocks_of, register_blocks
-    >>> from relift.rewrites.tactics.register_blocks import pairs_of
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
-    >>> blocks_of(*pairs_of(product.body).lengths, CPU)[0]
+    >>> blocks_of(64, 64, CPU)[0]
     Block(rows=4, vectors=4, lanes=16, packed=True)
     >>> len(list(register_blocks(product, CPU)))
     16
     """
-    pairs = pairs_of(program.body) if device.kind == "cpu" else None
-    if pairs is not None:
-        for block in blocks_of(*pairs.lengths, device)[:_BLOCKS]:
+    nest = extent_of(program) if device.kind == "cpu" else None
+    if nest is not None:
+        for block in blocks_of(nest.rows, nest.columns, device)[:_BLOCKS]:
             yield blocks_of_pairs(block)
             yield blocks_of_pairs(replace(block, packed=False))
 

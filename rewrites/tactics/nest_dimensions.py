@@ -38,15 +38,12 @@ from relift.semantics.syntax.types import Array
 
 
 def nested() -> Tactic:
-    """A program with its maps together, and with two dimensions around a fold where it has more."""
-
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(repeat(topdown(_one_fold)), together())(at, place)
-        if nest_in(term_at(at.term, place)) is not None:
-            return at
-        return repeat(topdown(first(_rows_joined, _layout_outside)))(at, place)
-
-    return tactic
+    """A program with its maps together, and what they go through, and its folds, in as few dimensions as it can be."""
+    return then(
+        repeat(topdown(_one_fold)),
+        together(),
+        repeat(topdown(first(_rows_joined, _layout_outside))),
+    )
 
 
 def nest_at(at: Rewriting, place: Position) -> Nest:

@@ -213,11 +213,12 @@ def _needed(cell: Term, nest: Nest) -> list[Position]:
 
 
 def bare() -> Tactic:
-    """The folds of a table go through their own arrays: what is zipped with them and not read goes."""
-    return then(inside("f")(_read_only()), _read_only())
+    """A table goes through the arrays that it reads: what is zipped with them and not read goes."""
+    return then(inside("f")(through_what_is_read()), through_what_is_read())
 
 
-def _read_only() -> Tactic:
+def through_what_is_read() -> Tactic:
+    """A map over a zip, of which its function reads one component only, goes through that; the same for that."""
     return repeat(_one_component)
 
 
@@ -356,8 +357,10 @@ def normal_form() -> Tactic:
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         at = apart()(at, place)
-        folds = parts_at(at, place).folds
-        return inside(*folds)(then(bare(), straight()))(at, place)
+        parts = parts_at(at, place)
+        if parts.epilogue and not parts.alone:
+            at = inside(*parts.folds[:-1], "ys")(bare())(at, place)
+        return inside(*parts.folds)(then(bare(), straight()))(at, place)
 
     return tactic
 

@@ -32,7 +32,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.rewrites.tactics.lanes import depth_of
-from relift.rewrites.tactics.register_blocks import without_cells
+from relift.rewrites.tactics.nests import through_what_is_read
 from relift.semantics.patterns import Bordered, Map, Reduce, ReduceSeq, ReduceSeqUnroll, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
@@ -194,7 +194,7 @@ def _apart(fold: Position, tactic: Tactic) -> Tactic:
     def tactic_apart(at: Rewriting, place: Position) -> Rewriting:
         if fold == ("f",):
             return tactic(at, place)
-        alone = inside("xs", "ys")(then(without_cells(), tactic))
+        alone = inside("xs", "ys")(then(through_what_is_read(), tactic))
         return then(apply("map_fission_with_zip", parts={"g": fold}), alone)(at, place)
 
     return tactic_apart

@@ -16,6 +16,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
+from relift.egraph.search.tilings import extent_of
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
@@ -23,7 +24,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs, pairs_of
+from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ReduceSeq, ToGlobal, ToPrivate
 from relift.semantics.syntax.terms import subterms
@@ -204,5 +205,4 @@ def test_what_depends_on_a_variable_is_not_copied_before() -> None:
 def test_no_pairs_no_blocks(name: str) -> None:
     """A matrix times a vector reads each row once, and windows are read by their own cell."""
     program = load_program(str(EXAMPLES / f"{name}.py"))
-    body = program.at(dict.fromkeys(program.sizes, 32)).body
-    assert pairs_of(body) is None
+    assert extent_of(program.at(dict.fromkeys(program.sizes, 32))) is None
