@@ -27,7 +27,10 @@ ROWS, COLUMNS, STEPS, BATCH = 16, 8, 8, 2
 
 @dataclass(frozen=True)
 class Manner:
-    """How a nest is written: what lies transposed, what is done before the folds and after them, and where it stands."""
+    """How a nest is written: what lies transposed, what is done before the folds and after them, and where it stands.
+
+    What is done before may be `captured` by the function of the fold, where the numbers for it are at hand.
+    """
 
     first_across: bool
     second_across: bool
@@ -38,6 +41,7 @@ class Manner:
     apart: bool
     batch: bool
     turned: bool
+    captured: bool
     folds: str
 
 
@@ -61,7 +65,7 @@ def manners() -> st.SearchStrategy[Manner]:
     flag = st.booleans()
     before, after = st.sampled_from(sorted(BEFORE)), st.sampled_from(sorted(AFTER))
     folds = st.sampled_from(("one", "of folds", "joined"))
-    return st.builds(Manner, flag, flag, flag, before, before, after, flag, flag, flag, folds)
+    return st.builds(Manner, flag, flag, flag, before, before, after, flag, flag, flag, flag, folds)
 
 
 def written(manner: Manner) -> Program:
@@ -87,18 +91,23 @@ def written(manner: Manner) -> Program:
 def _nest(manner: Manner, a: Any, b: Any, r: Any, c: Any, e: Any) -> Any:
     rows = transpose(a) if manner.first_across else a
     columns = transpose(b) if manner.second_across else b
-    if manner.before_first != "nothing" and not manner.batch:
+    captured = manner.captured and not manner.apart and not manner.batch
+    if not manner.batch and not captured:
         rows = _before(manner.before_first, rows, r)
-    if manner.before_second != "nothing" and not manner.batch:
         columns = _before(manner.before_second, columns, c)
-    after = AFTER[manner.after]
-    table = _apart(manner, rows, columns, r, c, e) if manner.apart else map(
-        lambda x: map(
-            lambda y: after(_fold(manner, x[0], y[0]), x[1][0], y[1][0], y[1][1]),
-            zip(columns, zip(c, x[1][1])),
-        ),
-        zip(rows, zip(r, e)),
-    )  # fmt: skip
+    if manner.apart:
+        table = _apart(manner, rows, columns, r, c, e)
+    else:
+        after = AFTER[manner.after]
+
+        def cell(x: Any, y: Any) -> Any:
+            numbers = (x[1][0], y[1][0]) if captured else None
+            return after(_fold(manner, x[0], y[0], numbers), x[1][0], y[1][0], y[1][1])
+
+        table = map(
+            lambda x: map(lambda y: cell(x, y), zip(columns, zip(c, x[1][1]))),
+            zip(rows, zip(r, e)),
+        )
     return transpose(table) if manner.turned else table
 
 
@@ -115,15 +124,26 @@ def _apart(manner: Manner, rows: Any, columns: Any, r: Any, c: Any, e: Any) -> A
 
 
 def _before(what: str, rows: Any, numbers: Any) -> Any:
+    if what == "nothing":
+        return rows
     return map(lambda p: map(lambda v: BEFORE[what](v, p[1]), p[0]), zip(rows, numbers))
 
 
-def _fold(manner: Manner, x: Any, y: Any) -> Any:
-    pairs = zip(y, x) if manner.swapped else zip(x, y)
+def _fold(manner: Manner, x: Any, y: Any, numbers: tuple[Any, Any] | None = None) -> Any:
+    """The sum of products; of what is made of each with two numbers, where they are given."""
+    first = int(manner.swapped)
+
+    def product(p: Any) -> Any:
+        v, w = p[first], p[1 - first]
+        if numbers is not None:
+            v = BEFORE[manner.before_first](v, numbers[0])
+            w = BEFORE[manner.before_second](w, numbers[1])
+        return v * w
 
     def products(of: Any) -> Any:
-        return map(lambda p: p[0] * p[1], of)
+        return map(product, of)
 
+    pairs = zip(y, x) if manner.swapped else zip(x, y)
     if manner.folds == "one":
         return reduce(add, 0.0, products(pairs))
     chunks = split(4, pairs)

@@ -73,7 +73,7 @@ from relift.semantics.syntax.terms import (
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import AnyType, Type, Vector, substitute_type
+from relift.semantics.syntax.types import AnyType, Tuple, Type, Vector, substitute_type
 
 
 class NoMatch(ReliftError):
@@ -340,7 +340,10 @@ class _Matcher:
     def _abstracted(
         self, p: Metavariable, t: Term, names: Mapping[str, Var]
     ) -> tuple[Metavariable, Term, Mapping[str, Var]]:
-        """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for: y is that, wherever it occurs."""
+        """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for: y is that, wherever it occurs.
+
+        So are components `p[0]` of a bound pair, of which `t` then uses nothing else.
+        """
         arguments: list[Term] = []
         for u in p.arguments:
             if isinstance(u, Metavariable) and u.name in self.parts:
@@ -351,12 +354,31 @@ class _Matcher:
                         "further in"
                     )
                 self._metavariable(u, part, names)
-                taken = free_variables(t) | {x.name for x in names.values()} | set(names)
-                y = Var(unused(u.name, taken), part.type)
+                y = Var(unused(u.name, _names_in(t, names)), part.type)
                 names, t = {**names, y.name: y}, _named(part, y, t)
+                u = Var(y.name, u.type)
+            elif isinstance(u, Get) and (component := _theirs(u, names)) is not None:
+                y = Var(unused("component", _names_in(t, names)), component.type)
+                names, t = {**names, y.name: y}, _named(component, y, t)
                 u = Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names
+
+
+def _names_in(t: Term, names: Mapping[str, Var]) -> set[str]:
+    """The names of variables in a term, bound ones too, for what takes a place in it must not be caught there."""
+    bound = {x.name for _, around in subterms(t) for x in around}
+    return bound | free_variables(t) | {x.name for x in names.values()} | set(names)
+
+
+def _theirs(u: Term, names: Mapping[str, Var]) -> Term | None:
+    """A component of a bound variable of the rule as that of the term's; None for what is none."""
+    if isinstance(u, Var):
+        return names.get(u.name)
+    of = _theirs(u.of, names) if isinstance(u, Get) else None
+    if of is None or not isinstance(u, Get) or not isinstance(of.type, Tuple):
+        return None
+    return Get(u.index, of, of.type.parts[u.index])
 
 
 def _named(part: Term, y: Var, t: Term) -> Term:

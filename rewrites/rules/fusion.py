@@ -50,6 +50,24 @@ def reduce_map_fusion(f: Fun[B, C, B], g: Fun[A, C], z: B, xs: A[n]):
     )
 
 
+@rule(source="LIFT reduceSeqMapSeqFusion and mapFusionInZip together")
+def reduce_zip_map_left(f: Fun[D, C, B, D], u: Fun[A, C], z: D, xs: A[n], ys: B[n]):
+    """What is done with the first of each pair that is folded is done before the zip."""
+    return (
+        reduce_seq(lambda acc, p: f(acc, u(p[0]), p[1]), z, zip(xs, ys)),
+        reduce_seq(lambda acc, p: f(acc, p[0], p[1]), z, zip(map(u, xs), ys)),
+    )
+
+
+@rule(source="LIFT reduceSeqMapSeqFusion and mapFusionInZip together")
+def reduce_zip_map_right(f: Fun[D, A, C, D], u: Fun[B, C], z: D, xs: A[n], ys: B[n]):
+    """What is done with the second of each pair that is folded is done before the zip."""
+    return (
+        reduce_seq(lambda acc, p: f(acc, p[0], u(p[1])), z, zip(xs, ys)),
+        reduce_seq(lambda acc, p: f(acc, p[0], p[1]), z, zip(xs, map(u, ys))),
+    )
+
+
 @rule(source="LIFT macro rule reduceMapFusion; RISE reduceMapFusion, reduceMapFission")
 def reduce_operator_map_fusion(op: Op[B], g: Fun[A, B], z: B, xs: A[n]):
     """A reduction whose elements are computed as it goes is done in order: no law is needed."""

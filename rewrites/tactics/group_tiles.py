@@ -114,7 +114,7 @@ class Tiles:
         )
         return (
             shared
-            and LEAST_GROUP <= down * across <= device.max_work_group
+            and LEAST_GROUP <= down * across <= min(MOST_GROUP, device.max_work_group)
             and self.registers + OTHER_REGISTERS <= MOST_REGISTERS
             and down * across * (self.registers + OTHER_REGISTERS) <= REGISTER_FILE
             and self.staged * scalar_bytes <= device.local_memory_bytes
@@ -374,6 +374,8 @@ def _computing(at: Rewriting, place: Position) -> Position:
 
 LEAST_GROUP = 32
 """Work-items of a group: fewer leave lanes of a GPU's warps idle."""
+MOST_GROUP = 256
+"""Work-items that the compiler gives a group at most."""
 REGISTER_FILE = 64 * 1024
 """Registers of 32 bits that the work-items of a group share."""
 MOST_REGISTERS = 255

@@ -36,7 +36,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Zip
 from relift.semantics.syntax.binding import Position, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
-from relift.semantics.syntax.types import Scalar, dimensions
+from relift.semantics.syntax.types import Array, Scalar, dimensions
 
 
 @dataclass(frozen=True)
@@ -168,18 +168,17 @@ def apart() -> Tactic:
             after = ("f", *nest.fold)
             rows = inside("f")(apply("map_fusion", "backward", parts={"g": after}))
             return then(rows, apply("map_fusion", "backward", parts={"g": ("f", "xs")}))(at, place)
-        fold = nest.fold
+        at = apply("let_inline", "backward", parts={"x": nest.fold})(at, cell)
+        body = (*cell, "f")
         for number in range(needed):
-            here: Position = ("f",) * number
-            found = _needed(term_at(at.term, (*cell, *here)), nest)[0]
-            at = apply("let_inline", "backward", parts={"x": found})(at, (*cell, *here))
-            fold = ("f", *fold)
+            here = (*body, *("f",) * number)
+            found = _needed(term_at(at.term, here), nest)[0]
+            at = apply("let_inline", "backward", parts={"x": found})(at, here)
         for number in reversed(range(needed - 1)):
-            at = apply("let_let_pair")(at, (*cell, *(("f",) * number)))
-        fold = ("f", *nest.fold)
-        parts = {"h": ("f", "f", *fold), "u": ("f", "f", "x")}
+            at = apply("let_let_pair")(at, (*body, *("f",) * number))
+        parts = {"h": ("f", "f", "x"), "u": ("f", "f", "f", "x")}
         at = apply("map_map_fission_with_zip", parts=parts)(at, place)
-        return inside("f", "f")(apply("let_inline"))(at, place)
+        return inside("f", "f")(then(apply("let_inline"), apply("let_inline")))(at, place)
 
     return tactic
 
@@ -219,7 +218,7 @@ def bare() -> Tactic:
 
 def through_what_is_read() -> Tactic:
     """A map over a zip, of which its function reads one component only, goes through that; the same for that."""
-    return repeat(_one_component)
+    return repeat(first(_one_component, _one_part))
 
 
 def _one_component(at: Rewriting, place: Position) -> Rewriting:
@@ -242,6 +241,33 @@ def _one_component(at: Rewriting, place: Position) -> Rewriting:
     )(at, place)
 
 
+def _one_part(at: Rewriting, place: Position) -> Rewriting:
+    """A map over a zip with a zip, of which the function reads one component only, is over a zip with that."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(t.xs, Zip):
+        raise NoMatch("no map over a zip")
+    for index, zipped in enumerate((t.xs.xs, t.xs.ys)):
+        if not isinstance(zipped, Zip):
+            continue
+        (y,) = t.f.parameters
+        assert isinstance(zipped.type, Array), "cannot happen: it is a zip"
+        whole = Get(index, Var(y.name, y.type), zipped.type.element)
+        reads = [p for p, u in positions(t.f.body) if u == whole]
+        gets = [term_at(t.f.body, p[:-1]) for p in reads if p]
+        components = {u.index for u in gets if isinstance(u, Get)}
+        if len(components) != 1 or len(gets) < len(reads):
+            continue
+        if index == 1:
+            return then(inside("xs")(apply("zip_swap")), apply("map_fusion"))(at, place)
+        part = ("f", *reads[0][:-1])
+        chosen = apply(("zip_first", "zip_second")[components.pop()])
+        return then(
+            apply("map_fission_with_zip_outside", parts={"f": part}),
+            inside("xs", "xs")(chosen),
+        )(at, place)
+    raise NoMatch("the function of the map reads all that is zipped")
+
+
 def straight() -> Tactic:
     """Each fold of a table goes through a zip of an element of the outer array and of one of the inner array."""
 
@@ -250,9 +276,7 @@ def straight() -> Tactic:
         if nest.fold:
             raise NoMatch("something is still done with the results of the folds")
         at = inside("f", "f")(_in_order(nest))(at, place)
-        for field, name in (("xs", nest.outer), ("ys", nest.inner)):
-            at = _hoisted(field, name.f.parameters[0].name)(at, place)
-        return at
+        return then(_hoisted("xs"), _hoisted("ys"))(at, place)
 
     return tactic
 
@@ -266,8 +290,9 @@ def _in_order(nest: Nest) -> Tactic:
         if not isinstance(t, ReduceSeq) or not isinstance(t.xs, Zip):
             raise NoMatch("a nest needs folds that go through two arrays at once")
         if {x, y} & free_variables_of(t.f):
-            raise NoMatch("the function of the folds needs the element of a map")
-        used = [set(free_variables(u)) & {x, y} for u in (t.xs.xs, t.xs.ys)]
+            at = _prologues_apart(frozenset((x, y)))(at, place)
+        arrays = (term_at(at.term, (*place, "xs", field)) for field in ("xs", "ys"))
+        used = [set(free_variables(u)) & {x, y} for u in arrays]
         if {y} not in used or {x, y} in used:
             raise NoMatch("a fold of pairs reads an array of either element")
         if used.index({y}) == 0:
@@ -277,19 +302,55 @@ def _in_order(nest: Nest) -> Tactic:
     return tactic
 
 
+def _prologues_apart(elements: frozenset[str]) -> Tactic:
+    """What the function of a fold makes of one of two elements, and of those of maps, is made before the fold."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        for index, rule in enumerate(("reduce_zip_map_left", "reduce_zip_map_right")):
+            t = term_at(at.term, place)
+            assert isinstance(t, ReduceSeq), "cannot happen: it is a fold"
+            found = _prologue(t, index, elements)
+            if found is not None:
+                at = apply(rule, parts={"u": ("f", *found)})(at, place)
+        t = term_at(at.term, place)
+        assert isinstance(t, ReduceSeq), "cannot happen: it is a fold"
+        if elements & free_variables_of(t.f):
+            raise NoMatch("the function of the folds needs the element of a map")
+        return at
+
+    return tactic
+
+
+def _prologue(t: Fold, index: int, elements: frozenset[str]) -> Position | None:
+    """Where the largest part is that needs one component of what is folded, and an element of a map."""
+    acc, pair = t.f.parameters
+    for place, u in positions(t.f.body):
+        free = free_variables(u)
+        if acc.name in free or pair.name not in free or not free & elements:
+            continue
+        reads = [p for p, v in positions(u) if v == Var(pair.name, pair.type)]
+        gets = [term_at(u, p[:-1]) for p in reads if p]
+        if len(gets) == len(reads) and all(
+            isinstance(get, Get) and get.index == index for get in gets
+        ):
+            return place
+    return None
+
+
 def free_variables_of(f: Lambda) -> set[str]:
     """The free variables of a function."""
     return set(free_variables(f.body)) - {x.name for x in f.parameters}
 
 
-def _hoisted(field: str, element: str) -> Tactic:
+def _hoisted(field: str) -> Tactic:
     """What the folds read of an element of a map is an element of what the map goes through."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        t = term_at(at.term, place)
-        assert isinstance(t, Map), "cannot happen: it is a nest"
         own = ("f", "f", "xs", field) if field == "xs" else ("f", "xs", field)
         here = place if field == "xs" else (*place, "f")
+        through = term_at(at.term, here)
+        assert isinstance(through, Map), "cannot happen: it is a nest"
+        element = through.f.parameters[0].name
         read = term_at(at.term, (*here, *own))
         if isinstance(read, Var) and read.name == element:
             return at

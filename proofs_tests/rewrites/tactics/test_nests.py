@@ -15,12 +15,17 @@ from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
 
 SMALL = Tiles(8, 8, 4, 1, 1)
-PLAIN = Manner(False, True, False, "nothing", "nothing", "nothing", False, False, False, "one")
+PLAIN = Manner(
+    False, True, False, "nothing", "nothing", "nothing", False, False, False, False, "one"
+)
 
 
 @example(replace(PLAIN, after="all", apart=True))
 @example(replace(PLAIN, before_first="scaled", before_second="shifted", second_across=False))
 @example(replace(PLAIN, folds="of folds", first_across=True, swapped=True, after="bias"))
+@example(
+    replace(PLAIN, before_first="scaled", before_second="shifted", captured=True, swapped=True)
+)
 @example(replace(PLAIN, batch=True, turned=True, after="cells"))
 @given(manners())
 @settings(max_examples=3, deadline=None, derandomize=True)
