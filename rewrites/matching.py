@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from relift.rewrites.abstraction import component_of, named, names_in
 from relift.rewrites.checks.smt.tables import holds
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.conditions import Condition, IndexCondition
@@ -33,7 +34,6 @@ from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
     binders_at,
-    map_children,
     replace_at,
     substitute,
     term_at,
@@ -73,7 +73,7 @@ from relift.semantics.syntax.terms import (
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import AnyType, Tuple, Type, Vector, substitute_type
+from relift.semantics.syntax.types import AnyType, Type, Vector, substitute_type
 
 
 class NoMatch(ReliftError):
@@ -354,45 +354,15 @@ class _Matcher:
                         "further in"
                     )
                 self._metavariable(u, part, names)
-                y = Var(unused(u.name, _names_in(t, names)), part.type)
-                names, t = {**names, y.name: y}, _named(part, y, t)
+                y = Var(unused(u.name, names_in(t, names)), part.type)
+                names, t = {**names, y.name: y}, named(part, y, t)
                 u = Var(y.name, u.type)
-            elif isinstance(u, Get) and (component := _theirs(u, names)) is not None:
-                y = Var(unused("component", _names_in(t, names)), component.type)
-                names, t = {**names, y.name: y}, _named(component, y, t)
+            elif isinstance(u, Get) and (component := component_of(u, names)) is not None:
+                y = Var(unused("component", names_in(t, names)), component.type)
+                names, t = {**names, y.name: y}, named(component, y, t)
                 u = Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names
-
-
-def _names_in(t: Term, names: Mapping[str, Var]) -> set[str]:
-    """The names of variables in a term, bound ones too, for what takes a place in it must not be caught there."""
-    bound = {x.name for _, around in subterms(t) for x in around}
-    return bound | free_variables(t) | {x.name for x in names.values()} | set(names)
-
-
-def _theirs(u: Term, names: Mapping[str, Var]) -> Term | None:
-    """A component of a bound variable of the rule as that of the term's; None for what is none."""
-    if isinstance(u, Var):
-        return names.get(u.name)
-    of = _theirs(u.of, names) if isinstance(u, Get) else None
-    if of is None or not isinstance(u, Get) or not isinstance(of.type, Tuple):
-        return None
-    return Get(u.index, of, of.type.parts[u.index])
-
-
-def _named(part: Term, y: Var, t: Term) -> Term:
-    """`t` with the variable in place of the part, wherever its variables mean the same."""
-    if alpha_equal(part, t):
-        return y
-    free = free_variables(part)
-
-    def under(f: Lambda) -> Lambda:
-        if free & {x.name for x in f.parameters}:
-            return f
-        return replace(f, body=_named(part, y, f.body))
-
-    return map_children(t, lambda u: _named(part, y, u), under)
 
 
 def _same_function(f: Lambda, g: Lambda) -> bool:

@@ -34,7 +34,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Zip
-from relift.semantics.syntax.binding import Position, canonical, positions, term_at
+from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
 from relift.semantics.syntax.types import Array, Scalar, dimensions
 
@@ -163,7 +163,8 @@ def apart() -> Tactic:
         if not nest.fold:
             return at
         cell = (*place, "f", "f")
-        needed = len(_needed(term_at(at.term, cell), nest))
+        own = frozenset(x.name for t in (nest.outer, nest.inner) for x in t.f.parameters)
+        needed = len(_needed(term_at(at.term, cell), own))
         if not needed:
             after = ("f", *nest.fold)
             rows = inside("f")(apply("map_fusion", "backward", parts={"g": after}))
@@ -172,7 +173,8 @@ def apart() -> Tactic:
         body = (*cell, "f")
         for number in range(needed):
             here = (*body, *("f",) * number)
-            found = _needed(term_at(at.term, here), nest)[0]
+            lets = frozenset(x.name for x in binders_at(at.term, here)[-1 - number :])
+            found = _needed(term_at(at.term, here), own - lets)[0]
             at = apply("let_inline", "backward", parts={"x": found})(at, here)
         for number in reversed(range(needed - 1)):
             at = apply("let_let_pair")(at, (*body, *("f",) * number))
@@ -183,9 +185,8 @@ def apart() -> Tactic:
     return tactic
 
 
-def _needed(cell: Term, nest: Nest) -> list[Position]:
-    """Where the epilogue reads a number of its row, its column or its cell; each number once."""
-    own = {x.name for x in (*nest.outer.f.parameters, *nest.inner.f.parameters)}
+def _needed(cell: Term, own: frozenset[str]) -> list[Position]:
+    """Where an epilogue reads a number of its row, its column or its cell, which are called so; each number once."""
     found: dict[Term, Position] = {}
 
     def visit(t: Term, place: Position, inner: frozenset[str]) -> None:
