@@ -25,7 +25,7 @@ from relift.semantics.indices.stored import memories
 from relift.semantics.language.arguments import an_instance
 from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import MapGlb, MapWrg
+from relift.semantics.patterns import EachOf
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import UserFunction, require_writable, subterms
@@ -182,7 +182,7 @@ def is_low_level(program: Program) -> bool:
 
 def is_parallel(program: Program) -> bool:
     """Whether a program says itself what runs in parallel."""
-    return any(isinstance(u, MapGlb | MapWrg) for u, _ in subterms(program.body))
+    return any(isinstance(u, EachOf) and u.level != "lcl" for u, _ in subterms(program.body))
 
 
 def _with_c_sizes(program: Program, names: Names) -> Program:

@@ -10,7 +10,7 @@ import numpy as np
 
 from relift.rewrites.derivation.confirmation import work
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Fold, Reduce
+from relift.semantics.patterns import Reduction
 from relift.semantics.syntax.scalars import IRRATIONAL
 from relift.semantics.syntax.terms import (
     Apply,
@@ -127,7 +127,7 @@ def rounding(program: Program) -> float:
     names = {u.name for p in program.parameters if isinstance(u := dimensions(p.type)[1], Scalar)}
     for t, _ in subterms(program.body):
         names |= {t.type.name} if isinstance(t.type, Scalar) else set()
-        if isinstance(t, Reduce | Fold):
+        if isinstance(t, Reduction):
             assert isinstance(t.xs.type, Array), "cannot happen: only arrays are reduced"
             longest = max(longest, t.xs.type.length.constant or 0)
     steps = [float(np.finfo(FLOATS[name].dtype).eps) for name in names & FLOATS.keys()]

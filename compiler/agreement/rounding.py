@@ -19,7 +19,7 @@ import numpy as np
 
 from relift.compiler.running.buffers import components
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Fold, Iterate, Reduce, ScanSeq
+from relift.semantics.patterns import Accumulating, Iterate, Reduce
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
@@ -94,7 +94,7 @@ def _depth(t: Term, known: Mapping[str, float], other: float) -> float:
     match t:
         case Var(name):
             return known.get(name, other)
-        case Fold(f, init, xs) | ScanSeq(f, init, xs):
+        case Accumulating(f, init, xs):
             return _folded(f, _length(xs), (below(init), below(xs)), known, other)
         case Iterate(m, f, x):
             return _folded(f, m.constant or 0, (below(x),), known, other)

@@ -18,7 +18,6 @@ from relift.compiler.lowering.distribution import InPlace, PrivateArray
 from relift.semantics.indices.atoms import Index, linear_in, variables_of
 from relift.semantics.indices.expressions import substitute, variable
 from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
-from relift.semantics.patterns import MapGlb, MapLcl
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
 
@@ -118,8 +117,7 @@ class Accesses:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""
         if cell.memory.space != "global" or lane is not None or not self._loops:
             return
-        items = [f"{m.level}_0" for m in (MapGlb, MapLcl)]
-        for walker, names in (("loop", self._loops[-1:]), ("items", items)):
+        for walker, names in (("loop", self._loops[-1:]), ("items", ["glb_0", "lcl_0"])):
             for atom in variables_of(cell.offset):
                 linear = linear_in(cell.offset, Size.atom(atom)) if str(atom) in names else None
                 self.walks[walker] += linear is not None and linear[0] == 1

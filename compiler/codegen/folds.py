@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from relift.compiler.codegen.arrays import exchanged, into_local, into_private, new_local
 from relift.compiler.codegen.emission import Terms
 from relift.compiler.codegen.loops import around_loop, copy, loop
@@ -21,17 +19,17 @@ from relift.semantics.indices.views import (
     memories_of,
     same_cells,
 )
-from relift.semantics.patterns import Fold, Iterate, ScanSeq, Store, ToLocal, ToPrivate
-from relift.semantics.syntax.terms import Combine, Term, free_variables
-
-Folding: TypeAlias = Fold | Iterate
-"""What carries a value from step to step."""
-
-
-def first_value(t: Folding) -> Term:
-    """What a fold starts with."""
-    return t.x if isinstance(t, Iterate) else t.init
-
+from relift.semantics.patterns import (
+    Accumulating,
+    Fold,
+    Iterate,
+    ScanSeq,
+    Stepping,
+    Store,
+    ToLocal,
+    ToPrivate,
+)
+from relift.semantics.syntax.terms import Combine, free_variables
 
 # ---- in registers
 
@@ -86,7 +84,7 @@ def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
 # ---- in private memory
 
 
-def in_place(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> ArrayView:
+def in_place(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> ArrayView:
     """Emit a loop that folds into an array in private memory, in place.
 
     The array is the one that `to_private` of the first value makes, or, at the end of the step of another
@@ -98,6 +96,7 @@ def in_place(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> Ar
     if isinstance(t, Iterate):
         data = ArrayView(t.m, lambda _: nothing)
     else:
+        assert isinstance(t, Accumulating), "cannot happen: it goes through no array"
         data = array(g.view(t.xs, scope))
     own = frozenset(m.name for m in memories_of(accumulator))
     captured = free_variables(f.body) - {x.name for x in f.parameters}
@@ -122,9 +121,9 @@ def in_place(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> Ar
     return accumulator
 
 
-def _accumulator(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -> ArrayView:
+def _accumulator(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> ArrayView:
     """Where the array of a fold lies, with its first value in it."""
-    first = first_value(t)
+    first = t.first
     if isinstance(first, ToPrivate):
         return array(into_private(g, first.xs, scope))
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
@@ -135,7 +134,7 @@ def _accumulator(g: Terms, t: Folding, target: ArrayView | None, scope: Scope) -
     )
 
 
-def _not_in_place(t: Folding, why: str) -> Unsupported:
+def _not_in_place(t: Stepping, why: str) -> Unsupported:
     return Unsupported(
         f"{t.name} updates its accumulator of type {t.type} in place, but its step {why}; "
         "read each element where it is written, or copy the array first with to_private"

@@ -16,7 +16,6 @@ from relift.compiler.codegen import evaluation, folds
 from relift.compiler.codegen.arrays import into_local, into_private
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
-from relift.compiler.codegen.folds import first_value
 from relift.compiler.codegen.loops import around_loop, copy, in_parallel, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
@@ -37,13 +36,14 @@ from relift.semantics.indices.views import (
 )
 from relift.semantics.patterns import (
     Concat,
-    EachInTurn,
     EachOf,
     Fold,
+    InTurn,
     Iterate,
     Let,
     MapSeqSlide,
     ScanSeq,
+    Stepping,
     Store,
     ToGlobal,
     ToLocal,
@@ -92,12 +92,12 @@ class Generator:
             self._copy(t, target, scope)
             return
         match t:
-            case EachInTurn() | MapSeqSlide():
+            case InTurn():
                 self._in_turn(t, target, scope)
             case ScanSeq():
                 folds.scan(self, t, array(target), scope)
-            case Fold() | Iterate() if isinstance(t.type, Array):
-                if isinstance(first_value(t), ToLocal):
+            case Stepping() if isinstance(t.type, Array):
+                if isinstance(t.first, ToLocal):
                     self._copy(t, target, scope)
                 else:
                     folds.in_place(self, t, array(target), scope)
@@ -131,7 +131,7 @@ class Generator:
     def _copy(self, t: Term, target: View, scope: Scope) -> None:
         copy(self._emission, self.view(t, scope), target, scope)
 
-    def _in_turn(self, t: EachInTurn | MapSeqSlide, target: View, scope: Scope) -> None:
+    def _in_turn(self, t: InTurn, target: View, scope: Scope) -> None:
         """Emit a loop over what a sequential map works on."""
         e, f = self._emission, t.f
         data, places = array(self.view(t.xs, scope)), array(target)
@@ -176,7 +176,7 @@ class Generator:
     def _produced(self, t: Term, scope: Scope) -> View:
         """Emit a term that computes."""
         match t:
-            case Fold() | Iterate() if isinstance(t.type, Array):
+            case Stepping() if isinstance(t.type, Array):
                 return self._folded_array(t, scope)
             case Fold():
                 return folds.reduce(self, t, scope)
@@ -184,7 +184,7 @@ class Generator:
                 return folds.iterate(self, t, scope)
             case ToLocal(xs):
                 return into_local(self, xs, scope)
-            case ToPrivate(Fold() | Iterate() as xs) if isinstance(xs.type, Array):
+            case ToPrivate(Stepping() as xs) if isinstance(xs.type, Array):
                 return self.view(xs, scope)
             case ToPrivate(xs) if isinstance(xs.type, Array):
                 return into_private(self, xs, scope)
@@ -195,7 +195,7 @@ class Generator:
                 u = t.xs if isinstance(t, ToPrivate) else t
                 return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
 
-    def _folded_array(self, t: Fold | Iterate, scope: Scope) -> View:
+    def _folded_array(self, t: Stepping, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
             return folds.iterate_locally(self, t, t.x, scope)
         return folds.in_place(self, t, None, scope)

@@ -44,18 +44,17 @@ from relift.compiler.text.tree import (
 from relift.semantics.indices.stored import memories, stored
 from relift.semantics.indices.views import Environment, Memory
 from relift.semantics.notation.printer import show
-from relift.semantics.patterns import MapGlb, MapLcl, MapWrg
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import Input, subterms
 from relift.semantics.syntax.types import type_sizes
 
 WORK_ITEMS = {
-    f"{m.level}_{d}{end}": (function, d)
+    f"{level}_{d}{end}": (function, d)
     for end, functions in (
-        ("", ((MapGlb, "get_global_id"), (MapWrg, "get_group_id"), (MapLcl, "get_local_id"))),
-        ("_count", ((MapGlb, "get_global_size"), (MapWrg, "get_num_groups"))),
+        ("", {"glb": "get_global_id", "wrg": "get_group_id", "lcl": "get_local_id"}),
+        ("_count", {"glb": "get_global_size", "wrg": "get_num_groups"}),
     )
-    for m, function in functions
+    for level, function in functions.items()
     for d in range(3)
 }
 """The numbers of a work-item, called after the maps that it serves, and how many share the elements of one."""

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from relift.compiler.lowering.threads import number
-from relift.semantics.patterns import EachInTurn, Fold
-from relift.semantics.syntax.terms import Lambda, Term, children, inside
+from relift.semantics.syntax.terms import Lambda, Pattern, Term, children, inside
 
 WRITTEN_OUT = 128
 """Copies of the innermost body that are written out: what the registers of a work-item can hold."""
@@ -33,12 +32,12 @@ def unrolling(t: Term) -> Unrolling:
     >>> [unrolling(parse_term(f"{f}(lambda row: {inner}, xs)", xs=xs)) for f in ("map_seq", "map_seq_unroll")]
     ['no', 'by the driver']
     """
-    if not isinstance(t, EachInTurn | Fold) or not t.unrolled:
+    if not isinstance(t, Pattern) or not t.unrolled:
         return "no"
     return "here" if _copies(t) <= WRITTEN_OUT else "by the driver"
 
 
-def _copies(t: EachInTurn | Fold) -> int:
+def _copies(t: Pattern) -> int:
     """How often the innermost body of a nest of unrolled loops is written.
 
     What a loop works on is computed before it, and written once.
@@ -50,6 +49,6 @@ def _copies(t: EachInTurn | Fold) -> int:
 def _most(t: Term) -> int:
     """The copies of the largest nest of unrolled loops in a term."""
     found = [_most(u) for _, u, _ in inside(t)]
-    if isinstance(t, EachInTurn | Fold) and t.unrolled:
+    if isinstance(t, Pattern) and t.unrolled:
         found.append(_copies(t))
     return max(found, default=1)

@@ -29,12 +29,13 @@ from relift.semantics.patterns import (
     Fold,
     Gather,
     Generate,
+    Indexed,
+    InTurn,
     Iterate,
     Let,
     Map,
     MapGlb,
     MapLcl,
-    MapSeqSlide,
     MapVec,
     MapWrg,
     PadEmpty,
@@ -156,9 +157,9 @@ def _write(t: Term, place: Place) -> None:
             raise Unsupported(
                 "pad_empty leaves cells of a global buffer open; write pad(left, right, 0, xs), which fixes them"
             )
-        case EachInTurn(f, xs) | MapSeqSlide(_, _, f, xs):
-            _read(xs, place)
-            _write(f.body, replace(place, sequential=True))
+        case InTurn():
+            _read(t.xs, place)
+            _write(t.f.body, replace(place, sequential=True))
         case ScanSeq(f, init, xs):
             _check_owner(t, place)
             _check_registers(t, init.type)
@@ -252,7 +253,7 @@ def _read(t: Term, place: Place) -> None:
             )
         case Map() if not is_layout(t.f.body):
             raise _plain_map(t)
-        case EachInTurn() | MapSeqSlide() | ScanSeq() | EachOf():
+        case Pattern() if t.fills:
             raise Unsupported(
                 f"{t.name} computes an array where none can be stored; put it under to_global, "
                 "to_local or to_private"
@@ -321,29 +322,37 @@ def _check_registers(t: Pattern, state: Type) -> None:
         )
 
 
+def _check_unrolled(t: Pattern, xs: Term) -> None:
+    """Refuse loops that are too long to be written out."""
+    if fixed(t.solved["n"], f"{t.name} of {xs.type}") > UNROLL_LIMIT:
+        raise Unsupported(
+            f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
+        )
+
+
 def _check_pattern(t: Pattern) -> None:
     """Refuse what is not compiled, and index functions that leave their array."""
     if not t.compiled and not isinstance(t, Reduce):  # which a kernel waits for: see `_read`
         missing = "it is no layout with a view, and compiler/codegen writes no such pattern"
         raise Unsupported(f"{t.name} is not compiled yet; {t.instead or missing}")
     match t:
-        case EachInTurn() | Fold() if t.unrolled:
-            if fixed(t.solved["n"], f"{t.name} of {t.xs.type}") > UNROLL_LIMIT:
-                raise Unsupported(
-                    f"{t.name} of {t.solved['n']} elements; at most {UNROLL_LIMIT} are written out"
-                )
+        case EachInTurn() if t.unrolled:
+            _check_unrolled(t, t.xs)
+        case Fold() if t.unrolled:
+            _check_unrolled(t, t.xs)
         case Generate(_, f) if not is_layout(f.body):
             raise Unsupported(
                 "generate computes, and says not where; write map_seq(f, generate(n, lambda i: i)), or "
                 "another map that is not map"
             )
-        case Gather() | Scatter() if t.solved["n"] == 0:
+        case Indexed() if t.solved["n"] == 0:
             pass  # the index function is applied to nothing
         case Gather(idx) if t.solved["n"].constant is None and _stays_within(idx, t.solved["n"]):
             pass
         case Scatter(idx) if t.solved["n"].constant is None and _permutes(idx, t.solved["n"]):
             pass
-        case Gather(idx) | Scatter(idx):
+        case Indexed():
+            idx = t.idx
             length = fixed(t.solved["n"], f"{t.name} with the index function {idx} of {t.xs.type}")
             if length > INDEX_LIMIT:
                 raise Unsupported(

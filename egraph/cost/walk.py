@@ -26,6 +26,7 @@ from relift.semantics.indices.views import (
     view,
 )
 from relift.semantics.patterns import (
+    Accumulating,
     Concat,
     EachInTurn,
     EachOf,
@@ -37,6 +38,7 @@ from relift.semantics.patterns import (
     MapVec,
     ScanSeq,
     Splat,
+    Stepping,
     Store,
     ToGlobal,
     ToLocal,
@@ -213,7 +215,9 @@ class Walk:
                 elif t.space == "private":
                     self._meter.counted.registers += _held(xs)
                 return target
-            case ToPrivate(x) | Splat(_, x):
+            case ToPrivate(x):
+                touch(x)
+            case Splat(_, x):
                 touch(x)
             case Var() | Input() | MakeTuple() | Get() | Metavariable() | Pattern():
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
@@ -226,16 +230,17 @@ class Walk:
                 self._buffers[xs] = self._result(self._meter.fresh("buffer"), xs, environment)
         return self._buffers[xs]
 
-    def _fold(self, t: Fold | Iterate, environment: Environment) -> View:
+    def _fold(self, t: Stepping, environment: Environment) -> View:
         """A loop whose every run writes an array anew, in place."""
         f, iterates = t.f, isinstance(t, Iterate)
-        accumulator = self._view(t.x if isinstance(t, Iterate) else t.init, environment)
+        accumulator = self._view(t.first, environment)
         if isinstance(t, Iterate):
             data = ArrayView(t.m, lambda _: accumulator)
         else:
+            assert isinstance(t, Accumulating), "cannot happen: it goes through no array"
             data = array(self._view(t.xs, environment))
-        unrolled = isinstance(t, Fold) and t.unrolled
-        with self._meter.chain(data.length), self._meter.loop(data.length, unrolled=unrolled) as i:
+        turns = data.length
+        with self._meter.chain(turns), self._meter.loop(turns, unrolled=t.unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self._write(body, accumulator, environment.bind(f, *arguments))

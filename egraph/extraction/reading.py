@@ -56,7 +56,7 @@ class Reads:
             yield answer(node, (), 0.01)
         elif node.head.kind in ("get", "tuple"):
             yield answer(node, below, LAYOUT)
-        elif state.want is Want.VIEW and pattern in (patterns.Let, patterns.ToGlobal):
+        elif state.want is Want.VIEW and pattern is not None and pattern.keeps:
             yield self._computed(node, state)
         elif rearranges(pattern):
             yield from self._rearranged(node, pattern, state)
@@ -144,7 +144,7 @@ class Reads:
         elif node.head.kind == "get":
             yield answer(node, view, 0.01)
             yield answer(node, value, 0.01)
-        elif pattern in (patterns.Let, patterns.ToGlobal) and place is not Place.LANE:
+        elif pattern is not None and pattern.keeps and place is not Place.LANE:
             yield self._computed(node, state)
         elif gives_an_element(pattern) and "index" not in pattern.signature.roles:
             yield answer(node, view, 0.5)
@@ -158,7 +158,7 @@ class Reads:
             yield answer(node, value, 1.0)
         elif pattern is patterns.Splat:
             yield answer(node, value, 0.1)
-        elif pattern in (patterns.ReduceSeq, patterns.Reduce):
+        elif pattern is not None and issubclass(pattern, patterns.Reduction):
             yield self._fold(node, place)
         elif pattern is patterns.Iterate and place is not Place.LANE:
             f, x = node.children

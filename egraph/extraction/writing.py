@@ -49,7 +49,7 @@ class Writes:
             yield answer(node, below, LAYOUT * (4 if label else 1), label=label)
         elif pattern is patterns.ReduceSeq:
             yield from self._write_fold(node, state)
-        elif pattern in (patterns.Concat, patterns.Zip) or node.head.kind == "tuple":
+        elif node.head.kind == "tuple" or (pattern is not None and pattern.parts):
             yield from self._write_parts(node, place)
         elif pattern is patterns.Iterate:
             yield from self._write_iteration(node, state)

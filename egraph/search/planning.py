@@ -18,7 +18,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from relift.device import DeviceDescription
 from relift.egraph.process.saturation import Stage
@@ -32,9 +31,8 @@ from relift.egraph.sketches.language import (
     Sketch,
     lengths,
 )
-from relift.egraph.sketches.search import LOWERED
-from relift.semantics.patterns import Fold, Map, MapVec, Reduce, ReduceSeq
-from relift.semantics.syntax.terms import Apply, Call, Combine, Pattern, Term, inside
+from relift.semantics.patterns import PATTERNS, Map, MapVec, Reduce, ReduceSeq, Reduction
+from relift.semantics.syntax.terms import Apply, Call, Combine, LoopKind, Pattern, Term, inside
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -42,8 +40,6 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
 )
-
-LoopKind: TypeAlias = Literal["map", "reduce_seq", "lanes"]
 
 NORMAL_FORM = (
     "transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar", "map_identity",
@@ -105,9 +101,9 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
         case Map(f, xs) if _computes(f.body):
             return (Loop("map", _length(xs)), *loops_of(f.body))
         case ReduceSeq(f, _, xs):
-            return (Loop("reduce_seq", _length(xs)), *loops_of(f.body))
+            return (Loop("fold", _length(xs)), *loops_of(f.body))
         case Reduce(_, _, xs):
-            return (Loop("reduce_seq", _length(xs)),)
+            return (Loop("fold", _length(xs)),)
         case MapVec(f, v):
             return (Loop("lanes", _length(v)), *loops_of(f.body))
         case _:
@@ -117,7 +113,7 @@ def loops_of(t: Term) -> tuple[Loop, ...]:
 
 def _computes(t: Term) -> bool:
     """Whether the body of a map computes: a scalar, or a loop that does."""
-    if isinstance(t, Apply | Call | Combine | Reduce | Fold):
+    if isinstance(t, Apply | Call | Combine | Reduction):
         return True
     return any(_computes(u) for _, u, _ in inside(t))
 
@@ -137,30 +133,25 @@ def loops_wanted(shape: Shape) -> tuple[tuple[Loop, ...], Shape]:
         if isinstance(shape, Containing):
             shape = shape.part
             continue
-        kind = _kind(shape.pattern) if isinstance(shape, OfPattern) else None
+        kind = shape.pattern.loop if isinstance(shape, OfPattern) else None
         if not isinstance(shape, OfPattern) or kind is None or shape.length is None:
             return tuple(found), shape
         found.append(Loop(kind, shape.length))
         shape = next((p.shape for p in shape.parts if p.place == "f"), Anything())
 
 
-def _kind(pattern: type[Pattern]) -> LoopKind | None:
-    plain = LOWERED.get(pattern, (pattern, ""))[0]
-    kinds: dict[type[Pattern] | None, LoopKind] = {
-        Map: "map",
-        ReduceSeq: "reduce_seq",
-        MapVec: "lanes",
-    }
-    return kinds.get(plain)
+_LOOPS: Mapping[LoopKind, type[Pattern]] = {
+    p.loop: p for p in reversed(PATTERNS.values()) if p.loop is not None and p.searched
+}
+"""The first pattern that is a loop of each kind: that which the e-graph has."""
 
 
 def nest(loops: Sequence[Loop], core: Shape) -> Shape:
     """The sketch of a nest of loops around `core`."""
-    patterns: dict[LoopKind, type[Pattern]] = {"map": Map, "reduce_seq": ReduceSeq, "lanes": MapVec}
     shape: Shape = core if isinstance(core, Anything) else Containing(core)
     for loop in reversed(loops):
         part = Part("f", shape)
-        shape = Containing(OfPattern(patterns[loop.kind], (part,), loop.length))
+        shape = Containing(OfPattern(_LOOPS[loop.kind], (part,), loop.length))
     return shape
 
 
@@ -168,8 +159,8 @@ def assign(source: Sequence[Loop], wanted: Sequence[Loop]) -> list[list[int]] | 
     """For each loop of the program, the loops of the sketch that it is split into; None when there is none.
 
     >>> from relift.egraph.search.planning import Loop, assign
-    >>> assign([Loop("map", 6), Loop("reduce_seq", 10)],
-    ...        [Loop("map", 2), Loop("reduce_seq", 10), Loop("map", 3)])
+    >>> assign([Loop("map", 6), Loop("fold", 10)],
+    ...        [Loop("map", 2), Loop("fold", 10), Loop("map", 3)])
     [[0, 2], [1]]
 
     A loop that the sketch does not speak of has an empty group.
@@ -231,7 +222,7 @@ def waypoints(source: Sequence[Loop], shape: Shape) -> list[Waypoint] | None:
     while (k := next((k for k, part in enumerate(now) if _splits(part, joined)), None)) is not None:
         first, rest = now[k][:1], now[k][1:]
         now[k : k + 1] = [first, rest]
-        rule = "split_join" if wanted[first[0]].kind != "reduce_seq" else "reduce_seq_chunks"
+        rule = "split_join" if wanted[first[0]].kind != "fold" else "reduce_seq_chunks"
         found.append(Waypoint(Stage("split and tile", (rule,), 3), goal(), tiles=(length(rest),)))
     order = [part[0] for part in now]
     while (

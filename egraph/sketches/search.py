@@ -25,24 +25,12 @@ from relift.egraph.sketches.language import (
     Shape,
     fits,
 )
+from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
-from relift.semantics.patterns import (
-    Map,
-    MapGlb,
-    MapLcl,
-    MapSeq,
-    MapSeqUnroll,
-    MapWrg,
-    Reduce,
-    ReduceSeq,
-    ReduceSeqUnroll,
-    ToGlobal,
-    ToLocal,
-    ToPrivate,
-)
 from relift.semantics.syntax.binding import Position
+from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import FunctionKind, NatKind
-from relift.semantics.syntax.terms import Operator, Pattern, Term, Vectorized
+from relift.semantics.syntax.terms import Metavariable, Operator, Pattern, Term, Vectorized
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -51,17 +39,24 @@ from relift.semantics.syntax.types import (
     Vector,
 )
 
-_WEIGHTS: Mapping[type[Pattern] | None, float] = {Map: 3.0, ReduceSeq: 3.0, Reduce: 5.0}
+
+def _lowered() -> Iterator[tuple[type[Pattern], type[Pattern] | None, str]]:
+    """What a rule makes a pattern of that holds the same, and more at most that is chosen."""
+    for rule in RULES.values():
+        left, right = rule.left, rule.right
+        if not rule.lowering or not isinstance(right, Pattern) or not right.compiled:
+            continue
+        if isinstance(left, Metavariable) and fields(right) == (left,):
+            yield type(right), None, rule.name
+        elif isinstance(left, Pattern) and fields(right)[-len(fields(left)) :] == fields(left):
+            yield type(right), type(left), rule.name
+
+
+_BY_RULES = tuple(_lowered())
 LOWERED: Mapping[type[Pattern], tuple[type[Pattern] | None, str]] = {
-    MapGlb: (Map, "map_to_glb"),
-    MapWrg: (Map, "map_to_wrg"),
-    MapLcl: (Map, "map_to_lcl"),
-    MapSeq: (Map, "map_to_seq"),
-    MapSeqUnroll: (Map, "map_to_seq_unroll"),
-    ReduceSeqUnroll: (ReduceSeq, "reduce_seq_to_unroll"),
-    ToGlobal: (None, "store_global"),
-    ToLocal: (None, "store_local"),
-    ToPrivate: (None, "store_private"),
+    lowered: (plain, rule)
+    for lowered, plain, rule in _BY_RULES
+    if plain not in {other for other, _, _ in _BY_RULES}
 }
 """OpenCL's patterns: what they are in the e-graph (None: whatever is stored), and the rule that lowers it."""
 
@@ -433,7 +428,7 @@ def _key(node: ENode) -> object:
 
 def _weight(node: ENode) -> float:
     """Loops and reductions weigh more than what only rearranges."""
-    return _WEIGHTS.get(node.head.pattern, 1.0)
+    return 1.0 if node.head.pattern is None else node.head.pattern.weight
 
 
 def _parts(shape: Shape) -> Iterator[Shape]:

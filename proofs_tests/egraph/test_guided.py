@@ -194,11 +194,11 @@ def test_a_goal_out_of_reach_names_the_stage_and_the_part() -> None:
 
 def test_loops_are_assigned_by_kind_and_product() -> None:
     """A loop of the sketch belongs to the loop of the program whose length its group multiplies to."""
-    source = [Loop("map", 6), Loop("map", 35), Loop("reduce_seq", 10)]
+    source = [Loop("map", 6), Loop("map", 35), Loop("fold", 10)]
     wanted = [
         Loop("map", 2),
         Loop("map", 5),
-        Loop("reduce_seq", 10),
+        Loop("fold", 10),
         Loop("map", 3),
         Loop("map", 7),
     ]
@@ -211,7 +211,7 @@ def test_every_waypoint_changes_one_thing() -> None:
     """Between two waypoints one loop is split or two neighbours have changed places."""
     goal = GOALS.GOALS["blocking"]
     model: Any = model_sizes(GOALS.product.sizes, goal)
-    source = [Loop("map", model["n"]), Loop("map", model["m"]), Loop("reduce_seq", model["k"])]
+    source = [Loop("map", model["n"]), Loop("map", model["m"]), Loop("fold", model["k"])]
     plan = waypoints(source, goal.at(model))
 
     assert plan is not None

@@ -54,7 +54,8 @@ def reductions(at: Rewriting, place: Position) -> list[Position]:
     for below, t in positions(term_at(at.term, place)):
         if any(below[: len(outer)] == outer for outer in found):
             continue
-        if isinstance(t, Reduce | Map):
+        reduces = isinstance(t, Reduce)
+        if reduces or isinstance(t, Map):
             found.append(below)
     return [below for below in found if isinstance(term_at(at.term, (*place, *below)), Reduce)]
 

@@ -27,7 +27,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Concat, Iterate, Let, Map, ToGlobal, Zip
+from relift.semantics.patterns import Iterate, Let, Map, ToGlobal
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -51,9 +51,14 @@ def has_fold(t: Term) -> bool:
     )
 
 
+def _in_parts(t: Term) -> bool:
+    """Whether a result is written part by part."""
+    return isinstance(t, MakeTuple) or (isinstance(t, Pattern) and t.parts)
+
+
 def _computes(t: Pattern) -> bool:
     """Whether a pattern itself computes, and not what it rearranges, names or stores."""
-    if isinstance(t, Let | ToGlobal):
+    if t.keeps:
         return False
     if isinstance(t, Map):
         return not is_layout(t.f.body)
@@ -91,7 +96,7 @@ def _read(
     if computes and not result and (repeated or isinstance(t.type, Array)):
         yield place, t
     data = invertible_data(t) if result else None
-    parts = isinstance(t, MakeTuple | Zip | Concat)
+    parts = _in_parts(t)
     for field, child in children(t):
         inside = isinstance(child, Lambda)
         body = child.body if isinstance(child, Lambda) else child
@@ -219,8 +224,7 @@ def _is_read(t: Term, place: Position) -> bool:
     """Whether what stands at a place is read by what is around it, and is no part of the result."""
     for i, field in enumerate(place):
         above = term_at(t, place[:i])
-        parts = isinstance(above, MakeTuple | Zip | Concat)
-        if not parts and invertible_data(above) is not dict(children(above))[field]:
+        if not _in_parts(above) and invertible_data(above) is not dict(children(above))[field]:
             return True
     return False
 

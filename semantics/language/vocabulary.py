@@ -270,14 +270,11 @@ def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None)
 VOCABULARY: dict[str, Any] = {
     **{name: Unapplied(pattern) for name, pattern in patterns.PATTERNS.items()},
     **{name: partial(scalar, name) for name, f in SCALAR_FUNCTIONS.items() if f.is_call},
-    "zip": zip,
-    "pad": pad,
+    **{f.__name__: f for f in (zip, pad, literal_array, vectorize)},
     **SCALARS,
-    "literal_array": literal_array,
     "clamp": clamp,
     "mirror": mirror,
     "wrap": wrap,
-    "vectorize": vectorize,
     "add": add,
     "mul": mul,
 }

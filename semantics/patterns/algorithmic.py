@@ -51,6 +51,26 @@ class Each(Pattern):
     view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = Signature({"f": Fun[a, b], "xs": a[n]}, b[n])
     meaning: ClassVar = staticmethod(each)
+    loop: ClassVar = "map"
+    weight: ClassVar = 3.0
+
+
+class Stepping(Pattern):
+    """f takes a value from step to step, from the first one on."""
+
+    f: Lambda
+
+    @property
+    def first(self) -> Term:
+        """The value that the first step takes."""
+        raise NotImplementedError
+
+
+class Reduction(Pattern):
+    """All elements combined into one value, from `init` on."""
+
+    init: Term
+    xs: Term
 
 
 @dataclass(frozen=True)
@@ -89,6 +109,7 @@ class Zip(Pattern):
     xs: Term
     ys: Term
     name: ClassVar = "zip"
+    parts: ClassVar = True
     spelled: ClassVar = "zip"  # of two arrays or more
     rocq: ClassVar = "zip {xs} {ys}"
     layout: ClassVar = True
@@ -139,7 +160,7 @@ class Unzip(Pattern):
 
 
 @dataclass(frozen=True)
-class Reduce(Pattern):
+class Reduce(Reduction):
     """`reduce(op, init, xs)`: all elements combined, from the left, starting with `init`; one value.
 
     Law: reduce(op, z, concat(xs, ys)) == op(reduce(op, z, xs), reduce(op, z, ys)), op being associative
@@ -156,6 +177,7 @@ class Reduce(Pattern):
     init: Term
     xs: Term
     name: ClassVar = "reduce"
+    weight: ClassVar = 5.0
     rocq: ClassVar = "reduce {op} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {op} {op_defined} {init} {n} {xs}"
     searched: ClassVar = True
@@ -208,7 +230,7 @@ class PartialReduce(Pattern):
 
 
 @dataclass(frozen=True)
-class Iterate(Pattern):
+class Iterate(Stepping):
     """`iterate(m, f, x)`: f applied m times, one after the other; it keeps the type.
 
     Law: iterate(m + k, f, x) == iterate(m, f, iterate(k, f, x)).
@@ -229,6 +251,10 @@ class Iterate(Pattern):
     compiled: ClassVar = True
     searched: ClassVar = True
     signature: ClassVar = Signature({"m": Nat, "f": Fun[a, a], "x": a}, a)
+
+    @property
+    def first(self) -> Term:
+        return self.x
 
     @staticmethod
     def meaning(m: int, f: Callable[[Any], Any], x: Any) -> Any:
@@ -304,6 +330,7 @@ class Let(Pattern):
     f: Lambda
     x: Term
     name: ClassVar = "let"
+    keeps: ClassVar = True
     rocq: ClassVar = "let_in {f} {x}"
     rocq_defined: ClassVar = "let_defined {f_defined} {x}"
     layout: ClassVar = True

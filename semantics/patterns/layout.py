@@ -328,6 +328,7 @@ class Concat(Pattern):
     xs: Term
     ys: Term
     name: ClassVar = "concat"
+    parts: ClassVar = True
     rocq: ClassVar = "concat {n} {xs} {ys}"
     layout: ClassVar = True
     signature: ClassVar = Signature({"xs": a[n], "ys": a[m]}, a[n + m])
@@ -341,8 +342,15 @@ class Concat(Pattern):
         return ix.array(n + m, lambda i: ix.before(i, n, ix.at(xs, i), ix.at(ys, i - n)))
 
 
+class Indexed(Pattern):
+    """Elements of xs at places that an index function says."""
+
+    idx: IndexFunction
+    xs: Term
+
+
 @dataclass(frozen=True)
-class Gather(Pattern):
+class Gather(Indexed):
     """`gather(idx, xs)`: the array whose element i is xs[idx(i)]; idx is an index function.
 
     An index function is written with the index, sizes and + - * // %, as in `gather(lambda i: n - 1 - i, xs)`;
@@ -377,7 +385,7 @@ class Gather(Pattern):
 
 
 @dataclass(frozen=True)
-class Scatter(Pattern):
+class Scatter(Indexed):
     """`scatter(idx, xs)`: the array whose element idx(i) is xs[i]; idx is a permutation.
 
     Law: scatter(idx, gather(idx, xs)) == xs.

@@ -33,11 +33,17 @@ Level: TypeAlias = Literal["glb", "wrg", "lcl", "warp", "lane"]
 _LIFT = "LIFT, CGO'17, section 3.3"
 
 
-@dataclass(frozen=True)
-class EachInTurn(Each):
-    """f on every element, one after the other in one work-item, in a loop that may be `unrolled`."""
+class InTurn(Pattern):
+    """f on one thing after the other in one work-item, of what xs holds."""
 
-    unrolled: ClassVar[bool] = False
+    f: Lambda
+    xs: Term
+    fills: ClassVar = True
+
+
+@dataclass(frozen=True)
+class EachInTurn(Each, InTurn):
+    """f on every element, one after the other in one work-item, in a loop that may be `unrolled`."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,8 @@ class EachOf(Pattern):
     view: ClassVar = staticmethod(each_viewed)
     signature: ClassVar = Signature({"dim": Dimension, "f": Fun[a, b], "xs": a[n]}, b[n])
     meaning: ClassVar = staticmethod(each)
+    loop: ClassVar = "map"
+    fills: ClassVar = True
     level: ClassVar[Level]
     shares: ClassVar[frozenset[Space]]
 
@@ -145,7 +153,7 @@ ReduceSeqUnroll = variant(
 
 
 @dataclass(frozen=True)
-class MapSeqSlide(Pattern):
+class MapSeqSlide(InTurn):
     """`map_seq_slide(size, step, f, xs)`: f on every window, in one loop that keeps the window in registers.
 
     Law: map_seq_slide(size, step, f, xs) == map_seq(f, slide(size, step, xs)).
@@ -273,7 +281,7 @@ def _into(space: Space, memory: str) -> type[Store]:
     >>> interpret("{name}(xs)", xs=[1, 2])
     [1, 2]
     """
-    return variant(Store, name, page, space=space, **_KERNELS)
+    return variant(Store, name, page, space=space, keeps=space == "global", **_KERNELS)
 
 
 ToGlobal = _into("global", "global memory; between kernels, a buffer")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.algebra import Algebra
-from relift.semantics.patterns.algorithmic import fold, fold_viewed
+from relift.semantics.patterns.algorithmic import Reduction, Stepping, fold, fold_viewed
 from relift.semantics.patterns.letters import a, b, n
 from relift.semantics.patterns.variants import variant
 from relift.semantics.syntax.signatures import Fun, Signature
@@ -18,18 +18,29 @@ from relift.semantics.syntax.types import Tuple, boolean, i32
 
 
 @dataclass(frozen=True)
-class Fold(Pattern):
-    """f on what is folded so far and each element, from the left, in a loop that may be `unrolled`."""
+class Accumulating(Stepping):
+    """f on what is accumulated so far and each element, from the left."""
 
     f: Lambda
     init: Term
     xs: Term
+
+    @property
+    def first(self) -> Term:
+        return self.init
+
+
+@dataclass(frozen=True)
+class Fold(Accumulating, Reduction):
+    """What is accumulated of all elements, in a loop that may be `unrolled`."""
+
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     view: ClassVar = staticmethod(fold_viewed)
     signature: ClassVar = Signature({"f": Fun[b, a, b], "init": b, "xs": a[n]}, b)
     meaning: ClassVar = staticmethod(fold)
-    unrolled: ClassVar[bool] = False
+    loop: ClassVar = "fold"
+    weight: ClassVar = 3.0
 
 
 ReduceSeq = variant(
@@ -50,7 +61,7 @@ ReduceSeq = variant(
 
 
 @dataclass(frozen=True)
-class ScanSeq(Pattern):
+class ScanSeq(Accumulating):
     """`scan_seq(f, init, xs)`: the running folds, inclusive: element i has seen xs[0] to xs[i].
 
     Law: the last element of scan_seq(f, z, xs) == reduce_seq(f, z, xs); `init` itself is not among them.
@@ -62,10 +73,8 @@ class ScanSeq(Pattern):
     [1, 3, 6]
     """
 
-    f: Lambda
-    init: Term
-    xs: Term
     name: ClassVar = "scan_seq"
+    fills: ClassVar = True
     rocq: ClassVar = "scan_seq {f} {init} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     compiled: ClassVar = True

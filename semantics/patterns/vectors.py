@@ -133,6 +133,7 @@ class MapVec(Pattern):
     f: Lambda
     v: Term
     name: ClassVar = "map_vec"
+    loop: ClassVar = "lanes"
     rocq: ClassVar = "map {f} {v}"
     rocq_defined: ClassVar = "map_defined {f_defined} {width} {v}"
     layout: ClassVar = True

@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Literal as Choice
 
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.expression import Expression
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from relift.semantics.syntax.signatures import Signature
 
 Number: TypeAlias = int | float | bool
+
+LoopKind: TypeAlias = Choice["map", "fold", "lanes"]
+"""What a loop does with the elements that it goes through: each by itself, one after the other, or all at once."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,10 @@ class Pattern(Expression):
 
     Any other is `compiled` if kernels contain it, and `searched` if what a search finds may; `instead` says what
     to write for one that no kernel contains.
+
+    A pattern that is a `loop` over its data says of which kind, and whether it is `unrolled`; its `weight` is how much
+    it adds to the size of a term.  One that `fills` an array computes it element by element into memory that it is
+    given; one with `parts` writes its parts side by side; of what one `keeps`, the value is computed elsewhere once.
     """
 
     signature: ClassVar[Signature]
@@ -194,6 +202,12 @@ class Pattern(Expression):
     searched: ClassVar[bool] = False
     instead: ClassVar[str] = ""
     spelled: ClassVar[str] = ""
+    loop: ClassVar[LoopKind | None] = None
+    unrolled: ClassVar[bool] = False
+    weight: ClassVar[float] = 1.0
+    fills: ClassVar[bool] = False
+    parts: ClassVar[bool] = False
+    keeps: ClassVar[bool] = False
 
     type: Type = field(kw_only=True, compare=False, repr=False)
     solved: Mapping[str, Size] = field(kw_only=True, compare=False, repr=False)

@@ -11,8 +11,7 @@ from random import Random
 from typing import Any
 
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import AtRuntimeUnsafe, GatherIndices, ScatterIndices
-from relift.semantics.syntax.terms import Input, Lambda, Term, Var, children
+from relift.semantics.syntax.terms import Input, Lambda, Pattern, Term, Var, children
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, boolean
 
 WHOLE = tuple(range(-50, 51))
@@ -86,9 +85,9 @@ def index_bounds(t: Term) -> dict[str, int]:
             place: inputs_of(u, around) for place, u in children(t) if not isinstance(u, Lambda)
         }
         everything = frozenset().union(*data.values())
-        if isinstance(t, AtRuntimeUnsafe | GatherIndices | ScatterIndices):
-            places = data["index" if isinstance(t, AtRuntimeUnsafe) else "ids"]
-            for name in sorted(places):
+        if isinstance(t, Pattern) and t.partial:
+            roles = zip(t.signature.term_fields, t.signature.roles, strict=True)
+            for name in sorted(x for place, role in roles if role == "index" for x in data[place]):
                 length = t.solved["n"].constant or 0
                 found[name] = min(found.get(name, length), length)
         for _, f in children(t):

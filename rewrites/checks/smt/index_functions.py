@@ -21,7 +21,7 @@ from relift.semantics.indices.functions import (
     TheIndex,
     folded,
 )
-from relift.semantics.patterns import Gather, Scatter
+from relift.semantics.patterns import Indexed
 from relift.semantics.syntax.signatures import IndexKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import subterms
@@ -181,7 +181,7 @@ def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:
     seen: set[tuple[IndexFunction, Size]] = set()
     for side in (rule.left, rule.right):
         for t, _ in subterms(side):
-            if isinstance(t, Gather | Scatter):
+            if isinstance(t, Indexed):
                 found = t.idx, t.solved["n"]
                 if not isinstance(t.idx.body, IndexMetavariable) and found not in seen:
                     seen.add(found)
