@@ -23,6 +23,8 @@ from relift.semantics.syntax.types import FLOATS as FLOAT_TYPES
 
 _NP: dict[str, Any] = {t.c: np.dtype(t.dtype).type for t in FLOAT_TYPES.values()}
 _KINDS = {"short": "i32", "int": "i32", "uint": "i32", "long": "i64", "ulong": "i64", **FLOATS}
+KINDS = frozenset(_KINDS.values())
+"""What kernels' values are followed as."""
 _SIMPLE = {
     f.c.partition("(")[0]: f
     for f in SCALAR_FUNCTIONS.values()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from relift.egraph.encode.constructors import Constructor, constructors
 from relift.egraph.encode.equations import Equations, Variable
-from relift.egraph.encode.terms import list_text, operator_text, quoted
+from relift.egraph.encode.terms import list_text, operator_text, quoted, type_text
 from relift.rewrites.declared_laws import EXACT_LAWS, FloatPolicy
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -17,10 +17,7 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Laws
-from relift.semantics.syntax.types import (
-    AnyType,
-    Type,
-)
+from relift.semantics.syntax.types import SCALARS, AnyType, Type
 
 
 def rule_text(
@@ -256,7 +253,7 @@ def laws_text(laws: Mapping[str, Laws]) -> str:
     the type premises of the rules.  Whether a law may be used on floating point is decided by
     `law_premises`.
     """
-    text = ['(exact (Sc "i32"))(exact (Sc "i64"))(exact (Sc "boolean"))\n']
+    text = ["".join(f"(exact {type_text(t)})" for t in SCALARS.values() if not t.is_float) + "\n"]
     for name, law in laws.items():
         operator = f"(OFn {quoted(name)})"
         if law.associative:

@@ -38,7 +38,6 @@ from relift.semantics.syntax.types import (
     i32,
 )
 
-_BITS = {t: 8 * t.bytes - 1 for t in INTEGERS.values()}
 """The integers, and which power of two is beyond each."""
 
 
@@ -163,11 +162,12 @@ def literal(value: float, expected: Type | None = None) -> Literal:
         raise IllTyped(f"{value!r} is not a value of type {expected}")
     if isinstance(value, float) and not expected.is_float:
         raise IllTyped(f"{value!r} is not a value of type {expected}; write a whole number")
-    if expected in _BITS and not -(2 ** _BITS[expected]) <= value < 2 ** _BITS[expected]:
-        bits = _BITS[expected]
+    if expected in INTEGERS.values() and not expected.range[0] <= value <= expected.range[1]:
+        bits = expected.range[1].bit_length()
+        least = f"-2**{bits}" if expected.has_sign else "0"
         hint = "; make it an i64, as in rl.i64(...)" if expected == i32 and value < 2**63 else ""
         raise IllTyped(
-            f"{value} is not a value of type {expected}, which has -2**{bits} to 2**{bits} - 1{hint}"
+            f"{value} is not a value of type {expected}, which has {least} to 2**{bits} - 1{hint}"
         )
     if expected.is_float and isinstance(value, int) and abs(value) >= 2**1024:
         raise IllTyped(

@@ -64,6 +64,16 @@ class Scalar(AnyType):
     def is_float(self) -> bool:
         return self.name.startswith("f")
 
+    @property
+    def has_sign(self) -> bool:
+        return not self.name.startswith("u")
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest of whole numbers."""
+        bits = 8 * self.bytes - self.has_sign
+        return -(2**bits) if self.has_sign else 0, 2**bits - 1
+
     def __call__(self, x: Any) -> Any:
         """A Python number as a constant of this type, or a scalar of another type converted to it."""
         from relift.semantics.language.coercion import as_term, literal, scalar

@@ -47,13 +47,12 @@ from relift.compiler.text.tree import (
 )
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Literal
-from relift.semantics.syntax.types import SCALARS, Scalar, boolean, f32, i32, i64
+from relift.semantics.syntax.types import INTEGERS, SCALARS, Scalar, boolean, f32, i32, i64
 
 WIDTHS = (2, 3, 4, 8, 16)
 """The numbers of lanes that OpenCL has."""
 
-_I16 = Scalar("i16", 2, "int16", "short")
-_MASKS = {2: _I16, 4: i32, 8: i64}
+_MASKS = {1: Scalar("i8", 1, "int8", "char"), 2: Scalar("i16", 2, "int16", "short"), 4: i32, 8: i64}
 """The types of the lanes of a comparison of values of so many bytes."""
 
 _COMPARISONS = ("lt", "le", "gt", "ge", "equal", "not_equal")
@@ -107,10 +106,22 @@ def literal(t: Literal) -> CExpression:
     assert isinstance(t.type, Scalar), "cannot happen: a literal is a scalar"
     if t.type.is_float:
         return CExpression(_float(float(t.value), t.type), t.type)
-    value = int(t.value)
-    if t.type != boolean and value == (-(2**31) if t.type == i32 else -(2**63)):
-        return CExpression(Name("INT_MIN" if t.type == i32 else "LONG_MIN"), t.type)
-    return CExpression(_signed(Whole(abs(value), t.type == i64), value < 0), t.type)
+    return CExpression(_whole(int(t.value), t.type), t.type)
+
+
+def _whole(value: int, t: Scalar) -> Expression:
+    if t.bytes < i32.bytes and t != boolean:
+        return Cast(c_type(t), (_signed(Whole(abs(value)), value < 0),))
+    if not t.has_sign:
+        return Real(f"{value}{_ending(t)}")
+    if t != boolean and value == t.range[0]:
+        return Name("INT_MIN" if t == i32 else "LONG_MIN")
+    return _signed(Whole(abs(value), t == i64), value < 0)
+
+
+def _ending(t: Scalar) -> str:
+    """What constants of as many bytes and without a sign end with."""
+    return "ul" if t.bytes == i64.bytes else "u"
 
 
 def _signed(e: Expression, negative: bool) -> Expression:
@@ -221,13 +232,16 @@ def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> l
 def _integer(
     function: str, arguments: Sequence[CExpression], scalar: Scalar, width: int | None
 ) -> Expression:
-    if function in _WRAPPING:
-        word = SCALAR_FUNCTIONS[function].c
-        assert word is not None, "cannot happen: arithmetic has a notation in C"
-        return call(_as(scalar, width), bare(_of_c(word, [_unsigned(e) for e in arguments])))
+    promoted = width is None and scalar.bytes < i32.bytes  # C computes it in int
+    word = SCALAR_FUNCTIONS[function].c
+    if word is not None and (function in _WRAPPING or (promoted and not word.isidentifier())):
+        found = _of_c(word, [_unsigned(e, promoted=promoted) for e in arguments])
+        if promoted:
+            return Cast(c_type(scalar), (bare(found),))
+        return call(_as(scalar, width), bare(found)) if scalar.has_sign else found
     whole = [spread(e, width).code for e in arguments]
-    if function == "absolute":
-        return call(_as(scalar, width), call("abs", whole[0]))  # abs of an int is unsigned
+    if function == "absolute":  # of a number with a sign it has none
+        return call(_as(scalar, width), call("abs", whole[0])) if scalar.has_sign else whole[0]
     if function in _EXTREMES:
         return call(_EXTREMES[function][1], *whole)
     return _written(function, arguments)
@@ -238,11 +252,15 @@ def _as(scalar: Scalar, width: int | None, sign: str = "") -> str:
     return f"as_{sign}{Printer().scalar(c_type(scalar, width))}"
 
 
-def _unsigned(e: CExpression) -> Expression:
-    """The bits of an integer as an unsigned one."""
+def _unsigned(e: CExpression, *, promoted: bool = False) -> Expression:
+    """The bits of an integer as an unsigned one, of as many as `int` has where it is `promoted`."""
     code, same = e.code, _as(e.scalar, e.width)
+    if promoted:
+        return Cast(CType("uint"), (code,))
+    if not e.scalar.has_sign:
+        return code
     if isinstance(code, Whole) and code.parentheses == 0:
-        return Real(f"{code.value}{'ul' if e.scalar == i64 else 'u'}")
+        return Real(f"{code.value}{_ending(e.scalar)}")
     if isinstance(code, Invocation) and code.function == same and code.parentheses == 0:
         (inner,) = code.arguments
         return wrapped(inner)
@@ -316,9 +334,11 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Function | N
             body = [Return(None, call(word, *names))]  # drivers that cannot: see `in_halves`
         case "rsqrt":  # C's may take -0.0 for 0.0
             body = [Return(None, _binary("/", _one(scalar, width), call("sqrt", _X)))]
+        case "floor_divide" | "modulo" if not scalar.has_sign:
+            body = [_divided_unsigned(function, scalar, width)]
         case "floor_divide" | "modulo":
             body = _divided(function, scalar, width)
-        case "i32" | "i64" if scalar.is_float:
+        case _ if function in INTEGERS and scalar.is_float:
             body = [_truncated(SCALARS[function], width)]
         case _:
             return None
@@ -405,32 +425,34 @@ def _extreme(sign: str, width: int | None) -> Return:
 def _divided(function: str, scalar: Scalar, width: int | None) -> list[Declaration | Return]:
     """Division rounded down; by 0 and -1, where C has no value for all x, apart."""
     t = replace(c_type(scalar, width), constant=True)
-    negated = call(_as(scalar, width), Prefix("-", call(_as(scalar, width, "u"), _X)))
-    by_zero, by_minus_one = _binary("==", _Y, _ZERO), _binary("==", _Y, _MINUS_ONE)
+    negated = _integer("neg", [CExpression(_X, scalar, width)], scalar, width)
+    narrow = width is not None and scalar.bytes < i32.bytes  # C converts no constant to its lanes
+    zero, minus_one = (_whole(0, scalar), _whole(-1, scalar)) if narrow else (_ZERO, _MINUS_ONE)
+    by_zero, by_minus_one = _binary("==", _Y, zero), _binary("==", _Y, minus_one)
     r, d, down, q = map(Name, ("r", "d", "down", "q"))
 
     def apart(of: Expression, by: Expression) -> Expression:
-        return _binary("<", wrapped(_binary("^", of, by)), _ZERO)
+        return _binary("<", wrapped(_binary("^", of, by)), zero)
 
     def declared(name: Name, value: Expression) -> Declaration:
         return Declaration(t, name.name, None, value)
 
     if width is None and function == "modulo":
-        inexact = _binary("&&", _binary("!=", r, _ZERO), apart(r, _Y))
+        inexact = _binary("&&", _binary("!=", r, zero), apart(r, _Y))
         return [
-            Return(_binary("||", by_zero, by_minus_one), _ZERO),
+            Return(_binary("||", by_zero, by_minus_one), zero),
             declared(r, _binary("%", _X, _Y)),
             Return(None, Conditional(inexact, _binary("+", r, _Y), r)),
         ]
     if width is None:
-        inexact = _binary("&&", _binary("!=", _binary("%", _X, _Y), _ZERO), apart(_X, _Y))
+        inexact = _binary("&&", _binary("!=", _binary("%", _X, _Y), zero), apart(_X, _Y))
         return [
-            Return(by_zero, _ZERO),
+            Return(by_zero, zero),
             Return(by_minus_one, negated),
             Return(None, _binary("-", _binary("/", _X, _Y), wrapped(inexact))),
         ]
     either = _binary("|", wrapped(by_zero), wrapped(by_minus_one))
-    inexact = _binary("&", wrapped(_binary("!=", r, _ZERO)), wrapped(apart(r, d)))
+    inexact = _binary("&", wrapped(_binary("!=", r, zero)), wrapped(apart(r, d)))
     safe: list[Declaration | Return] = [
         declared(d, call("select", _Y, _one(scalar, width), either)),
         declared(r, _binary("%", _X, d)),
@@ -439,12 +461,23 @@ def _divided(function: str, scalar: Scalar, width: int | None) -> list[Declarati
     if function == "modulo":
         return [*safe, Return(None, call("select", r, _binary("+", r, d), down))]
     quotient = _binary("+", _binary("/", _X, d), down)
-    zero = Cast(c_type(scalar, width), (_ZERO,))
+    zeros = Cast(c_type(scalar, width), (zero,))
     return [
         *safe,
         declared(q, call("select", quotient, negated, by_minus_one)),
-        Return(None, call("select", q, zero, by_zero)),
+        Return(None, call("select", q, zeros, by_zero)),
     ]
+
+
+def _divided_unsigned(function: str, scalar: Scalar, width: int | None) -> Return:
+    """Division of numbers without a sign; by 0 it is 0."""
+    zero = _whole(0, scalar) if width else Whole(0)
+    operator, by_zero = "/" if function == "floor_divide" else "%", _binary("==", _Y, zero)
+    if width is None:
+        return Return(None, Conditional(by_zero, zero, _binary(operator, _X, _Y)))
+    safe = call("select", _Y, _one(scalar, width), by_zero)
+    zeros = Cast(c_type(scalar, width), (zero,))
+    return Return(None, call("select", _binary(operator, _X, safe), zeros, by_zero))
 
 
 def _truncated(to: Scalar, width: int | None) -> Return:

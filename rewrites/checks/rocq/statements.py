@@ -56,10 +56,9 @@ from relift.semantics.syntax.terms import (
 from relift.semantics.syntax.types import (
     AnyType,
     Array,
+    Scalar,
     Type,
-    boolean,
     i32,
-    i64,
     type_names,
     type_sizes,
     with_letters,
@@ -232,7 +231,9 @@ def denotation(t: Term) -> tuple[str, Mapping[str, Uninterpreted]]:
 
 
 def _open(s: Statement, name: str, kind: Kind) -> str:
-    if kind in (i32, i64, boolean):  # whose relation is equality: no number is refined by all
+    if (
+        isinstance(kind, Scalar) and not kind.is_float
+    ):  # whose relation is equality: no number is refined by all
         raise Unsupported(f"an unspecified {kind} has no denotation in Rocq yet", place="")
     return f"unspecified {s.kind_relation(kind)} {name}"
 

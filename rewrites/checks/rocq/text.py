@@ -57,6 +57,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
 )
 from relift.semantics.syntax.types import (
+    INTEGERS,
     AnyType,
     Array,
     Scalar,
@@ -65,8 +66,6 @@ from relift.semantics.syntax.types import (
     TypeVariable,
     Vector,
     boolean,
-    i32,
-    i64,
 )
 
 LARGE = 100
@@ -194,7 +193,7 @@ class Statement:
             case TypeVariable(name):
                 return self.names.of("type", name)
             case Scalar(name):
-                if t in (i32, i64):
+                if t in INTEGERS.values():
                     return "Z"
                 if t == boolean:
                     return "bool"
@@ -319,7 +318,7 @@ class Side:
     def literal(self, value: float, of: Type) -> str:
         if of == boolean:
             return "true" if value else "false"
-        if of in (i32, i64):
+        if of in INTEGERS.values():
             return f"({int(value)})%Z"
         return self.given(f"number {value!r}", of)
 
