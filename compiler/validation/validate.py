@@ -18,12 +18,8 @@ import numpy as np
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
-<<<<<<< HEAD
 from relift.compiler.text.tree import Source
-=======
-from relift.compiler.text.tree import Function, Source
 from relift.compiler.validation.arithmetic import KINDS
->>>>>>> dc270f6 (A type of whole numbers is one row of the table, whatever its width and whether or not it has a sign)
 from relift.compiler.validation.cells import flattened, nested, rows_of_type, scalars_of
 from relift.compiler.validation.domain import Symbols
 from relift.compiler.validation.lockstep import Run
@@ -44,11 +40,8 @@ from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
-<<<<<<< HEAD
-=======
-from relift.semantics.syntax.terms import Call, UserFunction, distinct, subterms
+from relift.semantics.syntax.terms import distinct
 from relift.semantics.syntax.types import INTEGERS, Scalar, types_within
->>>>>>> dc270f6 (A type of whole numbers is one row of the table, whatever its width and whether or not it has a sign)
 
 Verdict: TypeAlias = Literal["shown", "refuted", "unknown"]
 SEED = 0
@@ -320,18 +313,6 @@ class Comparison:
 def _plain(value: Any) -> Any:
     """A whole number as the kernel has it."""
     return value if isinstance(value, Symbol) else operator.index(int(value))
-<<<<<<< HEAD
-=======
-
-
-def _fits(f: Function, function: UserFunction) -> bool:
-    """Whether a function of the source has the types of a function of the program."""
-    from relift.compiler.codegen.values.expressions import c_type
-    from relift.compiler.codegen.values.functions import scalar_of
-
-    wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
-    given = [p.type for p in f.parameters] + [f.result]
-    return wanted == [replace(t, constant=False) for t in given]
 
 
 def integers_of(program: Program) -> set[str]:
@@ -339,13 +320,3 @@ def integers_of(program: Program) -> set[str]:
     types = {s for t in distinct(program.body) for s in types_within(t.type)}
     types |= {s for p in program.parameters for s in types_within(p.type)}
     return {t.name for t in types if isinstance(t, Scalar) and t.name in INTEGERS}
-
-
-def _division(name: str) -> tuple[str, str] | None:
-    """The function of the table and the type that a helper function is called after, if it divides."""
-    for function in ("floor_divide", "modulo"):
-        for kind in ("i32", "i64"):
-            if name.startswith(f"{function}_{kind}"):
-                return function, kind
-    return None
->>>>>>> dc270f6 (A type of whole numbers is one row of the table, whatever its width and whether or not it has a sign)

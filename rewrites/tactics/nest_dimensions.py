@@ -23,7 +23,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.nests import Nest, nest_in, together
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Fold, Join, Map, Reduce, Zip
+from relift.semantics.patterns import Join, Map, Reduce, Reduction, Zip
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -156,4 +156,4 @@ def _rearranged(t: Term) -> Position:
 
 
 def _folds(t: Term) -> bool:
-    return any(isinstance(u, Reduce | Fold) for u, _ in subterms(t))
+    return any(isinstance(u, Reduction) for u, _ in subterms(t))
