@@ -26,7 +26,7 @@ from relift.compiler.validation.symbols import LIMIT
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import ToGlobal, ToLocal, ToPrivate
+from relift.semantics.patterns import Store
 from relift.semantics.syntax.binding import canonical, map_children
 from relift.semantics.syntax.sizes import Name, Size
 from relift.semantics.syntax.terms import Input, Lambda, Term
@@ -293,7 +293,7 @@ def _put_back(t: Term, parts: Mapping[str, Term]) -> Term:
 
 def _nowhere(t: Term) -> Term:
     """A term without words on where it is stored."""
-    if isinstance(t, ToGlobal | ToLocal | ToPrivate):
+    if isinstance(t, Store):
         return _nowhere(t.xs)
     return map_children(t, _nowhere, lambda f: Lambda(f.parameters, _nowhere(f.body)))
 
