@@ -12,7 +12,7 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.tracing import FixedLambda, scope
-from relift.semantics.patterns import Generate, Map, Reduce, ScanSeq
+from relift.semantics.patterns import Accumulating, Generate, Map, Reduce, Reduction, ScanSeq
 from relift.semantics.syntax.binding import substitute
 from relift.semantics.syntax.nodes import fields, rebuilt
 from relift.semantics.syntax.terms import Lambda, Term, Var, distinct
@@ -52,7 +52,10 @@ def _outermost(t: Term) -> Any:
 
 
 def _folds(t: Term) -> bool:
-    return any(isinstance(u, ScanSeq | Reduce) for u in distinct(t))
+    parts = list(distinct(t))
+    return any(isinstance(u, Accumulating) for u in parts) or any(
+        isinstance(u, Reduction) for u in parts
+    )
 
 
 def _copied(row: Any) -> Any:

@@ -33,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Fold, Map, Reduce, ReduceSeq, Zip
+from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
 from relift.semantics.syntax.types import Array, Scalar, dimensions
@@ -55,10 +55,10 @@ class Nest:
         return self.outer.f.body
 
     @property
-    def folded(self) -> Reduce | Fold:
+    def folded(self) -> Reduction:
         """The fold of each cell."""
         found = term_at(self.inner.f.body, self.fold)
-        assert isinstance(found, Reduce | Fold), "cannot happen: `nest_in` checks this"
+        assert isinstance(found, Reduction), "cannot happen: `nest_in` checks this"
         return found
 
     @property
@@ -99,7 +99,7 @@ def nest_in(t: Term) -> Nest | None:
 
 def _folds(t: Term, place: Position = ()) -> Iterator[Position]:
     """Where the folds of a cell are, those in folds left out."""
-    if isinstance(t, Reduce | Fold):
+    if isinstance(t, Reduction):
         yield place
         return
     for field, child in children(t):
@@ -124,7 +124,7 @@ def _outside_folds(tactic: Tactic) -> Tactic:
         except NoMatch:
             pass
         t = term_at(at.term, place)
-        if not isinstance(t, Reduce | Fold):
+        if not isinstance(t, Reduction):
             for field, _ in children(t):
                 with suppress(NoMatch):
                     return somewhere(at, (*place, field))
@@ -190,7 +190,7 @@ def _needed(cell: Term, own: frozenset[str]) -> list[Position]:
     found: dict[Term, Position] = {}
 
     def visit(t: Term, place: Position, inner: frozenset[str]) -> None:
-        if isinstance(t, Reduce | Fold):
+        if isinstance(t, Reduction):
             return
         free = free_variables(t)
         if not free & own:

@@ -33,7 +33,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.rewrites.tactics.lanes import depth_of
 from relift.rewrites.tactics.nests import through_what_is_read
-from relift.semantics.patterns import Bordered, Map, Reduce, ReduceSeq, ReduceSeqUnroll, Zip
+from relift.semantics.patterns import Bordered, Map, ReduceSeq, ReduceSeqUnroll, Reduction, Zip
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
 from relift.semantics.syntax.types import dimensions
@@ -57,7 +57,7 @@ def folds_that_share(t: Term) -> list[Position]:
     found: list[Position] = []
     for below, u in _once(t.f.body, ("f",)):
         nested = any(below[: len(outer)] == outer for outer in found)
-        if not nested and isinstance(u, Reduce | ReduceSeq) and _is_shared(u.xs, own):
+        if not nested and isinstance(u, Reduction) and _is_shared(u.xs, own):
             found.append(below)
     return found
 
