@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from relift.rewrites.checks.rocq.definedness import conjunction
 from relift.rewrites.checks.rocq.tier import RefusedScript, opening
 from relift.rewrites.checks.theorem.congruence import Lemma, Shared, lemma_name
 from relift.rewrites.checks.theorem.instances import other_instance
 from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, Statement, result_text
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
-from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
+from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, standing
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
@@ -166,6 +167,8 @@ def _composed(
     w = Writer(sizes=shared.sizes, preferred=names)
     for p in parameters:
         w.input(p)
+    ends = {"D_source": terms[0], "D_result": terms[-1]}
+    asked = {name: ProgramDomains(w, "", writer=w).of(t) for name, t in ends.items()}
     related = w.relation(terms[0].type)
     before = ProgramSide.of(w).term(terms[0])
     after = ProgramSide.of(w, primed=True).term(terms[-1])
@@ -188,5 +191,6 @@ def _composed(
     name = lemma_name("derivation", f"{stated_as}\n{whole}")
     text = f"Theorem {name} : {stated_as}.\nProof. exact (fun {binders} =>\n  {whole}). Qed.\n"
     premises = tuple(Premise(name, text, sort) for text, (name, sort) in w.facts.items())
-    statement = Statement(w, terms[0], terms[-1], tuple(parameters), premises)
+    domains = {name: conjunction(parts) for name, parts in asked.items() if parts}
+    statement = Statement(w, terms[0], terms[-1], tuple(parameters), premises, domains)
     return Theorem(tuple(shared.lemmas.values()), Lemma(name, text), statement, steps)

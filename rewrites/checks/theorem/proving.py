@@ -68,6 +68,11 @@ class Proved:
         return self.theorem.statement.of("law")
 
     @property
+    def domains(self) -> list[str]:
+        """Where it speaks of the programs, which are not defined everywhere."""
+        return list(self.theorem.statement.domains.values())
+
+    @property
     def conditions(self) -> list[str]:
         """What it asks of sizes and index functions."""
         return [*self.theorem.statement.of("size"), *self.theorem.statement.of("index")]
@@ -91,6 +96,7 @@ class Proved:
         ]
         lines += [f"  law: {law}" for law in self.laws]
         lines += [f"  for all sizes with {condition}" for condition in self.conditions]
+        lines += [f"  where defined: {domain}" for domain in self.domains]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -100,6 +106,7 @@ class Proved:
             "steps": self.steps,
             "laws": self.laws,
             "conditions": self.conditions,
+            "where_defined": self.domains,
             "prover": self.prover,
             "seconds": round(self.seconds, 2),
             "new_lemmas": self.new,

@@ -8,7 +8,7 @@ sizes and index functions has been shown, and laws of operators are the only pre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from relift.rewrites.checks.theorem.steps import second_inputs
@@ -27,13 +27,18 @@ class Premise:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is proved: under the premises, the source is the result."""
+    """What is proved: under the premises, the source is the result.
+
+    `domains`: where source and result are defined, of those that are not defined everywhere; the language says
+    nothing of a program elsewhere, and so neither does the theorem.
+    """
 
     writer: Writer
     source: Term
     result: Term
     parameters: tuple[Input, ...]
     premises: tuple[Premise, ...]
+    domains: Mapping[str, str]
 
     def of(self, sort: Sort) -> list[str]:
         """The premises of a sort."""
@@ -67,7 +72,8 @@ def result_text(said: Statement) -> str:
     both = [f"({p.left} {p.right} : {w.type(p.type)})" for p in pairs]
     agree = [f"({p.proof} : {w.relation(p.type)} {p.left} {p.right})" for p in pairs]
     facts = [f"({p.name} : {p.text})" for p in said.premises]
-    head = "\n  ".join([*things, *both, *facts, *agree])
+    defined = [f"({name} : {text})" for name, text in said.domains.items()]
+    head = "\n  ".join([*things, *both, *facts, *agree, *defined])
     given = " ".join(names)
     xs, ys = " ".join(p.left for p in pairs), " ".join(p.right for p in pairs)
     related = w.relation(said.source.type)
@@ -108,9 +114,10 @@ def _instance(
     given = " ".join(names)
     xs, ys = " ".join(p.left for p in pairs), " ".join(p.right for p in pairs)
     held = " ".join(p.name for p in said.premises)
-    agreed = " ".join(p.proof for p in pairs)
+    agreed = " ".join([*(p.proof for p in pairs), *said.domains])
     crossed = " ".join(f"{p.left} {p.right}" for p in pairs)
-    head = "\n  ".join([*others, *both, *laws, *agree])
+    defined = [f"({name} : {text})" for name, text in said.domains.items()]
+    head = "\n  ".join([*others, *both, *laws, *agree, *defined])
     quantified = f"forall {head},\n  " if head else ""
     lines.append(
         f"Theorem at_its_sizes : {quantified}"

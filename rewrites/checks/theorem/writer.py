@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from relift.rewrites.checks.rocq.definedness import Domains
 from relift.rewrites.checks.rocq.text import Side, Statement
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Values
 from relift.semantics.indices.functions import IndexExpression, IndexFunction
@@ -142,6 +143,19 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     'k = q0 * q01'
     """
     return _IDENTIFIER.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+@dataclass
+class ProgramDomains(Domains):
+    """Writes where a program is defined."""
+
+    writer: Writer = field(default_factory=Writer)
+
+    def natural_size(self, n: Size) -> str:
+        return self.writer.size(n)
+
+    def whole_size(self, n: Size) -> str:
+        return f"(Z.of_nat {self.writer.size(n)})"
 
 
 @dataclass

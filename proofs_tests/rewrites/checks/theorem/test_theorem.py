@@ -102,6 +102,21 @@ def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
 
 
 @needs_prover
+def test_what_is_not_defined_everywhere_says_where(checker: Checker) -> None:
+    """A program that reads at computed indices has a theorem about the data at which it is defined."""
+
+    @rl.program
+    def read(ids: rl.i32[n], x: rl.f32[n]):
+        return rl.map(lambda i: rl.at_runtime_unsafe(i, x), ids)
+
+    theorem = theorem_of([derived(read, 8, [("map_to_seq", (), "forward", {})])], RULES)
+    checker.check(theorem)
+    domains = theorem.statement.domains
+    assert domains.keys() == {"D_source", "D_result"}
+    assert domains["D_source"] == ("(map_defined (fun (v_i : Z) => (in_range n v_i)) n input_ids)")
+
+
+@needs_prover
 def test_what_is_no_step_is_refused_by_name(checker: Checker) -> None:
     """The prover does not believe the programs that a derivation records, nor where its steps are."""
     honest = chunked()
