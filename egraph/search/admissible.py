@@ -14,17 +14,13 @@ def _lengths(t: Term) -> list[int]:
 
 
 def tiles_of(t: Term, device: DeviceDescription) -> tuple[int, ...]:
-    """Chunk lengths that give every unit of the device a few chunks of the longest array."""
-    longest = _lengths(t)[:1]
-    counts = (32 * device.compute_units,) if device.kind == "cpu" else (64 * device.compute_units,)
-    found = {
-        n // k
-        for n in longest
-        for wanted in counts
-        for k in (_divisor_near(n, wanted),)
-        if k is not None and 1 < k < n
-    }
-    return tuple(sorted(found))
+    """Chunk lengths that give every unit of the device a few chunks of the longest array that has a divisor."""
+    wanted = (32 if device.kind == "cpu" else 64) * device.compute_units
+    for n in _lengths(t):
+        k = _divisor_near(n, wanted)
+        if k is not None and 1 < k < n:
+            return (n // k,)
+    return ()
 
 
 def _divisor_near(n: int, wanted: int) -> int | None:

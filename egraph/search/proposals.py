@@ -45,6 +45,7 @@ from relift.egraph.search.plans import (
     shared_folds,
     shared_windows,
 )
+from relift.egraph.search.remainders import remainder_starts
 from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
 from relift.egraph.search.stencils import stencil_starts
 from relift.egraph.search.tilings import nest_tiles
@@ -281,6 +282,7 @@ class Proposals:
         starts = (
             self.prepared(),
             *stencil_starts(self.program, self.sizes, self.device, self.policy),
+            *remainder_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_windows, nest_tiles,
