@@ -16,7 +16,7 @@ from relift.rewrites.tactics.remainders import fold_with_rest, map_with_rest
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide
 from relift.semantics.syntax.terms import Term, subterms
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import Array, Type
 
 _BLOCKS = (1024, 64)
 """Elements that divide the main part: the first of which there are a few."""
@@ -39,9 +39,9 @@ def remainder_starts(
     t = program.at(sizes).body
     if any(isinstance(u, Slide) for u, _ in subterms(t)):
         return  # what a border is for splits a stencil
-    for pattern, with_rest in ((Reduce, fold_with_rest), (Map, map_with_rest)):
+    parts = (_length_of_fold(t), fold_with_rest), (_length_of_map(t), map_with_rest)
+    for length, with_rest in parts:
         tactic: Tactic | None = None
-        length = _length_of_first(t, pattern)
         if length is not None and length % device.vector_width:
             tactic = next((with_rest(b) for b in _BLOCKS if _FEW * b < length), None)
         if tactic is not None:
@@ -51,10 +51,17 @@ def remainder_starts(
                 continue
 
 
-def _length_of_first(t: Term, pattern: type[Map | Reduce]) -> int | None:
-    """The length of the array that the outermost such pattern takes."""
-    for u, _ in subterms(t):
-        if isinstance(u, pattern):
-            of = u.xs.type
-            return of.length.constant if isinstance(of, Array) else None
-    return None
+def _length_of_fold(t: Term) -> int | None:
+    """How many elements the outermost fold takes."""
+    folds = (u for u, _ in subterms(t) if isinstance(u, Reduce))
+    return next((_length(fold.xs.type) for fold in folds), None)
+
+
+def _length_of_map(t: Term) -> int | None:
+    """How many elements a program has that computes each from few others."""
+    each = isinstance(t, Map) and not any(isinstance(u, Reduce) for u, _ in subterms(t))
+    return _length(t.type) if each else None
+
+
+def _length(t: Type) -> int | None:
+    return t.length.constant if isinstance(t, Array) else None
