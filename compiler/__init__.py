@@ -10,6 +10,7 @@ certificates   bounds, races, barriers, initialisation and coverage, proved from
 validation     the text run on symbols, against the interpreter
 devices        which OpenCL there is, and what of it works
 running        kernels built, launched, timed, and kept in folders
+ahead          a library in C for a program, which needs nothing of Relift
 agreement      results against the interpreter's, on devices and on the race-checking simulator
 bench          how fast the kernels are, here and elsewhere
 idioms         the other way: C that exists, its loops as programs

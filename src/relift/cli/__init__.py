@@ -1,7 +1,7 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `kernels`
-(compile, run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices), `installation` (doctor,
+(compile, build, run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices), `installation` (doctor,
 cache).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from relift.cli.installation import cache, doctor
-from relift.cli.kernels import compile_, run, verify
+from relift.cli.kernels import build, compile_, run, verify
 from relift.cli.lifting import lift
 from relift.cli.machines import bench, devices
 from relift.cli.output import fail
@@ -39,6 +39,7 @@ app.command()(check)
 app.command()(ledger)
 app.command()(optimize)
 app.command(name="compile")(compile_)
+app.command()(build)
 app.command()(run)
 app.command()(verify)
 app.command()(validate)

@@ -1,4 +1,4 @@
-"""The verbs for kernels: compile, run, verify."""
+"""The verbs for kernels: compile, build, run, verify."""
 
 from __future__ import annotations
 
@@ -114,6 +114,47 @@ def _certificates(kernel: Compiled, program: Program) -> tuple[Certificate, ...]
     from relift.compiler.validation.evidence import reports_of, with_values
 
     return with_values(certificates(kernel), reports_of(kernel, program))
+
+
+# ---- build
+
+
+def build(
+    program: ProgramArgument,
+    out: Annotated[Path, typer.Option(help="Folder for the library.")],
+    size: SizeOption = None,
+    budget: BudgetOption = 120.0,
+    float_policy: FloatOption = "reassociate",
+    as_json: JsonOption = False,
+) -> None:
+    """Write a library in C: header, source with the kernels, CMake file and a test; nothing of Relift is needed there.
+
+    A program in low-level patterns is taken as it is, with sizes that are not given as arguments; for others a search
+    at the given sizes finds one.
+    """
+    from relift.compiler.ahead.c_library import c_library
+    from relift.compiler.program import is_low_level
+    from relift.files import write_folder
+    from relift.rewrites.loading import load_program
+
+    loaded, sizes = load_program(program), sizes_of(size)
+    low = loaded.at(sizes, partly=True)
+    if not is_low_level(low):
+        low = search_or_refusal(loaded, sizes, "c", budget, 1, float_policy).term
+    with progress_of("asking the interpreter for the test"):
+        library = c_library(low, contract=float_policy != "exact")
+    write_folder(
+        out, {n: text.encode() for n, text in library.files.items()}, last="CMakeLists.txt"
+    )
+    if as_json:
+        print_json({"name": library.name, "files": sorted(library.files), "tested": library.tested})
+        return
+    print(
+        f"written to {out}: {', '.join(sorted(library.files))}; the test compares {library.tested}"
+    )
+    print(
+        f"cmake -S {out} -B {out}/build && cmake --build {out}/build && ctest --test-dir {out}/build"
+    )
 
 
 # ---- run
