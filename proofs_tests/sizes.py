@@ -1,12 +1,19 @@
 """How long files, functions and classes are: `python -m proofs_tests.sizes` prints what is above the bars.
 
-Tests and rules are not counted: they are lists of equations and of examples.
+Tests and rules have no bar: they are lists of equations and of examples.  `python -m proofs_tests.sizes lines` counts
+the lines of source, rules too, by chapter: those of code and those of imports, without blank lines, comments and
+docstrings.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import sys
+import tokenize
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,6 +63,62 @@ def above() -> dict[str, int]:
     return found
 
 
+@dataclass
+class Lines:
+    """Lines of code and of imports."""
+
+    code: int = 0
+    imports: int = 0
+
+
+def lines_of(text: str) -> Lines:
+    r"""The lines of a file that are no blank line, comment or docstring.
+
+    >>> from proofs_tests.sizes import lines_of
+    >>> lines_of("'What it is.'\n\nimport ast\n# why\nx = [\n    1,\n]\n")
+    Lines(code=3, imports=1)
+    """
+    written: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _BLANK:
+            written |= set(range(token.start[0], token.end[0] + 1))
+    imports: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                assert node.end_lineno is not None
+                written -= set(range(node.lineno, node.end_lineno + 1))
+            case ast.Import() | ast.ImportFrom():
+                assert node.end_lineno is not None
+                imports |= set(range(node.lineno, node.end_lineno + 1))
+            case _:
+                pass
+    return Lines(len(written - imports), len(imports))
+
+
+_BLANK = frozenset(
+    (
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+)  # fmt: skip
+
+
+def by_chapter() -> dict[str, Lines]:
+    """The lines of every folder of the source that holds files, and of all together."""
+    found: defaultdict[str, Lines] = defaultdict(Lines)
+    for path in (*sources(), *(ROOT / "rewrites" / "rules").glob("*.py")):
+        lines = lines_of(path.read_text(encoding="utf-8"))
+        for chapter in (path.parent.relative_to(ROOT).as_posix(), "all"):
+            found[chapter].code += lines.code
+            found[chapter].imports += lines.imports
+    return dict(sorted(found.items()))
+
+
 if __name__ == "__main__":
-    for place, lines in above().items():
-        print(f'    "{place}": {lines},')
+    if sys.argv[1:] == ["lines"]:
+        for chapter, of in by_chapter().items():
+            print(f"{chapter:40} {of.code:6} code {of.imports:6} imports")
+    else:
+        for place, lines in above().items():
+            print(f'    "{place}": {lines},')

@@ -20,6 +20,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Pattern
 from relift.semantics.syntax.types import Array
 
 
@@ -43,7 +44,7 @@ def map_with_rest(block: int) -> Tactic:
     return then(topdown(_where(Map, apart)), _pushed())
 
 
-def _where(pattern: type[Map | Reduce], tactic: Tactic) -> Tactic:
+def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
     def guarded(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), pattern):
             raise NoMatch(f"no {pattern.name} is here")
