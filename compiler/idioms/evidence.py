@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from relift.compiler.idioms.facts.evolution import Quotient
 from relift.compiler.idioms.facts.ir import Function, Module
 from relift.compiler.idioms.facts.layout import size_in_bytes
 from relift.compiler.idioms.facts.relations import Relations
@@ -164,6 +165,12 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
         n for m in lifted.sizes.values() for n in m.names() if not n.startswith("length of")
     }
     needed |= lifted.target.first.names() | {n for s in lifted.target.strides for n in s.names()}
+    if any(
+        function.arguments.get(n) == "ptr"
+        for m in lifted.sizes.values()
+        for n in m.names() | _rounded(m)
+    ):
+        raise NotRun("a length is a difference of addresses")
     inner = [v for v in needed - known if v != found.result]
     if inner:
         shown = relations.evolution.spelled(inner[0])
@@ -204,6 +211,7 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
     values: dict[str, Any] = {}
     for value, size in lifted.values.items():
         values[value] = size.evaluate(sizes)
+    _rounded_sizes(lifted, values, sizes, random)
     case = Case(values, sizes=sizes)
     few = random.choice((1, 2, 4, length))
     for p in lifted.parameters:
@@ -221,6 +229,29 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
         elif value not in values and type_ in ("float", "double"):
             values[value] = _number(None, random, few)
     return case
+
+
+def _rounded(size: Size) -> set[str]:
+    """The values of the function inside of the quotients of a size."""
+    return {n for a in size.atoms() if isinstance(a, Quotient) for n in a.of.names()}
+
+
+def _rounded_sizes(
+    lifted: Lifted, values: dict[str, Any], sizes: dict[str, int], random: Random
+) -> None:
+    """Sizes that are quotients: of values that are drawn first."""
+    for name, meaning in lifted.sizes.items():
+        quotients = [a for a in meaning.atoms() if isinstance(a, Quotient)]
+        if not quotients:
+            continue
+        least = max((k for size, k in lifted.natural if size == meaning), default=0)
+        for value in sorted(_rounded(meaning)):
+            values.setdefault(value, random.randint(least * quotients[0].by, 12))
+        by_atom = {str(q): -(-q.of.evaluate(values) // q.by) for q in quotients}
+        plain = Size(
+            {tuple((str(a), p) for a, p in monomial): c for monomial, c in meaning.terms.items()}
+        )
+        sizes[name] = max(least, plain.evaluate({**values, **by_atom}))
 
 
 def _number(type_: Type | None, random: Random, few: int) -> Any:

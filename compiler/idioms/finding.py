@@ -37,6 +37,7 @@ IDIOMS = (
     Idiom("scan", "Scan", "store"),
     Idiom("histogram", "Histogram", "store"),
     Idiom("axpy", "AXPY", "write.store"),
+    *(Idiom("memory-reduction", "MemoryReduction", "store", depth=n) for n in (3, 2, 1)),
     *(Idiom("map", "Map", "write.store", depth=n) for n in (4, 3, 2, 1)),
     Idiom("argmin", "ArgReduction", "place"),
     Idiom("dot", "DotProduct", "accumulator"),

@@ -17,6 +17,7 @@ Evidence(runs=100, difference=None, skipped=None)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,11 +79,7 @@ class LiftedIdiom:
         if self.lifted is None:
             return ()
         known = self.lifted
-        spelled = self.relations.evolution.spelled
-        lengths = tuple(
-            f"{least} <= {size.substitute({n: type(size).atom(spelled(n)) for n in size.names()})}"
-            for size, least in known.natural
-        )
+        lengths = tuple(f"{least} <= {self._in_c(str(size))}" for size, least in known.natural)
         everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
         wraps = sorted(self.relations.evolution.wraps.values())
         return (*lengths, *known.conditions, *everywhere, *wraps)
@@ -108,10 +105,19 @@ class LiftedIdiom:
     def said(self, size: str) -> str:
         """What a size is, as the C file would say it."""
         assert self.lifted is not None, "cannot happen: only a program has sizes"
-        meaning = self.lifted.sizes[size]
-        spelled = self.relations.evolution.spelled
-        names = {n: " ".join(map(spelled, n.split(" "))) for n in meaning.names()}
-        return str(meaning.substitute({n: type(meaning).atom(text) for n, text in names.items()}))
+        return self._in_c(str(self.lifted.sizes[size]))
+
+    def _in_c(self, text: str) -> str:
+        """A text with the values of the function called as the C file calls them."""
+        evolution = self.relations.evolution
+
+        def called(m: re.Match[str]) -> str:
+            loop = evolution.control.loops.get(f"%{m[0][1:]}")
+            if m[0][0] == "$" and loop is not None:
+                return f"(iterations done of line {line_of(evolution, loop)})"
+            return evolution.spelled(m[0])
+
+        return re.sub(r"[%@$][\w.]+", called, text)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def lowered(program: Program) -> Program:
     ... def rows(x: f32[n, m]):
     ...     return map(lambda row: reduce(add, 0.0, row), x)
     >>> print(show(lowered(rows).body))
-    map_glb(0)(lambda row: reduce_seq(lambda acc, x_: acc + x_, 0.0, row), x)
+    map_glb(0)(lambda row: reduce_seq(add, 0.0, row), x)
     """
     names = [p.name for p in program.parameters]
     with scope([*names, *_bound(program.body)]):

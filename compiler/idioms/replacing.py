@@ -349,7 +349,7 @@ def _copy_lines(lengths: Sequence[str]) -> list[str]:
         lines.append(f"{pad}for (long long i_{d} = 0; i_{d} < length_{d}; ++i_{d})")
         place.append(f"i_{d} * stride_{d}")
         pad += "  "
-    lines.append(f"{pad}first[{' + '.join(place)}] = out[from++];")
+    lines.append(f"{pad}first[{' + '.join(place) or '0'}] = out[from++];")
     return lines
 
 

@@ -9,12 +9,12 @@ from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
-from relift.compiler.idioms.facts.expressions import Expressions, Opaque
+from relift.compiler.idioms.facts.expressions import Expressions, Opaque, Paths
 from relift.compiler.idioms.facts.folds import combination, replaced
 from relift.compiler.idioms.facts.ir import Function, Module
 from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.structure import Asked, Listed, Same
-from relift.compiler.idioms.facts.terms import Accumulator, Expression, Read, all_of
+from relift.compiler.idioms.facts.terms import Accumulator, Expression, Read, all_of, select
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 
@@ -152,24 +152,36 @@ class Relations(Memory):
             return None
 
     def _of_memory(self, store: Access) -> Iterator[tuple[str, str, str]]:
+        """How a store combines the cell, or the one of the step before, with what does not depend on it."""
         loop = self.control.loop_of.get(store.instruction.block)
-        e = self._expression(store.instruction.operands[0], loop, None) if loop else None
-        if e is None:
+        e = self._stored(store, loop) if loop is not None else None
+        if e is None or loop is None:
             return
-        same = [
-            r
-            for r in all_of(e)
-            if isinstance(r, Read) and (r.base, r.index) == (store.base, store.index)
-        ]
-        if not same:
+        stride = self.evolution.stride(store, loop)
+        cells = {store.index} if stride is None else {store.index, store.index - stride}
+        own = [r for r in dict.fromkeys(all_of(e)) if isinstance(r, Read) and r.base == store.base]
+        if any(r.index not in cells for r in own):
             return
-        cell = Accumulator("(cell)", e.type)
-        combined = combination(replaced(e, same[0], cell), cell)
-        if combined is None:
-            return
-        for name, access in self.accesses.items():
-            if access.instruction.position == same[0].position:
-                yield str(store.instruction), name, combined.operator
+        for r in own:
+            cell = Accumulator("(cell)", e.type)
+            combined = combination(replaced(e, r, cell), cell)
+            if combined is None:
+                continue
+            for name, access in self.accesses.items():
+                if not access.is_store and (access.base, access.index) == (r.base, r.index):
+                    yield str(store.instruction), name, combined.operator
+
+    def _stored(self, store: Access, loop: Loop) -> Expression | None:
+        """What a cell holds after a store, which may not be executed: then what it held."""
+        builder = Expressions(self.evolution, loop)
+        i = store.instruction
+        try:
+            value = builder.of(i.operands[0], i.types[0])
+            atoms = builder.atoms(store.index)
+            cell = Read(store.base, store.index, atoms, value.type)
+            return select(Paths(builder, loop.header).reached(i.block), value, cell)
+        except Opaque:
+            return None
 
     def _is_kernel(self, value: str, begin: str) -> bool:
         loop = self.loop_at(begin)

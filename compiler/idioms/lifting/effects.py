@@ -242,7 +242,8 @@ def _running(relations: Relations, root: Loop, store: Access) -> Running:
     if value is not None and _contains(value, before):
         first = Read(store.base, before.index.substitute({turn.counter: Size.of(0)}), (), kind)
         update = replaced(value, before, acc)
-        if any(isinstance(e, Read) and e.base == store.base for e in all_of(update)):
+        own = [e for e in all_of(update) if isinstance(e, Read) and e.base == store.base]
+        if any(e.index != store.index for e in own):  # its own cell is as it was
             raise Opaque("cells are read that other iterations write")
         return Running(store.base, kind, store.index, turn, OLD, first, update, update)
     for phi, entry, back, begin in relations.carried():
