@@ -339,3 +339,17 @@ def test_what_a_users_file_prints_is_no_part_of_the_answer(
     assert not stop.value.code
     assert json.loads(printed.out)["source"]
     assert printed.err == "hello\n"
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of the system's is no defect of Relift's: one line, and status 2."""
+
+    def none_left(_: str) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr("relift.rewrites.loading.load_program", none_left)
+    status, said = command("compile", "a.py:p")
+
+    assert status == 2
+    assert said.startswith("relift: this process may take no more memory; ulimit -v says")
+    assert len(said.splitlines()) == 1

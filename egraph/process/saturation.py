@@ -349,7 +349,7 @@ _REASONS = {
 _NEVER_BEGAN = {
     "seconds": f"the program was not in the e-graph after {_START_SECONDS:.0f} s, so no rule was tried; "
     "write it with fewer terms, or split it",
-    "memory": "the search was given {0.memory_mb} MB, too few for the program itself, so no rule was tried; "
+    "memory": "a process of the search had {0.memory_mb} MB, too few for the program itself, so no rule was tried; "
     "raise memory_mb",
 }
 """What ended a search before its first state, which no budget but that of memory can do."""

@@ -266,7 +266,7 @@ RAN_OUT = (
     "the budget of {} ran out in the stage '{}', before the sketch was reached; "
     "give the search a larger one"
 )
-TOO_FEW = "the search was given 1 MB, too few for the program itself, so no rule was tried; raise memory_mb"
+TOO_FEW = "a process of the search had 1 MB, too few for the program itself, so no rule was tried; raise memory_mb"
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except MemoryError:
+        fail("this process may take no more memory; ulimit -v says how much it may, raise it", 2)
     except Refuted as error:
         fail(str(error), 1)
     except ReliftError as error:
