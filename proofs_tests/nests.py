@@ -53,6 +53,7 @@ BEFORE: dict[str, Callable[[Any, Any], Any]] = {
 AFTER: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "nothing": lambda v, r, c, e: v,
     "negated": lambda v, r, c, e: 0.0 - v,
+    "squared": lambda v, r, c, e: v * v - v,
     "bias": lambda v, r, c, e: maximum(v + c, 0.0),
     "rows": lambda v, r, c, e: v * r,
     "cells": lambda v, r, c, e: 2.0 * v + e,
@@ -115,7 +116,7 @@ def _apart(manner: Manner, rows: Any, columns: Any, r: Any, c: Any, e: Any) -> A
     """What is done with the results is written as maps of their own."""
     folds = map(lambda x: map(lambda y: _fold(manner, x, y), columns), rows)
     after = AFTER[manner.after]
-    if manner.after in ("nothing", "negated"):
+    if manner.after in ("nothing", "negated", "squared"):
         return map(lambda row: map(lambda v: after(v, None, None, None), row), folds)
     return map(
         lambda p: map(lambda q: after(q[0], p[1][0], q[1][0], q[1][1]), zip(p[0], zip(c, p[1][1]))),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
+from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic
 from relift.rewrites.tactics.group_tiles import (
     OTHER_REGISTERS,
@@ -66,7 +67,10 @@ def extent_of(program: Program) -> Extent | None:
     >>> extent_of(load_program("examples/matmul.py").at({"n": 64, "m": 32, "k": 16}))
     Extent(rows=64, columns=32, steps=16, batches=1, scalar_bytes=4)
     """
-    t = nested()(Rewriting(program.body, "reassociate"), ()).term
+    try:
+        t = nested()(Rewriting(program.body, "reassociate"), ()).term
+    except NoMatch:
+        return None
     nest = nest_in(t)
     if nest is None or not all(nest.lengths):
         return None

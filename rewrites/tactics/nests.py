@@ -36,7 +36,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Fold, Map, ReduceSeq, Reduction, Zip
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import Get, Lambda, Term, Var, children, free_variables
-from relift.semantics.syntax.types import Array, Scalar, dimensions
+from relift.semantics.syntax.types import Array, Scalar, Tuple, dimensions
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Nest:
 def nest_in(t: Term) -> Nest | None:
     """The outermost nest of two maps around one fold of a scalar, which needs the elements of both.
 
+    The fold may stand in several places.
+
     >>> from relift.rewrites.tactics.nests import nest_in
     >>> from relift.rewrites.loading import load_program
     >>> product = load_program("examples/matmul.py").at({"n": 32, "m": 64, "k": 8})
@@ -84,7 +86,8 @@ def nest_in(t: Term) -> Nest | None:
         if not isinstance(outer, Map) or not isinstance(inner := outer.f.body, Map):
             continue
         folds = list(_folds(inner.f.body))
-        if len(folds) != 1 or not isinstance(term_at(inner.f.body, folds[0]).type, Scalar):
+        alike = {canonical(term_at(inner.f.body, fold)) for fold in folds}
+        if len(alike) != 1 or not isinstance(term_at(inner.f.body, folds[0]).type, Scalar):
             continue
         bound = {x.name for x in (*outer.f.parameters, *inner.f.parameters)}
         if bound <= free_variables(term_at(inner.f.body, folds[0])):
@@ -144,6 +147,9 @@ def _zipped_map(at: Rewriting, place: Position) -> Rewriting:
     t = term_at(at.term, place)
     if not isinstance(t, Map) or not isinstance(t.xs, Zip) or is_layout(t.xs):
         raise NoMatch("no map over a zip of computed arrays")
+    computed = [u for u in (t.xs.xs, t.xs.ys) if isinstance(u, Map) and not is_layout(u)]
+    if any(isinstance(u.f.body.type, Tuple) for u in computed):
+        raise NoMatch("each component of what is computed would be computed anew")
     moved = inside("xs")(first(apply("zip_map_left"), apply("zip_map_right")))
     return then(moved, apply("map_fusion"))(at, place)
 

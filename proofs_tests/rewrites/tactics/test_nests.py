@@ -26,6 +26,7 @@ PLAIN = Manner(
 @example(
     replace(PLAIN, before_first="scaled", before_second="shifted", captured=True, swapped=True)
 )
+@example(replace(PLAIN, after="squared", apart=True))
 @example(replace(PLAIN, batch=True, turned=True, after="cells"))
 @given(manners())
 @settings(max_examples=3, deadline=None, derandomize=True)
