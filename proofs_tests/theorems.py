@@ -43,7 +43,7 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.binding import positions, replace_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Get, Input, Lambda, Literal, Term
-from relift.semantics.syntax.types import Tuple
+from relift.semantics.syntax.types import Tuple, boolean
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 BATCH = 40
@@ -292,16 +292,17 @@ def _changed(t: Term, drawn: random.Random) -> Term | None:
     inputs = sorted({u for _, u in found if isinstance(u, Input)}, key=lambda u: u.name)
     for place, u in drawn.sample(found, len(found)):
         match u:
-            case Literal(value, of):
-                return replace_at(t, place, Literal(value + 1, of))
+            case Literal(value, of) if value + 1 != value:
+                other = not value if of == boolean else value + 1
+                return replace_at(t, place, Literal(other, of))
             case Get(index, of) if isinstance(of.type, Tuple):
                 others = [i for i, p in enumerate(of.type.parts) if p == u.type and i != index]
                 if others:
                     return replace_at(t, place, replace(u, index=drawn.choice(others)))
             case Input():
-                other = [x for x in inputs if x.type == u.type and x != u]
-                if other:
-                    return replace_at(t, place, drawn.choice(other))
+                alike = [x for x in inputs if x.type == u.type and x != u]
+                if alike:
+                    return replace_at(t, place, drawn.choice(alike))
             case _:
                 pass
     return None
@@ -319,9 +320,9 @@ class Verdicts:
 
 
 def judged(checker: Checker, forged: Iterable[Forged], verdicts: Verdicts) -> None:
-    """Let the prover alone judge; `wrong`: it accepts other programs.
+    """Let the prover alone judge; `wrong`: it accepts other programs, or what the matcher believes as well.
 
-    What it accepts although a step says something else is harmless: it is about the same programs.
+    What it accepts although a step says something else, which only the matcher sees, is about the same programs.
     """
     lemmas: dict[str, str] = {}
     tests: list[tuple[Forged, list[Lemma]]] = []
@@ -344,10 +345,19 @@ def judged(checker: Checker, forged: Iterable[Forged], verdicts: Verdicts) -> No
     for each, own in tests:
         if any(x.name in stopped for x in own):
             verdicts.by_prover += 1
-        elif each.honest:
+        elif each.honest and not _replays(each.derivation):
             verdicts.harmless += (each.what,)
         else:
             verdicts.wrong += (each.what,)
+
+
+def _replays(d: Derivation) -> bool:
+    """Whether the matcher believes a derivation, too, so that `relift prove` would take it."""
+    try:
+        d.replay(RULES)
+    except (ReliftError, LookupError):
+        return False
+    return True
 
 
 _STOPPED = re.compile(r"STOPPED:(\w+)")
@@ -385,12 +395,13 @@ def tampered(
             left -= some
         print(f"{name}: {verdicts.tried} tried, {len(verdicts.wrong)} wrong", flush=True)
     for line in verdicts.harmless:
-        print(f"harmless, about the same programs: {line}")
+        print(f"about the same programs, refused by the matcher: {line}")
     for line in verdicts.wrong:
         print(f"WRONG {line}")
     print(
         f"{verdicts.tried} changes: {verdicts.unstated} cannot be stated, {verdicts.by_prover} refused by the "
-        f"prover, {len(verdicts.harmless)} about the same programs, {len(verdicts.wrong)} wrong"
+        f"prover, {len(verdicts.harmless)} about the same programs and refused by the matcher, "
+        f"{len(verdicts.wrong)} wrong"
     )
     raise typer.Exit(bool(verdicts.wrong))
 
