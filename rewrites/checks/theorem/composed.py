@@ -18,10 +18,17 @@ from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, St
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
-from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, standing
+from relift.rewrites.derivation.steps import (
+    BrokenDerivation,
+    Derivation,
+    Step,
+    redo,
+    standing,
+)
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import Unsupported
+from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input, Term
 
 HEADING = "From Relift Require Import Tactic Congruence.\nSet Implicit Arguments.\n"
@@ -102,11 +109,21 @@ def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theore
     several sizes in it; else they are one.
     """
     require_provable(derivation, rules)
+    derivation = done_again(derivation, rules)
     other = other_instance(derivation, rules)
     if other is not None:
         with suppress(Unlike):
             return theorem_of([derivation, other], rules)
     return theorem_of([derivation], rules)
+
+
+def done_again(derivation: Derivation, rules: Mapping[str, Rule]) -> Derivation:
+    """The same derivation with the names of variables that it gives at any sizes; as it is where it gives another."""
+    try:
+        again = redo(derivation, rules, derivation.sizes, {})
+    except ReliftError:
+        return derivation
+    return again if alpha_equal(again.result, derivation.result) else derivation
 
 
 def stated_theorem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 import subprocess
@@ -23,7 +24,7 @@ from relift.rewrites.checks.theorem import proving
 from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
 from relift.rewrites.checks.theorem.proving import Checker, NotProved
 from relift.rewrites.checks.theorem.store import Store
-from relift.rewrites.derivation.files import write_json
+from relift.rewrites.derivation.files import from_json, to_json, write_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule
@@ -94,7 +95,8 @@ def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
 
     Four chunks of four are no squares: what is equal by chance has two names.
     """
-    squares = general_theorem(chunked(16), RULES)
+    written = json.loads(json.dumps(to_json(chunked(16))))
+    squares = general_theorem(from_json(written, RULES), RULES)
     checker.check(squares)
     product = re.compile(r"n = \(s(\d) \* s(?!\1)\d\)")
     assert any(map(product.fullmatch, squares.statement.of("size")))
