@@ -7,6 +7,7 @@ python -m proofs_tests.validation faults 500   # faults that are planted in text
 
 from __future__ import annotations
 
+import random
 import statistics
 import sys
 import time
@@ -15,11 +16,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofs_tests.compiler.programs import CASES
+from proofs_tests.compiler.faults import Planted, planted
+from proofs_tests.compiler.programs import CASES, made
+from proofs_tests.compiler.validation.test_planted_faults import PROGRAMS, compiled
 from relift.compiler.bench.benchmarks import load_benchmarks
 from relift.compiler.certificates.claims import certificates
+from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.meaning.evidence import Meaning, meaning_of
 from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
+from relift.compiler.text.reader import read_source
+from relift.compiler.validation.validate import validate
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import nat
@@ -96,6 +103,63 @@ def all_kernels(subjects: Iterator[Subject]) -> int:
     return 0 if not counts["refuted"] and not counts["unknown"] else 1
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A planted fault, what both methods say of it, and whether it was missed."""
+
+    program: str
+    fault: Planted
+    by_meaning: str
+    at_size: str
+
+    @property
+    def missed(self) -> bool:
+        """Validated, although running all work-items shows another value."""
+        return self.by_meaning == "validated" and self.at_size != "shown"
+
+
+def planted_faults(count: int, seed: int) -> Iterator[Judged]:
+    """So many faults, drawn from all that fit into the programs of `test_planted_faults`.
+
+    What is validated is run on symbols by all its work-items: where that shows the right values, nothing is wrong.
+    """
+    every: list[tuple[str, Planted]] = []
+    for name in PROGRAMS:
+        k = compiled(name)
+        every += [(name, f) for f in planted(read_source(k.source), k.plan, each=8, seed=seed)]
+    generator = random.Random(seed)
+    for name, fault in generator.sample(every, min(count, len(every))):
+        program = made(name, *PROGRAMS[name][0])
+        text = OpenCL().source(fault.source)
+        try:
+            said: str = meaning_of(Compiled(text, fault.launch), program).verdict
+        except (ReliftError, ValueError) as error:  # a launch that cannot be made
+            said = f"refused: {error}"
+        at_size = "not run"
+        if said == "validated":
+            at_size = validate(fault.source, fault.launch, program).verdict
+        yield Judged(name, fault, said.split(":")[0], at_size)
+
+
+def all_faults(count: int, seed: int) -> int:
+    """Plant, print what was missed, and count by class."""
+    table: dict[str, Counter[str]] = {}
+    missed = total = 0
+    for judged_one in planted_faults(count, seed):
+        total += 1
+        kind = judged_one.fault.kind
+        equal = judged_one.by_meaning == "validated" and not judged_one.missed
+        verdict = "changes nothing" if equal else judged_one.by_meaning
+        table.setdefault(kind, Counter())[verdict] += 1
+        if judged_one.missed:
+            missed += 1
+            print("MISSED", judged_one.program, kind, judged_one.fault.where, judged_one.at_size)
+    for kind, row in sorted(table.items()):
+        print(f"{kind:26} {sum(row.values()):4}  " + ", ".join(f"{v} {n}" for v, n in row.items()))
+    print(f"{total} faults from seed {seed}, {missed} missed")
+    return 1 if missed else 0
+
+
 def main(arguments: list[str]) -> int:
     """Run one campaign."""
     match arguments:
@@ -103,6 +167,8 @@ def main(arguments: list[str]) -> int:
             return all_kernels(low_level())
         case ["open"]:
             return all_kernels(families())
+        case ["faults", count, *seed]:
+            return all_faults(int(count), int(seed[0]) if seed else SEED)
         case _:
             print(__doc__)
             return 2

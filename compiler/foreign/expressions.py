@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relift.compiler.text.c_types import SIZES
@@ -103,41 +104,45 @@ class Trees:
         """One expression; raises `NotUnderstood` with its line."""
         from pycparser import c_ast
 
-        match e:
-            case c_ast.Constant():
-                if e.type in ("char", "string"):
-                    raise refused(e, f"the constant {e.value}")
-                found = numeric(e.value)
-                return Real(e.value) if found.value is None else Whole(found.value, found.long)
-            case c_ast.ID():
-                return Name(e.name)
-            case c_ast.BinaryOp():
-                return Binary(e.op, self.of(e.left), self.of(e.right))
-            case c_ast.UnaryOp() if e.op in ("-", "+", "!", "~", "*", "&"):
-                return Prefix(e.op, self.of(e.expr))
-            case c_ast.UnaryOp() if e.op == "sizeof" and isinstance(e.expr, c_ast.Typename):
-                t, _ = declared(e.expr)
-                return Real(f"{SIZES[t.scalar.removeprefix('u')] * t.width}ul")
-            case c_ast.TernaryOp():
-                return Conditional(self.of(e.cond), self.of(e.iftrue), self.of(e.iffalse))
-            case c_ast.ArrayRef():
-                return self._element(e)
-            case c_ast.StructRef() if e.type == ".":
-                return Member(self.of(e.name), e.field.name)
-            case c_ast.FuncCall():
-                given = e.args.exprs if e.args is not None else []
-                return Invocation(e.name.name, tuple(map(self.of, given)))
-            case c_ast.Cast():
-                t, _ = declared(e.to_type)
-                parts = e.expr.exprs if isinstance(e.expr, c_ast.ExprList) else [e.expr]
-                return Cast(t, tuple(map(self.of, parts)))
-            case _:
-                what = (
-                    f"{e.op}"
-                    if isinstance(e, c_ast.UnaryOp | c_ast.Assignment)
-                    else type(e).__name__
-                )
-                raise refused(e, f"{what} inside an expression")
+        if isinstance(e, c_ast.Constant):
+            return self._constant(e)
+        if isinstance(e, c_ast.ID):
+            return Name(e.name)
+        if isinstance(e, c_ast.BinaryOp):
+            return Binary(e.op, self.of(e.left), self.of(e.right))
+        if isinstance(e, c_ast.UnaryOp):
+            return self._unary(e)
+        if isinstance(e, c_ast.TernaryOp):
+            return Conditional(self.of(e.cond), self.of(e.iftrue), self.of(e.iffalse))
+        if isinstance(e, c_ast.ArrayRef):
+            return self._element(e)
+        if isinstance(e, c_ast.StructRef) and e.type == ".":
+            return Member(self.of(e.name), e.field.name)
+        if isinstance(e, c_ast.FuncCall):
+            given = e.args.exprs if e.args is not None else []
+            return Invocation(e.name.name, tuple(map(self.of, given)))
+        if isinstance(e, c_ast.Cast):
+            t, _ = declared(e.to_type)
+            parts = e.expr.exprs if isinstance(e.expr, c_ast.ExprList) else [e.expr]
+            return Cast(t, tuple(map(self.of, parts)))
+        what = e.op if isinstance(e, c_ast.Assignment) else type(e).__name__
+        raise refused(e, f"{what} inside an expression")
+
+    def _constant(self, e: Any) -> Expression:
+        if e.type in ("char", "string"):
+            raise refused(e, f"the constant {e.value}")
+        found = numeric(e.value)
+        return Real(e.value) if found.value is None else Whole(found.value, found.long)
+
+    def _unary(self, e: Any) -> Expression:
+        from pycparser import c_ast
+
+        if e.op in ("-", "+", "!", "~", "*", "&"):
+            return Prefix(e.op, self.of(e.expr))
+        if e.op == "sizeof" and isinstance(e.expr, c_ast.Typename):
+            t, _ = declared(e.expr)
+            return Real(f"{SIZES[t.scalar.removeprefix('u')] * t.width}ul")
+        raise refused(e, f"{e.op} inside an expression")
 
     def _element(self, e: Any) -> Expression:
         from pycparser import c_ast
@@ -156,33 +161,25 @@ class Trees:
         return Element(self.of(array), flat)
 
 
+_COMPUTED: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+
+
 def number(e: Expression, node: Any, known: Mapping[str, int]) -> int:
     """A constant expression."""
-    match e:
-        case Whole(value, _):
-            return value
-        case Real(text) if text.rstrip("uUlL").isdecimal():
-            return int(text.rstrip("uUlL"))
-        case Name(name) if name in known:
-            return known[name]
-        case Prefix("-", operand):
-            return -number(operand, node, known)
-        case Binary(operator, left, right) if operator in ("+", "-", "*", "/", "%", "<<", ">>"):
-            a, b = number(left, node, known), number(right, node, known)
-            match operator:
-                case "+":
-                    return a + b
-                case "-":
-                    return a - b
-                case "*":
-                    return a * b
-                case "<<":
-                    return a << b
-                case ">>":
-                    return a >> b
-                case _ if a < 0 or b < 1:
-                    raise refused(node, "a constant")
-                case _:
-                    return a // b if operator == "/" else a % b
-        case _:
-            raise refused(node, "an extent that is no constant")
+    if isinstance(e, Whole):
+        return e.value
+    if isinstance(e, Real) and e.text.rstrip("uUlL").isdecimal():
+        return int(e.text.rstrip("uUlL"))
+    if isinstance(e, Name) and e.name in known:
+        return known[e.name]
+    if isinstance(e, Prefix) and e.operator == "-":
+        return -number(e.operand, node, known)
+    if isinstance(e, Binary):
+        a, b = number(e.left, node, known), number(e.right, node, known)
+        if e.operator in _COMPUTED:
+            return _COMPUTED[e.operator](a, b)
+        if e.operator in ("/", "%") and a >= 0 and b > 0:
+            return a // b if e.operator == "/" else a % b
+    raise refused(node, "an extent that is no constant")

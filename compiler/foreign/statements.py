@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from relift.compiler.foreign.expressions import ROW, Trees, ctype, declared, number, refused
 from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.tree import (
-    Assignment,
     Barrier,
     Binary,
     Declaration,
@@ -109,7 +109,7 @@ class ByHand(Translator):
         self.in_kernel = True
         self.w.environment |= {
             "row": _row, "tick": self._tick, "symbolic": lambda c: c.__class__ is Symbol,
-            "merged": self._merged,
+            "merged": partial(_merged, self.arithmetic.picked),
             **{f"h_{name}": helper[2] for name, helper in self.helpers.items()},
         }  # fmt: skip
 
@@ -117,16 +117,6 @@ class ByHand(Translator):
         self.arithmetic.turns -= 1
         if self.arithmetic.turns < 0:
             raise TooLarge("more turns of loops than the limit allows")
-
-    def _merged(self, c: Symbol, yes: tuple[Any, ...], no: tuple[Any, ...]) -> tuple[Any, ...]:
-        pick = self.arithmetic.picked
-
-        def one(x: Any, y: Any) -> Any:
-            if isinstance(x, tuple):
-                return tuple([one(p, q) for p, q in zip(x, y, strict=True)])
-            return x if x is y else pick(c, x, y)
-
-        return tuple([one(x, y) for x, y in zip(yes, no, strict=True)])
 
     # ---- definitions
 
@@ -193,59 +183,50 @@ class ByHand(Translator):
 
     def step(self, s: Any, depth: int) -> None:
         """One statement."""
-        from pycparser import c_ast
+        if s is None:
+            return
+        by_kind: dict[str, Callable[[Any, int], None]] = {
+            "EmptyStatement": lambda s, d: None, "Pragma": lambda s, d: None,
+            "Compound": self.block, "Decl": self._declare, "FuncCall": self._call, "If": self._if,
+            "For": self._for, "DoWhile": self._do, "Switch": self._switch, "Return": self._return,
+            "DeclList": lambda s, d: self._each(s.decls, d), "ExprList": lambda s, d: self._each(s.exprs, d),
+            "Assignment": lambda s, d: self._simple(s.lvalue, s.op, self.trees.of(s.rvalue), d),
+            "UnaryOp": self._counted, "Break": lambda s, d: self.w.emit(d, "break"),
+            "While": lambda s, d: self._while(s.cond, s.stmt, lambda _: None, d),
+            "Continue": self._continue,
+        }  # fmt: skip
+        kind = type(s).__name__
+        if kind not in by_kind:
+            raise refused(s, kind)
+        by_kind[kind](s, depth)
 
-        match s:
-            case None | c_ast.EmptyStatement() | c_ast.Pragma():
-                pass
-            case c_ast.Compound():
-                self.block(s, depth)
-            case c_ast.DeclList():
-                for d in s.decls:
-                    self.step(d, depth)
-            case c_ast.Decl():
-                self._declare(s, depth)
-            case c_ast.ExprList():
-                for e in s.exprs:
-                    self.step(e, depth)
-            case c_ast.Assignment():
-                value = self.trees.of(s.rvalue)
-                self._simple(Assignment(self.trees.of(s.lvalue), s.op, value), depth)
-            case c_ast.UnaryOp() if s.op in ("p++", "++", "p--", "--"):
-                sign = "+=" if "+" in s.op else "-="
-                self._simple(Assignment(self.trees.of(s.expr), sign, Whole(1)), depth)
-            case c_ast.FuncCall():
-                self._call(s, depth)
-            case c_ast.If():
-                self._if(s, depth)
-            case c_ast.For():
-                self.w.scopes.append({})
-                self.step(s.init, depth)
-                self._while(s.cond, s.stmt, lambda d: self.step(s.next, d), depth)
-                self.w.scopes.pop()
-            case c_ast.While():
-                self._while(s.cond, s.stmt, lambda d: None, depth)
-            case c_ast.DoWhile():
-                self._do(s, depth)
-            case c_ast.Switch():
-                self._switch(s, depth)
-            case c_ast.Break():
-                self.w.emit(depth, "break")
-            case c_ast.Continue():
-                if not self.ahead or self.ahead[-1] is None:
-                    raise refused(s, "a continue in a switch")
-                self.ahead[-1](depth)
-                self.w.emit(depth, "continue")
-            case c_ast.Return():
-                self._return(s, depth)
-            case _:
-                raise refused(s, type(s).__name__)
+    def _each(self, statements: Sequence[Any], depth: int) -> None:
+        for s in statements:
+            self.step(s, depth)
 
-    def _simple(self, s: Assignment, depth: int) -> None:
+    def _counted(self, s: Any, depth: int) -> None:
+        if s.op not in ("p++", "++", "p--", "--"):
+            raise refused(s, f"{s.op} as a statement")
+        self._simple(s.expr, "+=" if "+" in s.op else "-=", Whole(1), depth)
+
+    def _continue(self, s: Any, depth: int) -> None:
+        ahead = self.ahead[-1] if self.ahead else None
+        if ahead is None:
+            raise refused(s, "a continue in a switch")
+        ahead(depth)
+        self.w.emit(depth, "continue")
+
+    def _for(self, s: Any, depth: int) -> None:
+        self.w.scopes.append({})
+        self.step(s.init, depth)
+        self._while(s.cond, s.stmt, lambda d: self.step(s.next, d), depth)
+        self.w.scopes.pop()
+
+    def _simple(self, place: Any, operator: str, value: Expression, depth: int) -> None:
         """An assignment, also to several lanes."""
-        target, value = s.target, s.value
-        if s.operator != "=":
-            value = Binary(s.operator[:-1], target, value)
+        target = self.trees.of(place)
+        if operator != "=":
+            value = Binary(operator[:-1], target, value)
         if isinstance(target, Member) and isinstance(target.of, Name):
             from relift.compiler.validation.translation.expressions import lanes_of
 
@@ -404,15 +385,24 @@ class ByHand(Translator):
         self.w.emit(depth, f"return {value.text}")
 
 
+def _merged(
+    pick: Callable[..., Any], c: Symbol, yes: tuple[Any, ...], no: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Variables after a branch on data, where both sides were run."""
+
+    def one(x: Any, y: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple([one(p, q) for p, q in zip(x, y, strict=True)])
+        return x if x is y else pick(c, x, y)
+
+    return tuple([one(x, y) for x, y in zip(yes, no, strict=True)])
+
+
 def _flags(e: Expression) -> int:
     """The flags of a fence."""
-    match e:
-        case Whole(value, _):
-            return value
-        case Binary("|", left, right):
-            return _flags(left) | _flags(right)
-        case _:
-            return -1
+    if isinstance(e, Binary) and e.operator == "|":
+        return _flags(e.left) | _flags(e.right)
+    return e.value if isinstance(e, Whole) else -1
 
 
 def _flattened(init: Any) -> Sequence[Any]:
@@ -432,31 +422,21 @@ def _predicable(s: Any) -> bool:
 def _plain_branch(s: Any) -> bool:
     from pycparser import c_ast
 
-    match s:
-        case c_ast.Compound():
-            return all(map(_plain_branch, s.block_items or []))
-        case c_ast.Assignment():
-            return isinstance(s.lvalue, c_ast.ID)
-        case c_ast.If():
-            return _predicable(s)
-        case _:
-            return False
+    if isinstance(s, c_ast.Compound):
+        return all(map(_plain_branch, s.block_items or []))
+    if isinstance(s, c_ast.Assignment):
+        return isinstance(s.lvalue, c_ast.ID)
+    return isinstance(s, c_ast.If) and _predicable(s)
 
 
 def _assigned_by(s: Any) -> set[str]:
     from pycparser import c_ast
 
-    match s:
-        case None:
-            return set()
-        case c_ast.Compound():
-            return set[str]().union(*map(_assigned_by, s.block_items or []))
-        case c_ast.If():
-            return _assigned_by(s.iftrue) | _assigned_by(s.iffalse)
-        case c_ast.Assignment() if isinstance(s.lvalue, c_ast.ID):
-            return {s.lvalue.name}
-        case _:
-            return set()
+    if isinstance(s, c_ast.Compound):
+        return set[str]().union(*map(_assigned_by, s.block_items or []))
+    if isinstance(s, c_ast.If):
+        return _assigned_by(s.iftrue) | _assigned_by(s.iffalse)
+    return {s.lvalue.name} if isinstance(s, c_ast.Assignment) else set()
 
 
 def _row(it: Item, outer: Any, inner: Any, extent: int) -> Any:

@@ -6,20 +6,17 @@ their views; tests compare it with the interpreter's, pattern by pattern, on sym
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from relift.compiler.meaning.algebra import Folding, Loop
-from relift.compiler.meaning.domain import Values
-from relift.compiler.meaning.polynomials import Index, Whole, number_of, within
+from relift.compiler.meaning.carrying import Carrying
+from relift.compiler.meaning.indexing import Cells, plain
+from relift.compiler.meaning.polynomials import Index, Whole
 from relift.compiler.validation.machine import Undecided
-from relift.compiler.validation.symbols import OPEN, Symbol
+from relift.compiler.validation.symbols import Symbol
 from relift.semantics import patterns as p
-from relift.semantics.indices.functions import IndexFunction, folded
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     BinaryOperator,
@@ -39,7 +36,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     free_variables,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import Type, Vector
 
 MOST_CARRIED = 40_000
 """Cells that a fold may carry from turn to turn."""
@@ -51,39 +48,15 @@ MOST_TABLE = 1 << 16
 """Elements of a permutation that is tabulated."""
 
 
-class Cells:
-    """An array: its length, and what is at an index, each computed once."""
-
-    __slots__ = ("_at", "_known", "length")
-
-    def __init__(self, length: Whole, at: Callable[[Whole], Any]) -> None:
-        self.length, self._at = length, at
-        self._known: dict[Whole, Any] = {}
-
-    def __call__(self, i: Whole) -> Any:
-        if i not in self._known:
-            self._known[i] = self._at(i)
-        return self._known[i]
-
-
 Variables = Mapping[str, Any]
 
 
 @dataclass
-class Denotation:
+class Denotation(Carrying):
     """Terms at indices, for some sizes; loops of more than `unroll` turns are folds."""
 
-    algebra: Folding
-    values: Values
-    inputs: Mapping[str, Any]
-    sizes: Mapping[str, Whole]
-    unroll: int
     known: dict[Any, Any] = field(default_factory=dict)
     names: dict[int, tuple[Term, tuple[str, ...]]] = field(default_factory=dict)
-
-    def size(self, n: Size) -> Whole:
-        """A size as a number."""
-        return number_of(n, self.sizes)
 
     def of(self, t: Term, v: Variables) -> Any:
         """The value of a term whose variables have values."""
@@ -147,7 +120,6 @@ class Denotation:
         def data(u: Term) -> Any:
             return self.of(u, v)
 
-        r = self.algebra.ranges
         match t:
             case (
                 p.Map() | p.MapSeq() | p.MapSeqUnroll() | p.MapGlb() | p.MapWrg() | p.MapLcl()
@@ -166,43 +138,46 @@ class Denotation:
                 return Cells(ps.length, lambda i: ps(i)[0]), Cells(ps.length, lambda i: ps(i)[1])
             case p.Reduce():
                 op = self.operator(t.op, operand_type(t))
-                return self._fold(op, data(t.init), data(t.xs), size("n"), t.type)
+                return self.fold(op, data(t.init), data(t.xs), size("n"), t.type)
             case p.ReduceSeq() | p.ReduceSeqUnroll():
                 written_out = isinstance(t, p.ReduceSeqUnroll)
                 f, first, xs = self.function(t.f, v), data(t.init), data(t.xs)
-                return self._fold(f, first, xs, size("n"), t.type, written_out=written_out)
+                return self.fold(f, first, xs, size("n"), t.type, written_out=written_out)
             case p.PartialReduce():
                 op, first, xs = self.operator(t.op, operand_type(t)), data(t.init), data(t.xs)
                 m = self.size(t.m)
                 return Cells(
                     size("k"),
-                    lambda c: self._fold(
+                    lambda c: self.fold(
                         op, first, Cells(m, lambda j: xs(c * m + j)), m, t.init.type
                     ),
                 )
             case p.ScanSeq():
                 f, first, xs, n = self.function(t.f, v), data(t.init), data(t.xs), size("n")
-                steps = self._steps(f, first, xs, n, t.init.type)
+                steps = self.steps(f, first, xs, n, t.init.type)
                 return Cells(n, lambda i: f(steps(i), xs(i)))
             case p.Iterate():
                 f, times = self.function(t.f, v), self.size(t.m)
-                return self._fold(
+                return self.fold(
                     lambda a, _: f(a), data(t.x), Cells(times, lambda i: 0), times, t.type
                 )
             case p.Let():
                 return self.function(t.f, v)(data(t.x))
             case p.Generate():
                 f = self.function(t.f, v)
-                return Cells(self.size(t.n), lambda i: f(self._number(i)))
-            case p.LiteralArray():
-                row = t.values.meaning(lambda n: 0, self.values.literal, {})
-                return Cells(len(row), lambda i: self._of_row(row, i))
-            case p.Repeat():
-                x = data(t.x)
-                return Cells(self.size(t.m), lambda i: x)
-            case p.Splat():
-                x = data(t.x)
-                return Cells(size("width"), lambda i: x)
+                return Cells(self.size(t.n), lambda i: f(self.number(i)))
+            case _:
+                return self._layout(t, v)
+
+    def _layout(self, t: Pattern, v: Variables) -> Any:
+        def size(letter: str) -> Whole:
+            return self.size(t.solved[letter])
+
+        def data(u: Term) -> Any:
+            return self.of(u, v)
+
+        r = self.algebra.ranges
+        match t:
             case p.Split() | p.AsVector() | p.AsVectorAligned():
                 m = self.size(t.m if isinstance(t, p.Split) else t.width)
                 xs = data(t.xs)
@@ -216,15 +191,15 @@ class Denotation:
                 return Cells(m, lambda i: Cells(n, lambda j: xss(j)(i)))
             case p.Slide() | p.RotateValues():
                 step = self.size(t.step) if isinstance(t, p.Slide) else 1
-                return self._windows(data(t.xs), self.size(t.size), step, size("k"))
+                return self.windows(data(t.xs), self.size(t.size), step, size("k"))
             case p.MapSeqSlide():
                 f = self.function(t.f, v)
-                found = self._windows(data(t.xs), self.size(t.size), self.size(t.step), size("k"))
+                found = self.windows(data(t.xs), self.size(t.size), self.size(t.step), size("k"))
                 return Cells(found.length, lambda i: f(found(i)))
             case p.CircularBuffer():
                 f, xs = self.function(t.f, v), data(t.xs)
                 loaded = Cells(xs.length, lambda i: f(xs(i)))
-                return self._windows(loaded, self.size(t.size), 1, size("k"))
+                return self.windows(loaded, self.size(t.size), 1, size("k"))
             case p.PadClamp() | p.PadMirror() | p.PadWrap() | p.PadConstant() | p.PadEmpty():
                 return self._padded(t, v)
             case p.Take():
@@ -244,63 +219,52 @@ class Denotation:
                 xs, ys, n = data(t.xs), data(t.ys), size("n")
                 return Cells(
                     n + size("m"),
-                    lambda i: self._chosen(n - 1 - i, lambda: xs(i), lambda: ys(i - n)),
+                    lambda i: self.chosen(n - 1 - i, lambda: xs(i), lambda: ys(i - n)),
                 )
+            case _:
+                return self._lookup(t, v)
+
+    def _lookup(self, t: Pattern, v: Variables) -> Any:
+        def size(letter: str) -> Whole:
+            return self.size(t.solved[letter])
+
+        def data(u: Term) -> Any:
+            return self.of(u, v)
+
+        match t:
+            case p.LiteralArray():
+                row = t.values.meaning(lambda n: 0, self.values.literal, {})
+                return Cells(len(row), lambda i: self.of_row(row, i))
+            case p.Repeat():
+                x = data(t.x)
+                return Cells(self.size(t.m), lambda i: x)
+            case p.Splat():
+                x = data(t.x)
+                return Cells(size("width"), lambda i: x)
             case p.Gather():
                 xs, idx = data(t.xs), t.idx
-                return Cells(size("n"), lambda i: xs(self._index(idx, i)))
+                return Cells(size("n"), lambda i: xs(self.index(idx, i)))
             case p.Scatter():
-                xs, back = data(t.xs), self._undone(t.idx, size("n"))
+                xs, back = data(t.xs), self.undone(t.idx, size("n"))
                 return Cells(size("n"), lambda i: xs(back(i)))
             case p.AtRuntimeUnsafe():
                 xs, n = data(t.xs), size("n")
-                return xs(self._within(data(t.index), n))
+                return xs(self.within(data(t.index), n))
             case p.AtRuntime():
-                xs, n, i = data(t.xs), size("n"), self.algebra.number(_plain(data(t.index)))
+                xs, n, i = data(t.xs), size("n"), self.algebra.number(plain(data(t.index)))
                 other = data(t.default)
-                return self._chosen(
+                return self.chosen(
                     i,
-                    lambda: self._chosen(n - 1 - i, lambda: xs(i), lambda: other),
+                    lambda: self.chosen(n - 1 - i, lambda: xs(i), lambda: other),
                     lambda: other,
                 )
             case p.GatherIndices():
                 xs, ids, n = data(t.xs), data(t.ids), size("n")
-                return Cells(ids.length, lambda i: xs(self._within(ids(i), n)))
+                return Cells(ids.length, lambda i: xs(self.within(ids(i), n)))
             case p.ToGlobal() | p.ToLocal() | p.ToPrivate():
                 return data(t.xs)
             case _:
                 raise Undecided(f"{t.name}, of which no index function is known")
-
-    def _number(self, i: Whole) -> Any:
-        """An index as an i32."""
-        if isinstance(i, Index):
-            if not self.values.arithmetic.fits(i, "int"):
-                raise Undecided(f"{i} as an i32")
-            return i
-        from relift.semantics.syntax.types import i32
-
-        return self.values.literal(i, i32)
-
-    def _within(self, value: Any, n: Whole) -> Whole:
-        """A value that is an index; outside of the array the program has no meaning."""
-        i = self.algebra.number(_plain(value))
-        if isinstance(i, Index):
-            for a in i.atoms():
-                if a.kind == "data" and i.terms == {(a,): 1}:
-                    self.algebra.ranges.low.setdefault(a, 0)
-                    self.algebra.ranges.high.setdefault(a, n - 1)
-        return i
-
-    def _of_row(self, row: Sequence[Any], i: Whole) -> Any:
-        if not isinstance(i, Index):
-            return row[i]
-        found = row[-1]
-        for k in range(len(row) - 2, -1, -1):
-            found = self._chosen(k - i, partial(row.__getitem__, k), partial(_itself, found))
-        return found
-
-    def _windows(self, xs: Any, size: Whole, step: Whole, k: Whole) -> Cells:
-        return Cells(k + 1, lambda i: Cells(size, lambda j: xs(i * step + j)))
 
     def _padded(self, t: Any, v: Variables) -> Cells:
         r = self.algebra.ranges
@@ -312,15 +276,15 @@ class Denotation:
                 case p.PadClamp():
                     return xs(r.extreme("min", r.extreme("max", i - left, 0), n - 1))
                 case p.PadWrap():
-                    return xs(self._shifted(i - left, n))
+                    return xs(self.shifted(i - left, n))
                 case p.PadMirror():
-                    j = self._shifted(i - left, 2 * n)
+                    j = self.shifted(i - left, 2 * n)
                     return xs(r.extreme("min", j, 2 * n - 1 - j))
                 case _:
                     outside = self.of(t.value, v) if isinstance(t, p.PadConstant) else None
-                    return self._chosen(
+                    return self.chosen(
                         i - left,
-                        lambda: self._chosen(
+                        lambda: self.chosen(
                             left + n - 1 - i,
                             lambda: xs(i - left),
                             lambda: self._filled(t, outside),
@@ -331,221 +295,11 @@ class Denotation:
         return Cells(left + n + right, at)
 
     def _filled(self, t: Any, outside: Any) -> Any:
-        return outside if isinstance(t, p.PadConstant) else self._open(t.type.element)
-
-    def _open(self, t: Type) -> Any:
-        match t:
-            case Array(element, n) | Vector(element, n):
-                return Cells(self.size(n), lambda i: self._open(element))
-            case Tuple(parts):
-                return tuple(map(self._open, parts))
-            case Scalar() | TypeVariable():
-                return OPEN
-
-    def _shifted(self, i: Whole, n: Whole) -> Whole:
-        """i modulo n, where i may be below 0."""
-        return self.algebra.ranges.quotient(i, n)[1]
-
-    def _chosen(self, number: Whole, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-        """One of two values of a type, by whether a number is at least 0."""
-        c = self.algebra.ranges.decided(number)
-        if c is True or c is False:
-            return yes() if c else no()
-        return self._either(c, yes, no)
-
-    def _either(self, c: Symbol, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-        x, y = yes(), no()
-        if isinstance(x, tuple):
-            return tuple(
-                self._either(c, partial(_itself, a), partial(_itself, b))
-                for a, b in zip(x, y, strict=True)
-            )
-        if isinstance(x, Cells):
-            return Cells(x.length, lambda i: self._either(c, lambda: x(i), lambda: y(i)))
-        return self.values.function("select")(c, x, y)
-
-    # ---- index functions
-
-    def _index(self, f: IndexFunction, i: Whole) -> Whole:
-        r = self.algebra.ranges
-
-        def operation(e: Any, x: Any, y: Any) -> Whole:
-            match e.symbol:
-                case "+":
-                    return x + y  # type: ignore[no-any-return]
-                case "-":
-                    return x - y  # type: ignore[no-any-return]
-                case "*":
-                    return x * y  # type: ignore[no-any-return]
-                case "//":
-                    return r.quotient(x, y)[0]
-                case _:
-                    return r.quotient(x, y)[1]
-
-        def unknown(e: Any, x: Any) -> Whole:
-            raise Undecided(f"the index function {e.name}")
-
-        return folded(f.body, i, self.size, operation, unknown)
-
-    def _undone(self, f: IndexFunction, n: Whole) -> Callable[[Whole], Whole]:
-        """The inverse of a permutation: by a table, or a number whose image is the index."""
-        table: dict[int, int] = {}
-
-        def back(i: Whole) -> Whole:
-            if not isinstance(i, Index):
-                if isinstance(n, Index) or n > MOST_TABLE:
-                    raise Undecided(f"scatter of {n} elements at {i}")
-                if not table:
-                    table.update({int(self._index(f, j)): j for j in range(n)})
-                    if table.keys() != set(range(n)):
-                        raise Undecided("scatter by an index function that is no permutation")
-                return table[i]
-            for j in self._candidates(f, i, n):
-                r = self.algebra.ranges
-                if r.nonnegative(j) and r.nonnegative(n - 1 - j) and r.same(self._index(f, j), i):
-                    return j
-            raise Undecided(f"scatter at {i}")
-
-        return back
-
-    def _candidates(self, f: IndexFunction, i: Index, n: Whole) -> list[Whole]:
-        """Numbers that may be mapped to i by a permutation."""
-        r = self.algebra.ranges
-        found: list[Whole] = [n - 1 - i]
-        atoms = sorted(set(within(i)), key=lambda a: a.number)
-        found += [Index({(a,): 1}, r) for a in atoms if a.kind in ("group", "turn")]
-        sizes = [self.size(s) for s in f.sizes]
-        for s in sizes:
-            if r.nonnegative(s - 1):
-                rows, rest = r.quotient(n, s)
-                if rest == 0 and r.nonnegative(rows - 1):
-                    for a, b in ((s, rows), (rows, s)):
-                        q, m = r.quotient(i, a)
-                        found.append(q + b * m)
-                found += [r.quotient(i + n - s, n)[1], r.quotient(i + s, n)[1]]
-        return found
-
-    # ---- folds
-
-    def _fold(
-        self,
-        f: Callable[[Any, Any], Any],
-        first: Any,
-        xs: Any,
-        n: Whole,
-        t: Type,
-        *,
-        written_out: bool = False,
-    ) -> Any:
-        if not isinstance(n, Index) and n <= (MOST_WRITTEN_OUT if written_out else self.unroll):
-            for i in range(n):
-                first = f(first, xs(i))
-            return first
-        return self._steps(f, first, xs, n, t)(n)
-
-    def _steps(
-        self, f: Callable[[Any, Any], Any], first: Any, xs: Any, n: Whole, t: Type
-    ) -> Callable[[Whole], Any]:
-        """The value of a fold after some turns: of what it carries, only the cells that are looked at."""
-        carried = _Carried(self, self.algebra.open_loop(n), f, first, xs, t)
-        return lambda turns: self.lazily(t, (), lambda path: carried.after(path, turns))
-
-    def lazily(self, t: Type, path: tuple[Any, ...], at: Callable[[Any], Any]) -> Any:
-        """A value of a type, whose scalars are what is at their places."""
-        match t:
-            case Tuple(parts):
-                return tuple(self.lazily(u, (*path, k), at) for k, u in enumerate(parts))
-            case Array(element, n) | Vector(element, n):
-                return Cells(self.size(n), lambda i: self.lazily(element, (*path, i), at))
-            case Scalar() | TypeVariable():
-                return at(path)
-
-    def lifted(self, value: Any, kind: str) -> Symbol:
-        """A scalar as a symbol of a type."""
-        if isinstance(value, Index):
-            return self.algebra.whole(value, kind)
-        return value if value is OPEN else self.values.lifted(value)
-
-
-class _Carried:
-    """The cells that a fold carries, each made when it is looked at; a place in an array may be a polynomial."""
-
-    def __init__(
-        self,
-        term: Denotation,
-        loop: Loop,
-        f: Callable[[Any, Any], Any],
-        first: Any,
-        xs: Any,
-        t: Type,
-    ) -> None:
-        self.term, self.loop, self.f, self.first, self.xs, self.type = term, loop, f, first, xs, t
-        self.paths: list[tuple[Any, ...]] = []
-        self.cells: dict[tuple[Any, ...], Symbol] = {}
-        self.made: list[Any] = []
-        self.following: dict[int, Symbol] = {}
-        loop.next = self.next
-
-    def at(self, path: tuple[Any, ...]) -> Symbol:
-        """A cell before a turn."""
-        if path not in self.cells:
-            if len(self.cells) >= MOST_CARRIED:
-                raise Undecided(f"a fold that carries more than {MOST_CARRIED} cells")
-            if any(self._changes(a) for i in path for a in self.term.algebra.free(i)):
-                raise Undecided("a fold whose turns look at different cells of what it carries")
-            first = self.term.lifted(_look(self.first, path), _kind(self.type, path))
-            self.paths.append(path)
-            self.cells[path] = self.loop.carried(first)
-        return self.cells[path]
-
-    def _changes(self, part: Any) -> bool:
-        """Whether a part of a place is not the same in all of a turn: it counts turns of this loop or one inside."""
-        if isinstance(part, Symbol):
-            return True
-        return bool(part.kind in ("turn", "bound") and not part < self.loop.atom)
-
-    def next(self, k: int) -> Symbol:
-        """What a turn makes of a cell."""
-        if k not in self.following:
-            if not self.made:
-                held = self.term.lazily(self.type, (), self.at)
-                self.made.append(self.f(held, self.xs(self.loop.turn)))
-            path = self.paths[k]
-            value = _look(self.made[0], path)
-            self.following[k] = self.term.lifted(value, _kind(self.type, path))
-        return self.following[k]
-
-    def after(self, path: tuple[Any, ...], turns: Whole) -> Symbol:
-        """A cell after some turns."""
-        return self.loop.after(self.loop.places[self.at(path)], turns)
-
-
-def _kind(t: Type, path: tuple[Any, ...]) -> str:
-    for k in path:
-        if isinstance(t, Tuple):
-            t = t.parts[k]
-        else:
-            assert isinstance(t, Array | Vector), "cannot happen: a place in a scalar"
-            t = t.element
-    return "bool" if str(t) == "boolean" else str(t)
-
-
-def _itself(x: Any) -> Any:
-    return x
+        return outside if isinstance(t, p.PadConstant) else self.open(t.type.element)
 
 
 def _of_rows(xss: Any, place: tuple[Whole, Whole]) -> Any:
     return xss(place[0])(place[1])
-
-
-def _look(value: Any, path: tuple[Any, ...]) -> Any:
-    for k in path:
-        value = value[k] if isinstance(value, tuple) else value(k)
-    return value
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, Symbol | Index) else int(value)
 
 
 def _key(value: Any) -> Any:

@@ -118,6 +118,7 @@ def meaning_of(
 ) -> Meaning:
     """Compare the text of all kernels with a low-level program, at its sizes or, where they are open, at all.
 
+    >>> from dataclasses import replace
     >>> from relift import f32, map_glb, nat, program
     >>> from relift.compiler.meaning.evidence import meaning_of
     >>> from relift.compiler.program import compile_program
@@ -128,7 +129,6 @@ def meaning_of(
     >>> k = compile_program(double)
     >>> meaning_of(k, double).verdict
     'validated'
-    >>> from dataclasses import replace
     >>> wrong = replace(k, source=k.source.replace("v + v", "v * v"))
     >>> print(meaning_of(wrong, double).kernels[0].detail)
     out[0] is 5.047679424285889 instead of 4.493408203125: work-item 0 writes x[glb_0] * x[glb_0] instead of x[glb_0] + x[glb_0], n = 1
@@ -154,20 +154,18 @@ def meaning_of(
         return whole(f"the text has {error}, which is not understood")
     except ReliftError as error:
         return whole(error.message)
-    if certified is None:
-        certified = certificates(compiled)
-    by_name = {c.kernel: c for c in certified}
+    certified = certificates(compiled) if certified is None else certified
     inputs = {
         p.name: (p.type, q.buffers)
         for p, q in zip(here.parameters, compiled.plan.parameters, strict=True)
     }
-    known = {} if here.sizes else index_bounds(body)
+    bounds = {} if here.sizes else index_bounds(body)
     found: list[KernelMeaning] = []
     for stage, name in stages:
         report(stage.kernel.name)
-        judge = Judge(source, compiled.plan, stage, inputs, known, body, limit)
-        certificate = by_name.get(stage.kernel.name)
-        found.append(_together(judge.finding(), certificate, stage.kernel.name, sizes))
+        judge = Judge(source, compiled.plan, stage, inputs, bounds, body, limit)
+        own = next((c for c in certified if c.kernel == stage.kernel.name), None)
+        found.append(_together(judge.finding(), own, stage.kernel.name, sizes))
         inputs[name] = (stage.body.type, stage.outputs)
     return Meaning(program.name, tuple(found))
 

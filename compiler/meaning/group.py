@@ -8,6 +8,7 @@ barriers changes nothing is what the certificates of races and barriers say.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -84,8 +85,7 @@ class Group:
             raise Fault("launch", f"{k.name} requires groups of {self.text.group}, not {local}")
         asked = self._asked()
         r = self.algebra.ranges
-        ranges: list[tuple[Whole, Whole, Whole, Whole]] = []
-        joint: dict[Whole, Whole] = {}
+        ranges: list[tuple[Whole, int, Whole]] = []
         groups: list[Whole] = []
         for d in range(3):
             if d in k.turns:
@@ -97,53 +97,64 @@ class Group:
             else:
                 local = (*local[:d], 1, *local[d + 1 :])
                 many = total[d]
-            ranges.append((many, local[d], many * local[d], 0))
+            ranges.append((many, local[d], many * local[d]))
             groups.append(r.variable("group", f"wrg_{d}", many))
-        sizes = tuple(n for _, _, n, _ in ranges)
+        self.joint: dict[Whole, Whole] = {}
         items: list[Item] = []
         if self.way != "all":
             flat = self.way == "one" and not asked & {"get_local_id", "get_group_id"}
-            ghost = Ghost()
-            ghost.phase = 0
-            lid: list[Whole] = []
-            number: list[Whole] = []
-            for d, (many, m, n, _) in enumerate(ranges):
-                if flat:
-                    lid.append(0)
-                    number.append(r.variable("group", f"glb_{d}", n))
-                else:
-                    lid.append(r.variable("group", f"lcl_{d}", m))
-                    number.append(groups[d] * m + lid[d])
-                for start, step in ((lid[d], m), (groups[d], many), (number[d], n)):
-                    if isinstance(start, Index):
-                        joint[start] = step
-            ghost.lid, ghost.grp, ghost.gid = _numbers(lid), _numbers(groups), _numbers(number)
-            items.append(ghost)
+            items.append(self._ghost(groups, ranges, flat=flat))
         if self.way != "one":
-            if local[0] * local[1] * local[2] > MOST_ITEMS_RUN:
-                raise TooLarge(f"a group of {local} work-items")
-            joint |= {
-                g: many
-                for g, (many, *_) in zip(groups, ranges, strict=True)
-                if isinstance(g, Index)
-            }
-            for place in itertools.product(*(range(m) for m in reversed(local))):
-                it = Item()
-                it.lid, it.grp = place[::-1], _numbers(groups)
-                it.gid = _numbers(
-                    [g * m + n for g, m, n in zip(groups, local, it.lid, strict=True)]
-                )
-                items.append(it)
+            items += self._all(groups, ranges)
         for it in items:
-            it.ng, it.gs, it.ls = _numbers([n for n, *_ in ranges]), _numbers(sizes), local
+            it.ng = _numbers([many for many, _, _ in ranges])
+            it.gs, it.ls = _numbers([n for _, _, n in ranges]), local
             it.group, it.local_epoch, it.global_epoch = None, 0, 0
-        self.loops.joint = joint
+        self.loops.joint = self.joint
         return items
+
+    def _ghost(
+        self, groups: Sequence[Whole], ranges: Sequence[tuple[Whole, int, Whole]], *, flat: bool
+    ) -> Ghost:
+        """The work-item whose numbers are not known; of a `flat` kernel only its global ones are asked for."""
+        r = self.algebra.ranges
+        ghost = Ghost()
+        ghost.phase = 0
+        lid: list[Whole] = []
+        number: list[Whole] = []
+        for d, (many, m, n) in enumerate(ranges):
+            if flat:
+                lid.append(0)
+                number.append(r.variable("group", f"glb_{d}", n))
+            else:
+                lid.append(r.variable("group", f"lcl_{d}", m))
+                number.append(groups[d] * m + lid[d])
+            for start, step in ((lid[d], m), (groups[d], many), (number[d], n)):
+                if isinstance(start, Index):
+                    self.joint[start] = step
+        ghost.lid, ghost.grp, ghost.gid = _numbers(lid), _numbers(groups), _numbers(number)
+        return ghost
+
+    def _all(
+        self, groups: Sequence[Whole], ranges: Sequence[tuple[Whole, int, Whole]]
+    ) -> Iterator[Item]:
+        """The work-items of a group whose numbers are not known."""
+        local = [m for _, m, _ in ranges]
+        if math.prod(local) > MOST_ITEMS_RUN:
+            raise TooLarge(f"a group of {local} work-items")
+        for g, (many, _, _) in zip(groups, ranges, strict=True):
+            if isinstance(g, Index):
+                self.joint[g] = many
+        for place in itertools.product(*(range(m) for m in reversed(local))):
+            it = Item()
+            it.lid, it.grp = place[::-1], _numbers(groups)
+            it.gid = _numbers([g * m + n for g, m, n in zip(groups, local, it.lid, strict=True)])
+            yield it
 
     def _asked(self) -> set[str]:
         """The functions that the text calls."""
         return {
-            e.function for s in statements_within(self.text.body) for e in _all(expressions_of(s))
+            e.function for s in statements_within(self.text.body) for e in _every(expressions_of(s))
             if isinstance(e, Invocation)
         }  # fmt: skip
 
@@ -265,7 +276,7 @@ def prepared(algebra: Folding, launch: Launch, kernel: Kernel) -> dict[str, Whol
     return sizes
 
 
-def _all(es: Iterator[Expression]) -> Iterator[Expression]:
+def _every(es: Iterator[Expression]) -> Iterator[Expression]:
     for e in es:
         yield from within(e)
 

@@ -14,9 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from relift.compiler.meaning.algebra import Folding
 from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.denotation import Cells, Denotation
+from relift.compiler.meaning.denotation import Denotation
 from relift.compiler.meaning.domain import Values
 from relift.compiler.meaning.group import Group, Way, needs_group, prepared
+from relift.compiler.meaning.indexing import Cells
 from relift.compiler.meaning.memory import Result, Unwritable, Written
 from relift.compiler.meaning.polynomials import Index, NotConcrete, Whole
 from relift.compiler.meaning.ranges import Ranges, Split, TooManyQuestions

@@ -45,8 +45,8 @@ class TooManyQuestions(Exception):
     """Z3 was asked more often than is allowed."""
 
 
-class Ranges:
-    """Atoms with their ranges, both ends within; and numbers that are at least 0, as facts."""
+class Bounds:
+    """Atoms with their ranges, both ends within, and what follows from the ends alone."""
 
     def __init__(self, facts: Sequence[tuple[int, int, tuple[str, ...], Any]] = ()) -> None:
         self.by_key: dict[Any, Atom] = {}
@@ -67,86 +67,6 @@ class Ranges:
         if key not in self.by_key:
             self.by_key[key] = Atom(kind, name, args, len(self.by_key))
         return self.by_key[key]
-
-    def variable(
-        self, kind: AtomKind, name: str, count: Whole | None, least: Whole = 0, args: Any = ()
-    ) -> Whole:
-        """A number from `least` on, below `count`; itself where only one is left after the facts."""
-        atom = self.atom(kind, name, args)
-        if atom not in self.low:
-            self.low[atom] = least
-            self.high[atom] = None if count is None else count - 1
-        if self.low[atom] == self.high[atom]:
-            return self.low[atom]
-        return Index({(atom,): 1}, self)
-
-    def assume(self, number: Index) -> None:
-        """A fact: the number is at least 0.  A range is narrowed where it says no more."""
-        self._known.clear()
-        for atom in sorted(number.atoms(), reverse=True):
-            parts = linear_in(number, atom)
-            if parts is None or parts[0].__class__ is not int or atom not in self.low:
-                continue
-            if atom.kind not in ("group", "size"):
-                continue
-            c, r = parts
-            if any(a.kind != "size" for a in within(r)):
-                continue
-            assert isinstance(c, int), "cannot happen: it was asked"
-            if c > 0:
-                bound = -(r // c) if c != 1 else -r
-                if c != 1 and not isinstance(r, int):
-                    continue
-                if isinstance(bound, int) and c != 1:
-                    bound = -(r // c)
-                if self.nonnegative(bound - self.low[atom]):
-                    self.low[atom] = bound
-                    return
-            else:
-                if c != -1 and not isinstance(r, int):
-                    continue
-                bound = r // -c if isinstance(r, int) else r
-                high = self.high[atom]
-                if high is None or self.nonnegative(high - bound):
-                    self.high[atom] = bound
-                    return
-        self.facts.append(number)
-
-    # ---- orders
-
-    def decided(self, number: Whole) -> Any:
-        """Whether a number is at least 0: a truth value, or a condition; raises `Split`."""
-        if not isinstance(number, Index):
-            return number >= 0
-        if self.nonnegative(number):
-            return True
-        if self.nonnegative(-1 - number):
-            return False
-        if all(a.kind in FREE or a.kind in ("div", "mod", "min", "max") for a in within(number)):
-            raise Split(number)
-        assert self.condition is not None, "cannot happen: nobody makes conditions"
-        return self.condition(number)
-
-    def same(self, x: Whole, y: Whole) -> bool:
-        """Whether two numbers are surely equal."""
-        d = x - y
-        if not isinstance(d, Index):
-            return d == 0
-        return self.nonnegative(d) and self.nonnegative(-d)
-
-    def nonnegative(self, number: Whole) -> bool:
-        """Whether a number is surely at least 0."""
-        if not isinstance(number, Index):
-            return number >= 0
-        found = self._known.get(number)
-        if found is None:
-            found = self._by_ends(number, 12)
-            if not found:
-                ends = self.interval(number)
-                below = ends[1] is not None and ends[1] < 0
-                found = not below and self._by_z3(number)
-            self._known[number] = found
-        return found
 
     def _by_ends(self, number: Whole, depth: int) -> bool:
         """By the ends of ranges, innermost atoms first."""
@@ -175,7 +95,7 @@ class Ranges:
         for m, c in number.terms.items():
             part: Whole = c
             for a in m:
-                part = part * (Index({(a,): 1}, self) + self.low[a])
+                part = part * (Index({(a,): 1}, number.ranges) + self.low[a])
             shifted = shifted + part
         return all(c >= 0 for c in terms_of(shifted).values()) or self._by_highs(number)
 
@@ -269,6 +189,151 @@ class Ranges:
             None if high is None else self.interval(high)[1],
         )
 
+
+class Proofs(Bounds):
+    """What is at least 0, by ends of ranges and by Z3; facts are numbers that are."""
+
+    def same(self, x: Whole, y: Whole) -> bool:
+        """Whether two numbers are surely equal."""
+        d = x - y
+        if not isinstance(d, Index):
+            return d == 0
+        return self.nonnegative(d) and self.nonnegative(-d)
+
+    def nonnegative(self, number: Whole) -> bool:
+        """Whether a number is surely at least 0."""
+        if not isinstance(number, Index):
+            return number >= 0
+        found = self._known.get(number)
+        if found is None:
+            found = self._by_ends(number, 12)
+            if not found:
+                ends = self.interval(number)
+                below = ends[1] is not None and ends[1] < 0
+                found = not below and self._by_z3(number)
+            self._known[number] = found
+        return found
+
+    def _by_z3(self, number: Index) -> bool:
+        import z3
+
+        self.asked += 1
+        if self.asked > QUESTIONS:
+            raise TooManyQuestions(f"more than {QUESTIONS} questions to Z3")
+        solver = z3.Solver()
+        solver.set("rlimit", STEPS)
+        seen: set[Atom] = set()
+        waiting = [number, *self.facts]
+        while waiting:
+            for atom in within(waiting.pop()):
+                if atom in seen:
+                    continue
+                seen.add(atom)
+                for end, sign in ((self.low.get(atom), 1), (self.high.get(atom), -1)):
+                    if end is not None:
+                        solver.add(sign * (self.z3_atom(atom) - self.z3_number(end)) >= 0)
+                        if isinstance(end, Index):
+                            waiting.append(end)
+        for fact in self.facts:
+            solver.add(self.z3_number(fact) >= 0)
+        solver.add(self.z3_number(number) < 0)
+        return bool(solver.check() == z3.unsat)
+
+    def z3_number(self, x: Whole) -> Any:
+        """A number as a term of Z3."""
+        import z3
+
+        if not isinstance(x, Index):
+            return z3.IntVal(int(x))
+        found: list[Any] = []
+        for m, c in x.terms.items():
+            part: Any = z3.IntVal(c)
+            for a in m:
+                part = part * self.z3_atom(a)
+            found.append(part)
+        return z3.Sum(found)
+
+    def z3_atom(self, a: Atom) -> Any:
+        """An atom as a term of Z3: an unknown number, or what it is computed from."""
+        import z3
+
+        if a not in self._z3:
+            if a.kind in ("div", "mod", "min", "max"):
+                u, v = map(self.z3_number, a.args)
+                self._z3[a] = (
+                    u / v
+                    if a.kind == "div"
+                    else u % v
+                    if a.kind == "mod"
+                    else z3.If((u < v) == (a.kind == "min"), u, v)
+                )
+            else:
+                self._z3[a] = z3.Int(f"{a.kind}_{a.number}")
+        return self._z3[a]
+
+
+class Ranges(Proofs):
+    """Orders and quotients of numbers, decided where they can be."""
+
+    def variable(
+        self, kind: AtomKind, name: str, count: Whole | None, least: Whole = 0, args: Any = ()
+    ) -> Whole:
+        """A number from `least` on, below `count`; itself where only one is left after the facts."""
+        atom = self.atom(kind, name, args)
+        if atom not in self.low:
+            self.low[atom] = least
+            self.high[atom] = None if count is None else count - 1
+        if self.low[atom] == self.high[atom]:
+            return self.low[atom]
+        return Index({(atom,): 1}, self)
+
+    def assume(self, number: Index) -> None:
+        """A fact: the number is at least 0.  A range is narrowed where it says no more."""
+        self._known.clear()
+        for atom in sorted(number.atoms(), reverse=True):
+            parts = linear_in(number, atom)
+            if parts is None or parts[0].__class__ is not int or atom not in self.low:
+                continue
+            if atom.kind not in ("group", "size"):
+                continue
+            c, r = parts
+            if any(a.kind != "size" for a in within(r)):
+                continue
+            assert isinstance(c, int), "cannot happen: it was asked"
+            if c > 0:
+                bound = -(r // c) if c != 1 else -r
+                if c != 1 and not isinstance(r, int):
+                    continue
+                if isinstance(bound, int) and c != 1:
+                    bound = -(r // c)
+                if self.nonnegative(bound - self.low[atom]):
+                    self.low[atom] = bound
+                    return
+            else:
+                if c != -1 and not isinstance(r, int):
+                    continue
+                bound = r // -c if isinstance(r, int) else r
+                high = self.high[atom]
+                if high is None or self.nonnegative(high - bound):
+                    self.high[atom] = bound
+                    return
+        self.facts.append(number)
+
+    # ---- orders
+
+    def decided(self, number: Whole) -> Any:
+        """Whether a number is at least 0: a truth value, or a condition; raises `Split`."""
+        if not isinstance(number, Index):
+            return number >= 0
+        if self.nonnegative(number):
+            return True
+        if self.nonnegative(-1 - number):
+            return False
+        if all(a.kind in FREE or a.kind in ("div", "mod", "min", "max") for a in within(number)):
+            raise Split(number)
+        assert self.condition is not None, "cannot happen: nobody makes conditions"
+        return self.condition(number)
+
     # ---- quotients
 
     def quotient(self, u: Whole, v: Whole) -> tuple[Whole, Whole]:
@@ -359,65 +424,6 @@ class Ranges:
         if self.nonnegative(-d):
             return y if kind == "max" else x
         return self._atomic(kind, x, y)
-
-    # ---- Z3
-
-    def _by_z3(self, number: Index) -> bool:
-        import z3
-
-        self.asked += 1
-        if self.asked > QUESTIONS:
-            raise TooManyQuestions(f"more than {QUESTIONS} questions to Z3")
-        solver = z3.Solver()
-        solver.set("rlimit", STEPS)
-        seen: set[Atom] = set()
-        waiting = [number, *self.facts]
-        while waiting:
-            for atom in within(waiting.pop()):
-                if atom in seen:
-                    continue
-                seen.add(atom)
-                for end, sign in ((self.low.get(atom), 1), (self.high.get(atom), -1)):
-                    if end is not None:
-                        solver.add(sign * (self.z3_atom(atom) - self.z3_number(end)) >= 0)
-                        if isinstance(end, Index):
-                            waiting.append(end)
-        for fact in self.facts:
-            solver.add(self.z3_number(fact) >= 0)
-        solver.add(self.z3_number(number) < 0)
-        return bool(solver.check() == z3.unsat)
-
-    def z3_number(self, x: Whole) -> Any:
-        """A number as a term of Z3."""
-        import z3
-
-        if not isinstance(x, Index):
-            return z3.IntVal(int(x))
-        found: list[Any] = []
-        for m, c in x.terms.items():
-            part: Any = z3.IntVal(c)
-            for a in m:
-                part = part * self.z3_atom(a)
-            found.append(part)
-        return z3.Sum(found)
-
-    def z3_atom(self, a: Atom) -> Any:
-        """An atom as a term of Z3: an unknown number, or what it is computed from."""
-        import z3
-
-        if a not in self._z3:
-            if a.kind in ("div", "mod", "min", "max"):
-                u, v = map(self.z3_number, a.args)
-                self._z3[a] = (
-                    u / v
-                    if a.kind == "div"
-                    else u % v
-                    if a.kind == "mod"
-                    else z3.If((u < v) == (a.kind == "min"), u, v)
-                )
-            else:
-                self._z3[a] = z3.Int(f"{a.kind}_{a.number}")
-        return self._z3[a]
 
 
 _DEPTH = {

@@ -10,8 +10,9 @@ from proofs_tests.compiler.programs import CASES, Case
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.meaning.algebra import Folding
 from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.denotation import Cells, Denotation
+from relift.compiler.meaning.denotation import Denotation
 from relift.compiler.meaning.domain import Values
+from relift.compiler.meaning.indexing import Cells
 from relift.compiler.meaning.ranges import Ranges
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import made, typed
-from proofs_tests.validation import Subject, judged, low_level
+from proofs_tests.validation import Subject, judged, low_level, planted_faults
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import Meaning, meaning_of, with_meaning
 from relift.compiler.program import compile_program
@@ -122,6 +122,16 @@ def test_kernels_in_another_order_are_not_validated() -> None:
     assert meaning_of(k, program).ok
     swapped = Compiled(k.source, replace(k.plan, kernels=k.plan.kernels[::-1]))
     assert meaning_of(swapped, program).verdict != "validated"
+
+
+def test_planted_faults_are_never_validated(capsys: pytest.CaptureFixture[str]) -> None:
+    """A drawn sample, but those that change nothing; `python -m proofs_tests.validation faults 500` takes more."""
+    seed = random.randrange(10**6)
+    with capsys.disabled():
+        print(f"faults drawn from seed {seed}", flush=True)
+    found = list(planted_faults(12, seed))
+    assert [f for f in found if f.missed] == []
+    assert sum(f.by_meaning != "validated" for f in found) >= 6
 
 
 def test_a_certificate_claims_the_meaning() -> None:

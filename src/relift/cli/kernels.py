@@ -111,9 +111,12 @@ def _say_unknown(compiled: Compiled) -> None:
 def _certificates(kernel: Compiled, program: Program) -> tuple[Certificate, ...]:
     """The certificates of a kernel, with what its text shows on symbols where that is not too much."""
     from relift.compiler.certificates.claims import certificates
+    from relift.compiler.meaning.evidence import meaning_of, with_meaning
     from relift.compiler.validation.evidence import reports_of, with_values
 
-    return with_values(certificates(kernel), reports_of(kernel, program))
+    proved = certificates(kernel)
+    certified = with_values(proved, reports_of(kernel, program))
+    return with_meaning(certified, meaning_of(kernel, program, proved))
 
 
 # ---- build

@@ -29,6 +29,7 @@ from relift.cli.output import fail, print_json, print_table, progress_of
 from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:
+    from relift.compiler.meaning.evidence import Meaning
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
     from relift.egraph.search.optimize import FoundProgram, Optimized
@@ -83,6 +84,12 @@ def optimize(
     prove: Annotated[
         bool, typer.Option("--prove", help="Prove each derivation by Rocq, as one theorem.")
     ] = False,
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate", help="Compare the text of each kernel with its program, for all data."
+        ),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -109,6 +116,7 @@ def optimize(
         say_what_rounds_otherwise(compiled, [target])
     pairs = list(zip(best.candidates, compiled, strict=True))
     proofs = [_proof(found) if prove else None for found in best.candidates]
+    meanings = [_meaning(found, kernel) for found, kernel in pairs] if validate else []
     if out is not None:
         _save(out, pairs, proofs)
     if as_json:
@@ -118,12 +126,17 @@ def optimize(
             for (found, kernel), proof in zip(pairs, proofs, strict=True)
         ]
         about = {"timed_on": timed_on, "bundle": written, "candidates": candidates}
+        if validate:
+            about["meanings"] = [m.to_json() for m in meanings]
         print_json(best.to_json() | about)
+        _end_by(meanings)
         return
     print_search(best)
     if profile:
         _print_profile(best)
     _print_candidates(best.candidates, proofs)
+    for m in meanings:
+        print(m.text())
     if out is not None:
         print(f"\nwritten to {out}")
     if bundle is not None:
@@ -134,6 +147,7 @@ def optimize(
     if timed_on is not None:
         known = sum(found.measured is not None for found in best.candidates)
         print(f"\n{known} of {len(pairs)} candidates have a time on {timed_on}")
+    _end_by(meanings)
 
 
 def _require_one_place(
@@ -144,6 +158,22 @@ def _require_one_place(
         raise Refusal("--times keeps the times of --tune or --times-from; give one of them")
     if sum((tune, bundle is not None, times_from is not None)) > 1:
         raise Refusal("--tune times here, --bundle and --times-from elsewhere; give one of them")
+
+
+def _meaning(found: FoundProgram, kernel: Compiled) -> Meaning:
+    """The text of a candidate's kernels against its low-level program."""
+    from relift.compiler.meaning.evidence import meaning_of
+
+    with progress_of("validating") as report:
+        return meaning_of(kernel, found.term, report=report)
+
+
+def _end_by(meanings: Sequence[Meaning]) -> None:
+    """The status of `validate`, where a text is not validated."""
+    if any(m.verdict == "refuted" for m in meanings):
+        raise typer.Exit(1)
+    if not all(m.ok for m in meanings):
+        raise typer.Exit(3)
 
 
 def _proof(found: FoundProgram) -> Proved:

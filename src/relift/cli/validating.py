@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -56,26 +57,11 @@ def validate(
     Of a folder, the text that lies there; of a low-level program, what it is compiled to, for all values of the sizes
     that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown.
     """
-    if kernel is not None:
-        _by_others(
-            program,
-            size,
-            kernel,
-            entry,
-            global_,
-            local,
-            argument,
-            define,
-            float_policy,
-            as_json=as_json,
-        )
     launch = {
-        "--entry": entry,
-        "--global": global_,
-        "--local": local,
-        "--argument": argument,
-        "--define": define,
-    }
+        "--entry": entry, "--global": global_, "--local": local, "--argument": argument, "--define": define,
+    }  # fmt: skip
+    if kernel is not None:
+        _by_others(program, size, kernel, launch, float_policy, as_json=as_json)
     for option in (name for name, value in launch.items() if value is not None):
         raise Refusal(f"{option} says how a kernel is launched; give it by --kernel FILE.cl")
     found = (
@@ -94,11 +80,7 @@ def _by_others(
     program: str,
     size: list[str] | None,
     kernel: Path,
-    entry: str | None,
-    global_: str | None,
-    local: str | None,
-    argument: list[str] | None,
-    define: list[str] | None,
+    launch: Mapping[str, Any],
     float_policy: str,
     *,
     as_json: bool,
@@ -107,6 +89,7 @@ def _by_others(
     from relift.compiler.foreign.comparison import ByOthers, validate_foreign
     from relift.rewrites.loading import load_program
 
+    entry, global_, local, argument, define = launch.values()
     if entry is None or global_ is None:
         raise Refusal(
             "--kernel needs --entry NAME and --global N; --local N where work-items share anything"
@@ -125,12 +108,12 @@ def _by_others(
         raise Refusal(
             f"--local {local}: as many numbers as --global {global_}, up to three, none of them 0"
         )
-    launch = ByOthers(
+    launched = ByOthers(
         text, entry, range_, group, pairs_of(argument, "--argument", "N=64"), str(kernel),
         pairs_of(define, "--define", "TS=16"),
     )  # fmt: skip
     with progress_of("validating"):
-        report = validate_foreign(launch, here, reassociate=float_policy != "exact")
+        report = validate_foreign(launched, here, reassociate=float_policy != "exact")
     verdict = "validated" if report.ok else report.verdict
     how = "up to the order of sums" if report.reassociated else "to the last bit"
     if as_json:

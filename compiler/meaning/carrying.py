@@ -1,0 +1,133 @@
+"""Folds: of what they carry, only the cells that are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from relift.compiler.meaning.algebra import Loop
+from relift.compiler.meaning.indexing import Cells, Indexing
+from relift.compiler.meaning.polynomials import Index, Whole
+from relift.compiler.validation.machine import Undecided
+from relift.compiler.validation.symbols import OPEN, Symbol
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+MOST_CARRIED = 40_000
+"""Cells that a fold may carry from turn to turn."""
+
+MOST_WRITTEN_OUT = 256
+"""Turns of a fold that is written out because the program says so."""
+
+
+@dataclass
+class Carrying(Indexing):
+    """Reductions as folds."""
+
+    def fold(
+        self,
+        f: Callable[[Any, Any], Any],
+        first: Any,
+        xs: Any,
+        n: Whole,
+        t: Type,
+        *,
+        written_out: bool = False,
+    ) -> Any:
+        if not isinstance(n, Index) and n <= (MOST_WRITTEN_OUT if written_out else self.unroll):
+            for i in range(n):
+                first = f(first, xs(i))
+            return first
+        return self.steps(f, first, xs, n, t)(n)
+
+    def steps(
+        self, f: Callable[[Any, Any], Any], first: Any, xs: Any, n: Whole, t: Type
+    ) -> Callable[[Whole], Any]:
+        """The value of a fold after some turns: of what it carries, only the cells that are looked at."""
+        carried = _Carried(self, self.algebra.open_loop(n), f, first, xs, t)
+        return lambda turns: self.lazily(t, (), lambda path: carried.after(path, turns))
+
+    def lazily(self, t: Type, path: tuple[Any, ...], at: Callable[[Any], Any]) -> Any:
+        """A value of a type, whose scalars are what is at their places."""
+        match t:
+            case Tuple(parts):
+                return tuple(self.lazily(u, (*path, k), at) for k, u in enumerate(parts))
+            case Array(element, n) | Vector(element, n):
+                return Cells(self.size(n), lambda i: self.lazily(element, (*path, i), at))
+            case Scalar() | TypeVariable():
+                return at(path)
+
+    def lifted(self, value: Any, kind: str) -> Symbol:
+        """A scalar as a symbol of a type."""
+        if isinstance(value, Index):
+            return self.algebra.whole(value, kind)
+        return value if value is OPEN else self.values.lifted(value)
+
+
+class _Carried:
+    """The cells that a fold carries, each made when it is looked at; a place in an array may be a polynomial."""
+
+    def __init__(
+        self,
+        term: Carrying,
+        loop: Loop,
+        f: Callable[[Any, Any], Any],
+        first: Any,
+        xs: Any,
+        t: Type,
+    ) -> None:
+        self.term, self.loop, self.f, self.first, self.xs, self.type = term, loop, f, first, xs, t
+        self.paths: list[tuple[Any, ...]] = []
+        self.cells: dict[tuple[Any, ...], Symbol] = {}
+        self.made: list[Any] = []
+        self.following: dict[int, Symbol] = {}
+        loop.next = self.next
+
+    def at(self, path: tuple[Any, ...]) -> Symbol:
+        """A cell before a turn."""
+        if path not in self.cells:
+            if len(self.cells) >= MOST_CARRIED:
+                raise Undecided(f"a fold that carries more than {MOST_CARRIED} cells")
+            if any(self._changes(a) for i in path for a in self.term.algebra.free(i)):
+                raise Undecided("a fold whose turns look at different cells of what it carries")
+            first = self.term.lifted(_look(self.first, path), _kind(self.type, path))
+            self.paths.append(path)
+            self.cells[path] = self.loop.carried(first)
+        return self.cells[path]
+
+    def _changes(self, part: Any) -> bool:
+        """Whether a part of a place is not the same in all of a turn: it counts turns of this loop or one inside."""
+        if isinstance(part, Symbol):
+            return True
+        return bool(part.kind in ("turn", "bound") and not part < self.loop.atom)
+
+    def next(self, k: int) -> Symbol:
+        """What a turn makes of a cell."""
+        if k not in self.following:
+            if not self.made:
+                held = self.term.lazily(self.type, (), self.at)
+                self.made.append(self.f(held, self.xs(self.loop.turn)))
+            path = self.paths[k]
+            value = _look(self.made[0], path)
+            self.following[k] = self.term.lifted(value, _kind(self.type, path))
+        return self.following[k]
+
+    def after(self, path: tuple[Any, ...], turns: Whole) -> Symbol:
+        """A cell after some turns."""
+        return self.loop.after(self.loop.places[self.at(path)], turns)
+
+
+def _kind(t: Type, path: tuple[Any, ...]) -> str:
+    for k in path:
+        if isinstance(t, Tuple):
+            t = t.parts[k]
+        else:
+            assert isinstance(t, Array | Vector), "cannot happen: a place in a scalar"
+            t = t.element
+    return "bool" if str(t) == "boolean" else str(t)
+
+
+def _look(value: Any, path: tuple[Any, ...]) -> Any:
+    for k in path:
+        value = value[k] if isinstance(value, tuple) else value(k)
+    return value
