@@ -13,6 +13,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
+from relift.egraph.search.plans import cooperative_reductions, partial_folds
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
@@ -100,3 +101,16 @@ def test_a_gpu_has_work_for_all_of_its_units(program: Program) -> None:
 
     assert blocks.cost.seconds < 1.3 * blocks.cost.memory
     assert 5 * blocks.cost.seconds < task.floor()[0].cost.seconds
+
+
+def test_teams_go_along_rows_and_blocks_along_columns() -> None:
+    """Where neighbouring work-items read far apart, a GPU sends what nobody uses: on an H200 column sums of 8192 by 8192 took
+    teams 459 us, and blocks of rows written by hand 74 us."""
+
+    def least(program: Program, plan) -> float:
+        task = Proposals(program, {"n": 8192, "m": 8192}, GPU)
+        found = [each for tactic in plan(task.source, GPU) for each in task.derived(tactic)]
+        return min(each.cost.seconds for each in found)
+
+    assert 2 * least(column_sums, partial_folds) < least(column_sums, cooperative_reductions)
+    assert 2 * least(rows, cooperative_reductions) < least(rows, partial_folds)
