@@ -16,6 +16,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,20 @@ WHEELS = {"intel-opencl-rt": "libintelocl.so"}
 ORIGIN = "origin"
 """The file of a folder that Relift wrote which holds the user's own setting."""
 
-INSTALL = "pip install intel-opencl-rt intel-cmplr-lib-rt, or apt-get install pocl-opencl-icd"
+
+def install_on(machine: str) -> str:
+    """How to install a driver on a machine, as `platform.machine` calls it: wheels are for x86-64 only.
+
+    >>> from relift.compiler.devices.drivers import install_on
+    >>> install_on("aarch64")
+    'apt-get install pocl-opencl-icd'
+    """
+    system = "apt-get install pocl-opencl-icd"
+    wheels = "pip install intel-opencl-rt intel-cmplr-lib-rt"
+    return f"{wheels}, or {system}" if machine in ("x86_64", "AMD64") else system
+
+
+INSTALL = install_on(platform.machine())
 
 
 @dataclass(frozen=True)
