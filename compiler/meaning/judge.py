@@ -105,8 +105,9 @@ class Judge:
         strays: list[str] = []
         while waiting:
             facts = waiting.pop()
-            case = _Case(self, unroll, way, written_out, facts)
+            case: _Case | None = None
             try:
+                case = _Case(self, unroll, way, written_out, facts)
                 case.run()
             except Split as split:
                 if cases + len(waiting) > MOST_CASES:
@@ -115,6 +116,7 @@ class Judge:
                 waiting += [(*facts, (number, 1)), (*facts, (number, -1))]
                 continue
             except Unwritable as error:
+                assert case is not None, "cannot happen: nothing was run"
                 loops = map(case.loops_of, error.atoms)
                 more = {number for number in loops if number is not None} - written_out
                 if not more:
@@ -123,6 +125,7 @@ class Judge:
                 waiting, cells, cases = [()], 0, 0
                 continue
             except Differs as error:
+                assert case is not None, "cannot happen: nothing was run"
                 shown = witness(case.algebra, error)
                 if shown is not None:
                     return Finding("refuted", shown)

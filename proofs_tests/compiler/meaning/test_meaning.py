@@ -156,3 +156,14 @@ def test_integers_that_may_overflow_are_unknown() -> None:
     text = k.source.replace("as_int(as_uint(v) + as_uint(1))", "v + 1")
     if text != k.source:
         assert meaning_of(Compiled(text, k.plan), shifted).verdict == "unknown"
+
+
+def test_a_launch_in_other_groups_than_the_text_requires_is_refuted() -> None:
+    """Before anything is run."""
+    program = made("iterated_in_local_memory", 3, 8)
+    k = compile_program(program)
+    [kernel] = k.plan.kernels
+    smaller = replace(k.plan, kernels=(replace(kernel, local=(4,)),))
+    found = meaning_of(Compiled(k.source, smaller), program)
+    assert found.verdict == "refuted"
+    assert "requires groups" in found.kernels[0].detail
