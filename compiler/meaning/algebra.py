@@ -329,11 +329,11 @@ class Loop:
         self.next: Callable[[int], Symbol] = lambda k: self.accumulators[k]
         self._shared: dict[Any, Any] = {}
 
-    def carried(self, first: Symbol) -> Symbol:
+    def carried(self, first: Symbol, type_: str) -> Symbol:
         """A value that a turn hands to the next; what stands for it in a turn."""
         k = len(self.accumulators)
-        key = ("accumulator", self.name, k, first.type)
-        found = self.algebra.accumulator(key, first.type, (self.name, k))
+        key = ("accumulator", self.name, k, type_)
+        found = self.algebra.accumulator(key, type_, (self.name, k))
         self.accumulators.append(found)
         self.firsts.append(first)
         self.places[found] = k

@@ -92,7 +92,7 @@ class _Carried:
                 raise Undecided("a fold whose turns look at different cells of what it carries")
             first = self.term.lifted(_look(self.first, path), _kind(self.type, path))
             self.paths.append(path)
-            self.cells[path] = self.loop.carried(first)
+            self.cells[path] = self.loop.carried(first, _kind(self.type, path))
         return self.cells[path]
 
     def _changes(self, part: Any) -> bool:

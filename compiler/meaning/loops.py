@@ -35,7 +35,7 @@ from relift.compiler.text.tree import (
     variables,
 )
 from relift.compiler.validation.machine import Item, Undecided
-from relift.compiler.validation.symbols import Symbol, TooLarge
+from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge
 from relift.compiler.validation.translation.expressions import Expressions
 from relift.compiler.validation.translation.operators import as_type
 from relift.compiler.validation.translation.python import Code
@@ -187,7 +187,8 @@ class Turns:
     def _one(self, value: Any, kind: str) -> Any:
         if isinstance(value, tuple):
             return tuple([self._one(v, kind) for v in value])
-        return self.loop.carried(self._lifted(value, kind))
+        first = self._lifted(value, kind)
+        return self.loop.carried(first, kind if first is OPEN else first.type)
 
     def _lifted(self, value: Any, kind: str) -> Symbol:
         if isinstance(value, Symbol):

@@ -167,3 +167,12 @@ def test_a_launch_in_other_groups_than_the_text_requires_is_refuted() -> None:
     found = meaning_of(Compiled(k.source, smaller), program)
     assert found.verdict == "refuted"
     assert "requires groups" in found.kernels[0].detail
+
+
+def test_a_sum_that_starts_with_nothing_is_not_validated() -> None:
+    """What a loop carries has its type, also where nothing was written to it."""
+    program = made("matvec", 64, 100)
+    k = compile_program(program)
+    text = k.source.replace("float acc = 0.0f;", "float acc;")
+    assert text != k.source
+    assert meaning_of(Compiled(text, k.plan), program).verdict != "validated"
