@@ -103,6 +103,7 @@ class Judge:
         waiting: list[tuple[tuple[Any, int], ...]] = [()]
         cells = cases = questions = symbols = 0
         strays: list[str] = []
+        written: set[str] = set()
         while waiting:
             facts = waiting.pop()
             case: _Case | None = None
@@ -145,6 +146,10 @@ class Judge:
             questions += case.ranges.asked
             symbols += len(case.algebra.table)
             strays += case.group.strays
+            written |= case.written
+        # certificates say of each array that is written that all of it is, and nothing of others
+        if missing := [name for name in self.stage.outputs if name not in written]:
+            return Finding("refuted", f"{missing[0]} is not written")
         notes = tuple(dict.fromkeys(self.notes))
         return Finding("validated", "", cells, cases, questions, symbols, notes, tuple(strays))
 
@@ -167,6 +172,7 @@ class _Case:
         self.values = Values(self.algebra, self.arithmetic)
         self.sizes = prepared(self.algebra, judge.launch, judge.stage.kernel)
         self.cells = 0
+        self.written: set[str] = set()
         opaque, notes = opaque_functions(
             judge.source, judge.program, self.algebra, self.values.lifted
         )
@@ -206,6 +212,7 @@ class _Case:
         self.group.run(at, outputs)
         term = Denotation(self.algebra, self.values, inputs, self.sizes, self.unroll)
         meaning = term.of(self.judge.stage.body, {})
+        self.written = {name for name, result in outputs.items() if result.writes}
         for component, name in enumerate(self.judge.stage.outputs):
             shape, scalar, look = _component(self.judge.stage.body.type, component, term)
             for w in outputs[name].writes:

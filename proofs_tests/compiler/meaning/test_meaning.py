@@ -176,3 +176,15 @@ def test_a_sum_that_starts_with_nothing_is_not_validated() -> None:
     text = k.source.replace("float acc = 0.0f;", "float acc;")
     assert text != k.source
     assert meaning_of(Compiled(text, k.plan), program).verdict != "validated"
+
+
+def test_a_component_that_nobody_writes_is_refuted() -> None:
+    """Certificates say nothing of an array that is never written."""
+    program = made("two_maps", 18)
+    k = compile_program(program)
+    stores = [line for line in k.source.splitlines() if line.strip().startswith("out_0[")]
+    assert stores
+    text = "\n".join(line for line in k.source.splitlines() if line not in stores)
+    found = meaning_of(Compiled(text, k.plan), program)
+    assert found.verdict == "refuted"
+    assert "is not written" in found.kernels[0].detail
