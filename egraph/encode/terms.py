@@ -72,9 +72,10 @@ def require_searchable(t: Term) -> None:
                 "the program as it is written"
             )
         if isinstance(u, Pattern) and not u.searched:
+            other = "compile the program as it is written, or " if u.compiled else ""
+            only = "" if u.compiled else ", and no kernel computes it: the interpreter does"
             raise Unsupported(
-                f"optimize does not lower {u.name} yet; compile the program as it is written, or "
-                f"write it without {u.name}"
+                f"optimize does not lower {u.name} yet{only}; {other}write it without {u.name}"
             )
 
 
