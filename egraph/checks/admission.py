@@ -73,6 +73,10 @@ def admitted(
     trusted, names = set(assumed), list[str]()
     for given in rules:
         rule = given.rule if isinstance(given, Assumed) else given
+        if not isinstance(rule, str | Rule | RejectedRule):
+            raise IllTyped(
+                f"rules holds {rule!r}; give rules (functions below @rl.rule()), rl.assume of one, or names of the library's"
+            )
         match rule:
             case str():
                 require_proved([named(rule)[0]], RULES)
@@ -82,10 +86,6 @@ def admitted(
                 own[rule.name] = rule
                 names.append(rule.name)
                 trusted |= {rule.name} if isinstance(given, Assumed) else set()
-            case _:
-                raise IllTyped(
-                    f"rules holds {rule!r}; give rules (functions below @rl.rule()), rl.assume of one, or names of the library's"
-                )
     if unknown := sorted(trusted - own.keys()):
         raise RefusedRule(
             f"{unknown[0]} is assumed, but there is no such rule among those given", ""

@@ -21,7 +21,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, free_variables
-from relift.semantics.syntax.types import Array, Type
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
 def partial_results(blocks: int) -> Tactic:
@@ -67,7 +67,7 @@ def _length(t: Type) -> int:
     match t:
         case Array(_, n) if n.constant is not None:
             return n.constant
-        case _:
+        case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
             raise NoMatch("the number of elements is not known")
 
 

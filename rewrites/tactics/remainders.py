@@ -21,7 +21,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.semantics.patterns import Map, Reduce
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
 
 
 def fold_with_rest(block: int) -> Tactic:
@@ -60,7 +60,7 @@ def _split(block: int) -> Tactic:
         match term_at(at.term, place).type:
             case Array(_, length) if (n := length.constant) is not None and n > block and n % block:
                 return apply("concat_take_drop", "backward", m=n - n % block)(at, place)
-            case _:
+            case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
                 raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
 
     return tactic

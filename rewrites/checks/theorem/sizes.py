@@ -82,33 +82,38 @@ class NamedSizes:
         first = parts[0]
         if any(type(part) is not type(first) for part in parts):
             raise Unlike
-        match first:
-            case Size():
-                if any(n.constant is None for n in parts):
-                    raise Unsupported("a function for every size", place="")
-                return self.named(tuple(n.constant for n in parts))
-            case Var(name):
-                return Var(name, self.merged([x.type for x in parts]))
-            case Literal() | Numbers() | Scalar() | BinaryOperator() | UserFunction():
-                return _same(parts)
-            case Mapping():
-                if any(part.keys() != first.keys() for part in parts):
-                    raise Unlike
-                return {key: self.merged([part[key] for part in parts]) for key in first}
-            case tuple():
-                if any(len(part) != len(first) for part in parts):
-                    raise Unlike
-                return tuple(self.merged(group) for group in zip(*parts, strict=True))
-            case _ if is_dataclass(first):
-                values = {
-                    f.name: self.merged([getattr(part, f.name) for part in parts])
-                    for f in fields(first)
-                    if f.init
-                }
-                made: Any = type(first)
-                return made(**values)
-            case _:
-                return _same(parts)
+        if isinstance(first, Size):
+            return self._merged_sizes(parts)
+        if isinstance(first, Var):
+            return Var(first.name, self.merged([x.type for x in parts]))
+        if isinstance(first, Mapping):
+            if any(part.keys() != first.keys() for part in parts):
+                raise Unlike
+            return {key: self.merged([part[key] for part in parts]) for key in parts[0]}
+        if isinstance(first, tuple):
+            if any(len(part) != len(parts[0]) for part in parts):
+                raise Unlike
+            return tuple(self.merged(group) for group in zip(*parts, strict=True))
+        if isinstance(first, _WHOLE) or not is_dataclass(first):
+            return _same(parts)
+        values = {
+            f.name: self.merged([getattr(part, f.name) for part in parts])
+            for f in fields(first)
+            if f.init
+        }
+        made: Any = type(first)
+        return made(**values)
+
+    def _merged_sizes(self, parts: Sequence[Size]) -> Size:
+        values = [n.constant for n in parts]
+        known = tuple(n for n in values if n is not None)
+        if len(known) < len(values):
+            raise Unsupported("a function for every size", place="")
+        return self.named(known)
+
+
+_WHOLE = (Literal, Numbers, Scalar, BinaryOperator, UserFunction)
+"""What holds no sizes, and so is the same in every instance; all else is merged field by field."""
 
 
 def _same(parts: tuple[Any, ...]) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from relift.rewrites.checks.theorem.congruence import Hole, Instance, Pair, Pairs, Shared, Walk
+from relift.rewrites.checks.theorem.applied import Instance
+from relift.rewrites.checks.theorem.congruence import Hole, Pair, Pairs, Shared, Walk
 from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
 from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.derivation.steps import Step
@@ -114,7 +115,7 @@ class _Applied:
                     body = self.filled.functions[name].body
                     proofs[name] = walk.proof(body, pairs)
         lemma = walk.shared.flat(self.rule.name, lambda: self.rule)
-        own = Instance(walk, lemma, self.filled.types, self.filled.sizes, values, proofs)
+        own = Instance(w, lemma, self.filled.types, self.filled.sizes, values, proofs)
         return own.text(self._law)
 
     def _index_function(self, name: str) -> str:

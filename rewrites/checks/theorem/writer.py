@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal as Choice
+from typing import TypeAlias
 
 from relift.rewrites.checks.rocq.definedness import Domains
 from relift.rewrites.checks.rocq.text import Side, Statement
@@ -17,10 +18,23 @@ from relift.rewrites.checks.theorem.sizes import NamedSizes, Values
 from relift.semantics.indices.functions import IndexExpression, IndexFunction
 from relift.semantics.syntax.signatures import Kind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, Lambda, Term, Var
+from relift.semantics.syntax.terms import (
+    Apply,
+    Call,
+    Combine,
+    Get,
+    Input,
+    Lambda,
+    Literal,
+    MakeTuple,
+    Metavariable,
+    Pattern,
+    Term,
+    Var,
+)
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
-Sort: TypeAlias = Literal["size", "index", "law"]
+Sort: TypeAlias = Choice["size", "index", "law"]
 """What a fact is of: sizes alone, an index function, an operator of the program."""
 
 
@@ -179,7 +193,16 @@ class ProgramSide(Side):
                 return self.bound.get(name) or self.writer.names.of("variable", name)
             case Input():
                 return self.writer.input(t) + "'" * self.primed
-            case _:
+            case (
+                Literal()
+                | Apply()
+                | Call()
+                | Combine()
+                | MakeTuple()
+                | Get()
+                | Metavariable()
+                | Pattern()
+            ):
                 return super().term(t)
 
     def lambda_(self, f: Lambda) -> str:
