@@ -8,6 +8,8 @@ program        all kernels of a program: its source, and how it is launched
 text           OpenCL C as text: names, types, and the reader that gives the tree of a kernel back
 certificates   bounds, races, barriers, initialisation and coverage, proved from the text
 validation     the text run on symbols, against the interpreter
+meaning        the same for all numbers of groups, turns of loops and sizes
+foreign        OpenCL C that others wrote, against a program
 devices        which OpenCL there is, and what of it works
 running        kernels built, launched, timed, and kept in folders
 ahead          a library in C for a program, which needs nothing of Relift

@@ -20,7 +20,7 @@ from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
 from relift.egraph.search.planning import NORMAL_FORM, PURPOSES, tile_choices
 from relift.egraph.search.plans import Plan
-from relift.egraph.search.proposals import STAGES, Proposal, Proposals
+from relift.egraph.search.proposals import STAGES, Proposal, Proposals, SearchStats
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch
 from relift.egraph.sketches.language import sketch as parse_sketch
@@ -193,29 +193,12 @@ def optimize(
     task = _with_the_users(task, rules, assumed, strategies)
     if sketch is None:
         task.program.at(task.sizes)  # no size is missing, and none is of no use
-    derivations: dict[str, Derivation] = {}
-    right = None if measure is None else _of_right_ones(measure, judge, derivations)
-    times = _times(tuning or default_path(), task, right, timed_on)
+    clock = _clock(task, tuning or default_path(), measure, judge, timed_on)
     grown, proposals = task.all() if sketch is None else task.sketched(_plan(sketch, task))
-    if varied or times is not None:
+    if varied or clock is not None:
         proposals.sort(key=lambda proposal: (proposal.round, proposal.rank))
-    most = top if times is None else max(top, MEASURED)
-    results = _accepted(task, proposals, most, refused, grown.stopped)
-    if times is not None:
-        results = _with_the_written(task, results, refused)
-        derivations |= {str(found.term): found.derivation for found in results}
-        results = _measured(results, times, budget / 6, progress)[:top]
-    return Optimized(
-        task.source,
-        tuple(results),
-        grown.stopped,
-        grown.complete,
-        grown.nodes,
-        time.monotonic() - task.started,
-        grown.firings,
-        grown.profile,
-        task.admitted.rules,
-    )
+    results = _best(task, proposals, top, grown.stopped, clock)
+    return _optimized(task, grown, results)
 
 
 def _task(
@@ -269,19 +252,34 @@ def _with_the_users(
     return replace(task, admitted=known, strategies=named, started=started)
 
 
-def _times(
-    kept: Path, task: Proposals, measure: Measure | None, timed_on: str | None
-) -> Timings | None:
-    """Where the times of candidates come from; a damaged database is found before the search, not after."""
-    times: Timings | None = None
+@dataclass(frozen=True)
+class _Clock:
+    """Where the times of candidates come from; a measure looks up the derivation of what it is given to run."""
+
+    times: Timings
+    derivations: dict[str, Derivation]
+
+
+def _clock(
+    task: Proposals,
+    kept: Path,
+    measure: Measure | None,
+    judge: Callable[[Derivation], str | None],
+    timed_on: str | None,
+) -> _Clock | None:
+    """How candidates are timed, if they are; a damaged database is found before the search, not after."""
+    derivations: dict[str, Derivation] = {}
     exact = task.policy == "exact"
+    times: Timings
     if timed_on is not None:
         times = Timings(kept, timed_on, exact=exact)
     elif measure is not None:
-        times = Tuner(kept, task.device.name, measure, exact=exact)
-    if times is not None:
-        times.check()
-    return times
+        right = _of_right_ones(measure, judge, derivations)
+        times = Tuner(kept, task.device.name, right, exact=exact)
+    else:
+        return None
+    times.check()
+    return _Clock(times, derivations)
 
 
 def _plan(sketch: Sketch | str, task: Proposals) -> Plan:
@@ -296,12 +294,35 @@ def _plan(sketch: Sketch | str, task: Proposals) -> Plan:
     return Plan(wanted, choices)
 
 
+def _best(
+    task: Proposals, proposals: Sequence[Proposal], top: int, stopped: str, clock: _Clock | None
+) -> list[FoundProgram]:
+    """The `top` results: those that are estimated best, or the fastest of them where they are timed."""
+    if clock is None:
+        return _accepted(task, proposals, top, stopped)
+    results = _accepted(task, proposals, max(top, MEASURED), stopped)
+    results = _with_the_written(task, results)
+    clock.derivations.update({str(found.term): found.derivation for found in results})
+    return _measured(results, clock.times, task.budget.seconds / 6, task.progress)[:top]
+
+
+def _optimized(task: Proposals, grown: SearchStats, results: Sequence[FoundProgram]) -> Optimized:
+    """The results, with what the search that found them did."""
+    return Optimized(
+        task.source,
+        tuple(results),
+        grown.stopped,
+        grown.complete,
+        grown.nodes,
+        time.monotonic() - task.started,
+        grown.firings,
+        grown.profile,
+        task.admitted.rules,
+    )
+
+
 def _accepted(
-    task: Proposals,
-    proposals: Sequence[Proposal],
-    most: int,
-    refused: Callable[[Program], str | None],
-    stopped: str,
+    task: Proposals, proposals: Sequence[Proposal], most: int, stopped: str
 ) -> list[FoundProgram]:
     """The first proposals that are not refused; raises `NoProgram` with the reason of the first when all are."""
     results: list[FoundProgram] = []
@@ -314,25 +335,25 @@ def _accepted(
         if text in seen:
             continue  # found in two ways
         seen.add(text)
-        reason = refused(proposal.low)
+        reason = task.refused(proposal.low)
         if reason is None:
             results.append(_found(proposal))
         else:
             reasons.append(reason)
     if not results:
-        why = reasons or [refused(task.unchosen()) or "nothing in it says what a kernel computes"]
+        why = reasons or [
+            task.refused(task.unchosen()) or "nothing in it says what a kernel computes"
+        ]
         raise NoProgram(
             f"no program that OpenCL can run was found for {task.program.name} ({stopped or 'written out'}): {why[0]}"
         )
     return results
 
 
-def _with_the_written(
-    task: Proposals, results: list[FoundProgram], refused: Callable[[Program], str | None]
-) -> list[FoundProgram]:
+def _with_the_written(task: Proposals, results: list[FoundProgram]) -> list[FoundProgram]:
     """The results, in the second place the program as it is written: what is slower by the clock is no result."""
     try:
-        written = _accepted(task, task.as_written(), 1, refused, "")[0]
+        written = _accepted(task, task.as_written(), 1, "")[0]
     except NoProgram:
         return results
     others = [found for found in results[1:] if str(found.term) != str(written.term)]

@@ -1,8 +1,8 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
-A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `kernels`
-(compile, build, run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices), `installation` (doctor,
-cache).  What they share: `options` that they read, `output` that they print.
+A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `building`
+(compile, build), `kernels` (run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices),
+`installation` (doctor, cache).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
 rule is tested only; `validate`: unknown), 70 a defect of Relift, 130 interrupted.
@@ -16,8 +16,9 @@ from typing import Annotated
 
 import typer
 
+from relift.cli.building import build, compile_
 from relift.cli.installation import cache, doctor
-from relift.cli.kernels import build, compile_, run, verify
+from relift.cli.kernels import run, verify
 from relift.cli.lifting import lift
 from relift.cli.machines import bench, devices
 from relift.cli.output import fail

@@ -1,8 +1,7 @@
-"""The verbs for kernels: compile, build, run, verify."""
+"""The verbs that run kernels: run, verify."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from relift.cli.building import certificates_of, say_unknown
 from relift.cli.options import (
     AllowOption,
     BudgetOption,
@@ -20,7 +20,6 @@ from relift.cli.options import (
     Refusal,
     SizeOption,
     TargetOption,
-    counts_of,
     own_rules_in,
     pairs_of,
     sizes_of,
@@ -49,115 +48,13 @@ InputOption = Annotated[
 RandomOption = Annotated[
     int | None, typer.Option(help="Random inputs from this seed.", min=0, max=2**63 - 1)
 ]
-
-
-def compile_(
-    program: ProgramArgument,
-    size: SizeOption = None,
-    local: Annotated[
-        str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
-    ] = None,
-    global_: Annotated[
-        str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
-    ] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="Index with long.")] = False,
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Prove bounds and the absence of races.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the kernels.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Print the kernels of a low-level program; sizes that are not given become their arguments."""
-    from relift.compiler.program import compile_program
-    from relift.rewrites.loading import load_program
-
-    loaded, sizes = load_program(program), sizes_of(size)
-    compiled = compile_program(
-        loaded,
-        sizes,
-        local=counts_of("local", local),
-        global_=counts_of("global", global_),
-        wide=wide,
-    )
-    found: tuple[Certificate, ...] = ()
-    if certify:
-        known = {name: n for name, n in sizes.items() if name in loaded.sizes}
-        found = _certificates(compiled, loaded.at(known, partly=True))
-    else:
-        _say_unknown(compiled)
-    if out is not None:
-        compiled.save(out)
-    if as_json:
-        certified = {"certificates": [c.to_json() for c in found]} if certify else {}
-        print_json({"source": compiled.source, "launch": compiled.launch, **certified})
-    else:
-        print(compiled.source)
-        for c in found:
-            print(c.text())
-        if out is not None:
-            print(f"written to {out}")
-    raise typer.Exit(0 if all(c.ok for c in found) else 1)
-
-
-def _say_unknown(compiled: Compiled) -> None:
-    """What is not known of a program's kernels, a line for each reason; raises `Refuted` for wrong ones."""
-    from relift.compiler.certificates.consultation import require_not_refuted, unknowns
-
-    require_not_refuted(compiled)
-    for line in unknowns(compiled.certificates):
-        print(line, file=sys.stderr)
-
-
-def _certificates(kernel: Compiled, program: Program) -> tuple[Certificate, ...]:
-    """The certificates of a kernel, with what its text shows on symbols where that is not too much."""
-    from relift.compiler.certificates.claims import certificates
-    from relift.compiler.meaning.evidence import meaning_of, with_meaning
-    from relift.compiler.validation.evidence import reports_of, with_values
-
-    proved = certificates(kernel)
-    certified = with_values(proved, reports_of(kernel, program))
-    return with_meaning(certified, meaning_of(kernel, program, proved))
-
-
-# ---- build
-
-
-def build(
-    program: ProgramArgument,
-    out: Annotated[Path, typer.Option(help="Folder for the library.")],
-    size: SizeOption = None,
-    budget: BudgetOption = 120.0,
-    float_policy: FloatOption = "reassociate",
-    as_json: JsonOption = False,
-) -> None:
-    """Write a library in C: header, source with the kernels, CMake file and a test; nothing of Relift is needed there.
-
-    A program in low-level patterns is taken as it is, with sizes that are not given as arguments; for others a search
-    at the given sizes finds one.
-    """
-    from relift.compiler.ahead.c_library import c_library
-    from relift.compiler.program import is_low_level
-    from relift.files import write_folder
-    from relift.rewrites.loading import load_program
-
-    loaded, sizes = load_program(program), sizes_of(size)
-    low = loaded.at(sizes, partly=True)
-    if not is_low_level(low):
-        low = search_or_refusal(loaded, sizes, "c", budget, 1, float_policy).term
-    with progress_of("asking the interpreter for the test"):
-        library = c_library(low, contract=float_policy != "exact")
-    write_folder(
-        out, {n: text.encode() for n, text in library.files.items()}, last="CMakeLists.txt"
-    )
-    if as_json:
-        print_json({"name": library.name, "files": sorted(library.files), "tested": library.tested})
-        return
-    print(
-        f"written to {out}: {', '.join(sorted(library.files))}; the test compares {library.tested}"
-    )
-    print(
-        f"cmake -S {out} -B {out}/build && cmake --build {out}/build && ctest --test-dir {out}/build"
-    )
+KernelOption = Annotated[
+    Path | None, typer.Option(help="A folder written by optimize --out; no search.")
+]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Compare with the interpreter and with NumPy.")
+]
+ResultOption = Annotated[Path | None, typer.Option(help="Write the result to this .npy file.")]
 
 
 # ---- run
@@ -168,13 +65,9 @@ def run(
     size: SizeOption = None,
     given: InputOption = None,
     random: RandomOption = None,
-    kernel: Annotated[
-        Path | None, typer.Option(help="A folder written by optimize --out; no search.")
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Compare with the interpreter and with NumPy.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result to this .npy file.")] = None,
+    kernel: KernelOption = None,
+    check: CheckOption = False,
+    out: ResultOption = None,
     target: TargetOption = "cpu",
     budget: BudgetOption = 120.0,
     float_policy: FloatOption = "reassociate",
@@ -202,13 +95,9 @@ def run(
         compiled, derivation = _found_kernel(
             loaded, sizes, target, budget, float_policy, quiet=as_json
         )
-    _say_unknown(compiled)
+    say_unknown(compiled)
     say_what_rounds_otherwise([compiled], [device])
-    with progress_of("running") as report:
-        report(f"{loaded.name} on {device}")
-        known = {name: sizes[name] for name in compiled.plan.sizes if name in sizes}
-        result = compiled(*arrays, device=device, sizes=known)
-        seconds = min(compiled.timed(arrays, device, 3, sizes=known))
+    result, seconds = _executed(loaded.name, compiled, arrays, sizes, device)
     own: list[Agreement] = []
     checks: list[Agreement] = []
     if check:
@@ -275,6 +164,17 @@ def _found_kernel(
     if not quiet:
         print_search(best)
     return compiled, best.derivation
+
+
+def _executed(
+    name: str, compiled: Compiled, arrays: tuple[Any, ...], sizes: dict[str, int], device: str
+) -> tuple[Any, float]:
+    """The result of a kernel on a device, and the seconds of the fastest of three more runs."""
+    with progress_of("running") as report:
+        report(f"{name} on {device}")
+        known = {size: sizes[size] for size in compiled.plan.sizes if size in sizes}
+        result = compiled(*arrays, device=device, sizes=known)
+        return result, min(compiled.timed(arrays, device, 3, sizes=known))
 
 
 def _checks_of_run(
@@ -440,7 +340,7 @@ def _verify_low_level(task: _Task, program: Program) -> list[_Tested]:
     say_what_rounds_otherwise([kernel], task.devices)
     with progress_of("comparing") as report:
         checks = differential_at(program, kernel, task.sizes, task.devices, report)
-    return [_Tested(program.body, _certificates(kernel, program), checks)]
+    return [_Tested(program.body, certificates_of(kernel, program), checks)]
 
 
 def _verify_found(
@@ -472,7 +372,7 @@ def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, .
     from relift.semantics.syntax.binding import tidy
 
     source = derivation.program
-    return _certificates(kernel, Program(source.name, source.parameters, tidy(derivation.result)))
+    return certificates_of(kernel, Program(source.name, source.parameters, tidy(derivation.result)))
 
 
 # ---- a folder of optimize --out

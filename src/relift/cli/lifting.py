@@ -10,7 +10,6 @@ import typer
 
 from relift.cli.options import JsonOption, Refusal
 from relift.cli.output import print_json, progress_of
-from relift.files import write_text
 
 if TYPE_CHECKING:
     from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
@@ -53,6 +52,7 @@ def lift(
 
 def _replaced(found: LiftedFile, file: Path, out: Path) -> Replacement:
     from relift.compiler.idioms.replacing import replacement
+    from relift.files import write_text
 
     if out.suffix != ".c" or out.resolve() == file.resolve():
         raise Refusal(f"--replace {out}: name another file that ends in .c")

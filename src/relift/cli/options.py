@@ -33,6 +33,12 @@ ProgramArgument = Annotated[
 SizeOption = Annotated[
     list[str] | None, typer.Option("--size", help="Sizes, as n=1024 or n=1024,m=64.")
 ]
+LocalOption = Annotated[
+    str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
+]
+GlobalOption = Annotated[
+    str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
+]
 TargetOption = Annotated[
     str, typer.Option(help="cpu, gpu, or part of a device's name (see relift devices).")
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from relift.rewrites.checks.theorem.proving import Proved
     from relift.semantics.language.programs import Program
 
+TopOption = Annotated[int, typer.Option(help="How many candidates to keep.", min=1)]
 SketchOption = Annotated[
     str | None,
     typer.Option(help="A goal: file.py:name of an rl.sketch, or its text. Tiles: --size."),
 ]
+TuneOption = Annotated[bool, typer.Option("--tune", help="Time the best on the device.")]
 TimesOption = Annotated[
     Path | None, typer.Option(help="Database of the times that were measured.", metavar="FILE")
 ]
@@ -63,6 +66,16 @@ StrategyOption = Annotated[
 ProfileOption = Annotated[
     bool, typer.Option("--profile", help="Print what each rule of the search matched and took.")
 ]
+ProveOption = Annotated[
+    bool, typer.Option("--prove", help="Prove each derivation by Rocq, as one theorem.")
+]
+ValidateOption = Annotated[
+    bool,
+    typer.Option(
+        "--validate", help="Compare the text of each kernel with its program, for all data."
+    ),
+]
+FolderOption = Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")]
 
 
 def optimize(
@@ -70,27 +83,20 @@ def optimize(
     size: SizeOption = None,
     target: TargetOption = "cpu",
     budget: BudgetOption = 120.0,
-    top: Annotated[int, typer.Option(help="How many candidates to keep.", min=1)] = 1,
+    top: TopOption = 1,
     float_policy: FloatOption = "reassociate",
     sketch: SketchOption = None,
     rules: RulesOption = None,
     assume: AssumeOption = None,
     strategy: StrategyOption = None,
-    tune: Annotated[bool, typer.Option("--tune", help="Time the best on the device.")] = False,
+    tune: TuneOption = False,
     times: TimesOption = None,
     bundle: BundleOption = None,
     times_from: TimesFromOption = None,
     profile: ProfileOption = False,
-    prove: Annotated[
-        bool, typer.Option("--prove", help="Prove each derivation by Rocq, as one theorem.")
-    ] = False,
-    validate: Annotated[
-        bool,
-        typer.Option(
-            "--validate", help="Compare the text of each kernel with its program, for all data."
-        ),
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for kernels and derivations.")] = None,
+    prove: ProveOption = False,
+    validate: ValidateOption = False,
+    out: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
@@ -114,40 +120,64 @@ def optimize(
     compiled = [compile_for(found.term, float_policy) for found in best.candidates]
     if not elsewhere:
         say_what_rounds_otherwise(compiled, [target])
-    pairs = list(zip(best.candidates, compiled, strict=True))
-    proofs = [_proof(found) if prove else None for found in best.candidates]
-    meanings = [_meaning(found, kernel) for found, kernel in pairs] if validate else []
+    answer = _Answer(
+        best,
+        list(zip(best.candidates, compiled, strict=True)),
+        [_proof(found) if prove else None for found in best.candidates],
+        list(map(_meaning, best.candidates, compiled)) if validate else None,
+        written,
+        timed_on,
+    )
     if out is not None:
-        _save(out, pairs, proofs)
+        _save(out, answer.pairs, answer.proofs)
     if as_json:
+        print_json(answer.to_json())
+    else:
+        answer.print(target, out, bundle, profile=profile)
+    _end_by(answer.meanings or ())
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a search found, and all that was asked to be said of it; `meanings` is `None` if that was not asked."""
+
+    best: Optimized
+    pairs: Sequence[tuple[FoundProgram, Compiled]]
+    proofs: Sequence[Proved | None]
+    meanings: Sequence[Meaning] | None
+    bundled: Sequence[str]
+    timed_on: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The result of the search, and the launch and the theorem of each candidate."""
         candidates = [
             {**found.to_json(), "launch": kernel.launch}
             | ({} if proof is None else {"theorem": proof.to_json()})
-            for (found, kernel), proof in zip(pairs, proofs, strict=True)
+            for (found, kernel), proof in zip(self.pairs, self.proofs, strict=True)
         ]
-        about = {"timed_on": timed_on, "bundle": written, "candidates": candidates}
-        if validate:
-            about["meanings"] = [m.to_json() for m in meanings]
-        print_json(best.to_json() | about)
-        _end_by(meanings)
-        return
-    print_search(best)
-    if profile:
-        _print_profile(best)
-    _print_candidates(best.candidates, proofs)
-    for m in meanings:
-        print(m.text())
-    if out is not None:
-        print(f"\nwritten to {out}")
-    if bundle is not None:
-        print(f"\nwritten to {bundle}: {', '.join(written)}")
-        print(
-            f"there: python {bundle.name}/runner.py --device {target}; here: --times-from results.json"
-        )
-    if timed_on is not None:
-        known = sum(found.measured is not None for found in best.candidates)
-        print(f"\n{known} of {len(pairs)} candidates have a time on {timed_on}")
-    _end_by(meanings)
+        about = {"timed_on": self.timed_on, "bundle": self.bundled, "candidates": candidates}
+        if self.meanings is not None:
+            about["meanings"] = [m.to_json() for m in self.meanings]
+        return self.best.to_json() | about
+
+    def print(self, target: str, out: Path | None, bundle: Path | None, *, profile: bool) -> None:
+        """The same for people, and what was written where."""
+        print_search(self.best)
+        if profile:
+            _print_profile(self.best)
+        _print_candidates(self.best.candidates, self.proofs)
+        for m in self.meanings or ():
+            print(m.text())
+        if out is not None:
+            print(f"\nwritten to {out}")
+        if bundle is not None:
+            print(f"\nwritten to {bundle}: {', '.join(self.bundled)}")
+            print(
+                f"there: python {bundle.name}/runner.py --device {target}; here: --times-from results.json"
+            )
+        if self.timed_on is not None:
+            known = sum(found.measured is not None for found in self.best.candidates)
+            print(f"\n{known} of {len(self.pairs)} candidates have a time on {self.timed_on}")
 
 
 def _require_one_place(

@@ -10,7 +10,9 @@ import typer
 
 from relift.cli.options import (
     FloatOption,
+    GlobalOption,
     JsonOption,
+    LocalOption,
     Refusal,
     SizeOption,
     counts_of,
@@ -36,12 +38,8 @@ def validate(
         typer.Option(help="A file of OpenCL C that somebody wrote, instead of what is compiled."),
     ] = None,
     entry: Annotated[str | None, typer.Option(help="The name of its kernel.")] = None,
-    global_: Annotated[
-        str | None, typer.Option("--global", help="All work-items by dimension, as 4096 or 64,64.")
-    ] = None,
-    local: Annotated[
-        str | None, typer.Option(help="Work-items of a group by dimension, as 64 or 16,4.")
-    ] = None,
+    global_: GlobalOption = None,
+    local: LocalOption = None,
     argument: Annotated[
         list[str] | None,
         typer.Option(

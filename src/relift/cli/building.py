@@ -1,0 +1,130 @@
+"""The verbs that write kernels: compile, build; and what is said of a kernel's text."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from relift.cli.options import (
+    BudgetOption,
+    FloatOption,
+    GlobalOption,
+    JsonOption,
+    LocalOption,
+    ProgramArgument,
+    SizeOption,
+    counts_of,
+    sizes_of,
+)
+from relift.cli.output import print_json, progress_of
+from relift.cli.searching import search_or_refusal
+
+if TYPE_CHECKING:
+    from relift.compiler.certificates.certificate import Certificate
+    from relift.compiler.running.compiled import Compiled
+    from relift.semantics.language.programs import Program
+
+
+def compile_(
+    program: ProgramArgument,
+    size: SizeOption = None,
+    local: LocalOption = None,
+    global_: GlobalOption = None,
+    wide: Annotated[bool, typer.Option("--wide", help="Index with long.")] = False,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove bounds and the absence of races.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the kernels.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the kernels of a low-level program; sizes that are not given become their arguments."""
+    from relift.compiler.program import compile_program
+    from relift.rewrites.loading import load_program
+
+    loaded, sizes = load_program(program), sizes_of(size)
+    compiled = compile_program(
+        loaded,
+        sizes,
+        local=counts_of("local", local),
+        global_=counts_of("global", global_),
+        wide=wide,
+    )
+    found: tuple[Certificate, ...] = ()
+    if certify:
+        known = {name: n for name, n in sizes.items() if name in loaded.sizes}
+        found = certificates_of(compiled, loaded.at(known, partly=True))
+    else:
+        say_unknown(compiled)
+    if out is not None:
+        compiled.save(out)
+    if as_json:
+        certified = {"certificates": [c.to_json() for c in found]} if certify else {}
+        print_json({"source": compiled.source, "launch": compiled.launch, **certified})
+    else:
+        print(compiled.source)
+        for c in found:
+            print(c.text())
+        if out is not None:
+            print(f"written to {out}")
+    raise typer.Exit(0 if all(c.ok for c in found) else 1)
+
+
+def build(
+    program: ProgramArgument,
+    out: Annotated[Path, typer.Option(help="Folder for the library.")],
+    size: SizeOption = None,
+    budget: BudgetOption = 120.0,
+    float_policy: FloatOption = "reassociate",
+    as_json: JsonOption = False,
+) -> None:
+    """Write a library in C: header, source with the kernels, CMake file and a test; nothing of Relift is needed there.
+
+    A program in low-level patterns is taken as it is, with sizes that are not given as arguments; for others a search
+    at the given sizes finds one.
+    """
+    from relift.compiler.ahead.c_library import c_library
+    from relift.compiler.program import is_low_level
+    from relift.files import write_folder
+    from relift.rewrites.loading import load_program
+
+    loaded, sizes = load_program(program), sizes_of(size)
+    low = loaded.at(sizes, partly=True)
+    if not is_low_level(low):
+        low = search_or_refusal(loaded, sizes, "c", budget, 1, float_policy).term
+    with progress_of("asking the interpreter for the test"):
+        library = c_library(low, contract=float_policy != "exact")
+    write_folder(
+        out, {n: text.encode() for n, text in library.files.items()}, last="CMakeLists.txt"
+    )
+    if as_json:
+        print_json({"name": library.name, "files": sorted(library.files), "tested": library.tested})
+        return
+    print(
+        f"written to {out}: {', '.join(sorted(library.files))}; the test compares {library.tested}"
+    )
+    print(
+        f"cmake -S {out} -B {out}/build && cmake --build {out}/build && ctest --test-dir {out}/build"
+    )
+
+
+def say_unknown(compiled: Compiled) -> None:
+    """What is not known of a program's kernels, a line for each reason; raises `Refuted` for wrong ones."""
+    from relift.compiler.certificates.consultation import require_not_refuted, unknowns
+
+    require_not_refuted(compiled)
+    for line in unknowns(compiled.certificates):
+        print(line, file=sys.stderr)
+
+
+def certificates_of(kernel: Compiled, program: Program) -> tuple[Certificate, ...]:
+    """The certificates of a kernel, with what its text shows on symbols where that is not too much."""
+    from relift.compiler.certificates.claims import certificates
+    from relift.compiler.meaning.evidence import meaning_of, with_meaning
+    from relift.compiler.validation.evidence import reports_of, with_values
+
+    proved = certificates(kernel)
+    certified = with_values(proved, reports_of(kernel, program))
+    return with_meaning(certified, meaning_of(kernel, program, proved))
