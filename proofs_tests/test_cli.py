@@ -196,7 +196,8 @@ def test_compile_prints_one_kernel_for_all_sizes() -> None:
     assert done.returncode == 0, done.stderr
     assert "const int n" in done.stdout
     proved = (
-        "races: 1 of 1 proved, covered: 1 of 1 proved, values: shown; all sizes; shown at m = 2"
+        "races: 1 of 1 proved, covered: 1 of 1 proved, values: shown, meaning: 1 of 1 proved; "
+        "all sizes; shown at m = 2"
     )
     assert proved in done.stdout.splitlines()[-1]
 
