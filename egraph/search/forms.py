@@ -1,10 +1,17 @@
-"""The forms that a program may have before it is lowered: what is shared under names, and what is stored."""
+"""The forms that a program may have before it is lowered: what is shared under names, and what is stored.
+
+Which of them are searched further is decided by what each is lowered to as it is.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from relift.egraph.search.outcomes import Proposal
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
 from relift.rewrites.tactics.sharing import apart, has_fold, named, unrolled
 from relift.semantics.syntax.terms import Term
@@ -15,6 +22,18 @@ FORMS: tuple[tuple[Tactic, int], ...] = ((skip, 3), (named(), 2), (apart(), 0), 
 Of so many values that may be stored every choice is tried; of more all, none, and those that are computed by folds.
 """
 
+_FAR = 4.0
+"""Forms that are so many times slower than the best are not searched further."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the program that says what is shared and what is stored, and what it is lowered to."""
+
+    parted: Derivation
+    stores: bool
+    proposals: tuple[Proposal, ...]
+
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
     """Which values are stored, each choice once."""
@@ -23,3 +42,27 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
         return list(dict.fromkeys([(), tuple(values), folds]))
     counts = range(len(values) + 1)
     return [chosen for k in counts for chosen in itertools.combinations(values, k)]
+
+
+def promising(forms: Sequence[Form]) -> list[Form]:
+    """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
+
+    Each has to promise more than the program as it is written; one that stores, not less.
+    """
+    plain, best = _cost(forms[0]), min(map(_cost, forms))
+    found: list[Form] = []
+    for stores, most in ((True, 1.02), (False, 0.95)):
+        alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
+        form = min(alike, key=_cost, default=None)
+        if form is not None and _cost(form) <= min(most * plain, _FAR * best):
+            found.append(form)
+    return found
+
+
+def is_near(form: Form, forms: Sequence[Form]) -> bool:
+    """Whether a form is not so much slower than the best that searching it is in vain."""
+    return _cost(form) <= _FAR * min(map(_cost, forms))
+
+
+def _cost(form: Form) -> float:
+    return min((each.cost.seconds for each in form.proposals), default=math.inf)

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relift.egraph.checks.admission import Admitted
+from relift.egraph.checks.admission import Admitted, RefusedRule
 from relift.egraph.process.saturation import Stage, named
+from relift.egraph.search.derived import after
 from relift.rewrites.declared_laws import FloatPolicy
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Rewriting,
     Tactic,
     apply,
     topdown,
+    watched,
 )
+from relift.semantics.errors import ReliftError
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical, term_at
 
 MOST_PLACES = 16
 """So often a rule is applied to a program at most; one that fits what it makes would go on forever."""
+
+
+class StrategyStopped(ReliftError):
+    """A strategy of the user's that does not apply; the message says how far it came."""
 
 
 def stages_with(
@@ -51,13 +60,44 @@ def _at_every_place(once: Tactic) -> Tactic:
         seen = {canonical(term_at(at.term, place))}
         for _ in range(MOST_PLACES - 1):
             try:
-                after = once(at, place)
+                more = once(at, place)
             except NoMatch:
                 return at
-            if (now := canonical(term_at(after.term, place))) in seen:
+            if (now := canonical(term_at(more.term, place))) in seen:
                 return at
-            at = after
+            at = more
             seen.add(now)
         return at
 
     return tactic
+
+
+def by_strategies(
+    source: Program, given: Derivation, strategies: Sequence[tuple[str, Tactic]], admitted: Admitted
+) -> list[Derivation]:
+    """What the user's strategies make of the program; raises `StrategyStopped`."""
+    found: list[Derivation] = []
+    for name, strategy in strategies:
+        with watched() as furthest:
+            try:
+                found.append(_by_strategy(after(source, given, strategy), name, admitted))
+            except NoMatch as failure:
+                told = furthest.told() if furthest.at is not None else failure.message
+                raise StrategyStopped(
+                    f"the strategy {name} does not apply to {given.program.name}: it stopped {told}",
+                    place="",
+                ) from None
+    return found
+
+
+def _by_strategy(reached: Derivation, name: str, admitted: Admitted) -> Derivation:
+    """What a strategy makes of the program, by rules that may be used."""
+    for step in reached.steps:
+        if step.rule not in admitted.rules:
+            raise RefusedRule(
+                f"the strategy {name} is by {step.rule}, which nobody has checked; give it among rules, "
+                "or by --rules",
+                place="",
+            )
+    reached.replay(admitted.rules)  # also what it calls by a name of the library is that rule
+    return reached

@@ -23,18 +23,19 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from relift.device import DeviceDescription
-from relift.egraph.checks.admission import Admitted, RefusedRule
-from relift.egraph.cost.model import Cost, estimate
+from relift.egraph.checks.admission import Admitted
+from relift.egraph.cost.model import estimate
 from relift.egraph.encode.term_graph import TermGraph
-from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.extractor import Extractor
-from relift.egraph.extraction.states import Candidate, Lowering
-from relift.egraph.process.saturation import Budget, Progress, Request, Saturation, Stage, saturate
+from relift.egraph.extraction.states import Lowering
+from relift.egraph.process.saturation import Budget, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
 from relift.egraph.search.admissible import lanes_of, tiles_of
-from relift.egraph.search.forms import FORMS, choices_of
+from relift.egraph.search.derived import Explanations, after, joined, lowered_as, same
+from relift.egraph.search.forms import FORMS, Form, choices_of, is_near, promising
 from relift.egraph.search.guided import Guide
-from relift.egraph.search.own_rules import applied, stages_with
+from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
+from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.plans import (
     Plan,
@@ -46,7 +47,7 @@ from relift.egraph.search.plans import (
     shared_windows,
 )
 from relift.egraph.search.remainders import remainder_starts
-from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered, together
+from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered
 from relift.egraph.search.stencils import stencil_starts
 from relift.egraph.search.tilings import nest_tiles
 from relift.rewrites.declared_laws import FloatPolicy
@@ -57,11 +58,9 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
-    derive,
     everywhere,
     first,
     fuse,
-    watched,
 )
 from relift.rewrites.tactics.sharing import (
     inlined,
@@ -73,7 +72,7 @@ from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import Term, subterms
+from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array
 
 STAGES: tuple[Stage, ...] = (
@@ -91,80 +90,8 @@ STAGES: tuple[Stage, ...] = (
 )  # fmt: skip
 
 
-class StrategyStopped(ReliftError):
-    """A strategy of the user's that does not apply; the message says how far it came."""
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A low-level program that may become a result, and how to derive it.
-
-    `round` is its place among those that share its tiles.
-    """
-
-    cost: Cost
-    low: Program
-    derive: Callable[[], Derivation]
-    round: int = 0
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """The order of estimated time; of times that differ by 2 % or less, of the term's size."""
-        size = sum(1 for _ in subterms(self.low.body))
-        return round(math.log(self.cost.seconds) / math.log(1.02)), size
-
-
-@dataclass(frozen=True)
-class Form:
-    """A form of the program that says what is shared and what is stored, and what it is lowered to."""
-
-    parted: Derivation
-    stores: bool
-    proposals: tuple[Proposal, ...]
-
-
-def _cost(form: Form) -> float:
-    return min((each.cost.seconds for each in form.proposals), default=math.inf)
-
-
-@dataclass(frozen=True)
-class SearchStats:
-    """What the e-graphs of a search came to: why they ended, whether no budget did, and what they took."""
-
-    stopped: str
-    complete: bool
-    nodes: int
-    firings: Mapping[str, int]
-    profile: Mapping[str, float]
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why the searches ended, each reason once."""
-        return self.stopped.split("; ") if self.stopped else []
-
-    def and_then(self, more: SearchStats) -> SearchStats:
-        """What one search and the next came to."""
-        profile = dict(self.profile)
-        for rule, seconds in more.profile.items():
-            profile[rule] = profile.get(rule, 0.0) + seconds
-        return SearchStats(
-            "; ".join(dict.fromkeys([*self.reasons, *more.reasons])),
-            self.complete and more.complete,
-            self.nodes + more.nodes,
-            Counter(self.firings) + Counter(more.firings),
-            profile,
-        )
-
-
-_FAR = 4.0
-"""Forms that are so many times slower than the best are not searched further."""
-
 _ALTERNATIVES = 4
 """So many proposals of each kernel of a program are tried."""
-
-_NOTHING = SearchStats("", True, 0, {}, {})
-
-_Outcome: TypeAlias = tuple[SearchStats, list[Proposal]]
 
 
 @dataclass(frozen=True)
@@ -202,9 +129,12 @@ class Proposals:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         forms = self.forms()
         found = [each for form in forms for each in form.proposals]
-        chains = self._explored(forms)
+        chains = [
+            (form, kernels_of(replace(self.source, body=form.parted.result)))
+            for form in promising(forms)
+        ]
         parts = [[self._kernel(kernel) for kernel in kernels] for _, kernels in chains]
-        whole = [self] if _cost(forms[0]) <= _FAR * min(map(_cost, forms)) else []
+        whole = [self] if is_near(forms[0], forms) else []
         tasks = [*whole, *itertools.chain(*parts)]
         jobs = [
             (number, partial(task._gone, way))
@@ -213,7 +143,7 @@ class Proposals:
         ]
         shared = list(itertools.chain(*(task._shared() for task in (self, *tasks))))
         done = in_order([job for _, job in jobs], self.workers, shared, self.progress)
-        grown = _NOTHING
+        grown = NOTHING
         outcomes: list[list[Proposal]] = [[] for _ in tasks]
         for (number, _), (more, proposals) in zip(jobs, done, strict=True):
             grown = grown.and_then(more)
@@ -234,20 +164,6 @@ class Proposals:
         worth = least > 2 * self.device.launch_seconds
         return [Proposals._written, *(self._searches() if worth else [])]
 
-    def _explored(self, forms: Sequence[Form]) -> list[tuple[Form, list[Kernel]]]:
-        """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
-
-        Each has to promise more than the program as it is written; one that stores, not less.
-        """
-        plain, best = _cost(forms[0]), min(map(_cost, forms))
-        found: list[tuple[Form, list[Kernel]]] = []
-        for stores, most in ((True, 1.02), (False, 0.95)):
-            alike = [form for form in forms[1:] if form.stores == stores and form.proposals]
-            form = min(alike, key=_cost, default=None)
-            if form is not None and _cost(form) <= min(most * plain, _FAR * best):
-                found.append((form, kernels_of(replace(self.source, body=form.parted.result))))
-        return found
-
     def _together(
         self, form: Form, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
     ) -> Iterator[Proposal]:
@@ -261,7 +177,7 @@ class Proposals:
             low = replace(self.source, body=body)
             with suppress(Unsupported):
                 cost = estimate(low, self.device)
-                yield Proposal(cost, low, partial(_joined, form.parted, kernels, chosen))
+                yield Proposal(cost, low, partial(joined, form.parted, kernels, chosen))
 
     def _best_of(self, proposals: list[Proposal]) -> list[Proposal]:
         """The first few that are not refused."""
@@ -293,22 +209,22 @@ class Proposals:
             *(partial(Proposals._by_tactic, tactic=tactic) for tactic in tactics),
         ]
 
-    def _gone(self, way: _Way, progress: Progress | None) -> _Outcome:
+    def _gone(self, way: _Way, progress: Progress | None) -> Outcome:
         """What comes of a way, which tells its progress to the process that does it."""
         budget = replace(self.budget, memory_mb=self.budget.memory_mb // MOST_WORKERS)
         return way(replace(self, progress=progress, budget=budget))
 
-    def _written(self) -> _Outcome:
+    def _written(self) -> Outcome:
         """The program as it is written, which no result is estimated to be worse than."""
-        return _NOTHING, self.floor()
+        return NOTHING, self.floor()
 
-    def _by_tactic(self, tactic: Tactic) -> _Outcome:
+    def _by_tactic(self, tactic: Tactic) -> Outcome:
         """The proposals of a tactic, none when it does not apply."""
         if not self.left().seconds:
-            return replace(_NOTHING, complete=False), []
+            return replace(NOTHING, complete=False), []
         with suppress(NoMatch):
-            return _NOTHING, self.derived(tactic)
-        return _NOTHING, []
+            return NOTHING, self.derived(tactic)
+        return NOTHING, []
 
     def _shared(self) -> list[object]:
         """What refers to functions, in whatever the search comes to."""
@@ -320,7 +236,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = self._after(self._given(), attempt(inlined()))
+        named = after(self.source, self._given(), attempt(inlined()))
         t, steps = named.result, list(named.steps)
         inner = t.type
         places: Position = ()
@@ -348,7 +264,7 @@ class Proposals:
             rules=self.admitted.rules,
         )
         saturation = saturate(request, self.progress)
-        explanations = _Explanations(start, saturation)
+        explanations = Explanations(start, saturation)
         found: list[Proposal] = []
         extractor = Extractor(saturation.snapshot, self.device)
         for candidate in extractor.candidates(self.policy, most=32):
@@ -363,7 +279,7 @@ class Proposals:
             saturation.firings,
             saturation.profile,
         )
-        return grown, _in_rounds(found)
+        return grown, in_rounds(found)
 
     def sketched(self, plan: Plan) -> tuple[SearchStats, list[Proposal]]:
         """The proposals of a sketch with every choice of its open tiles; raises `Unsatisfied`."""
@@ -393,19 +309,19 @@ class Proposals:
 
     def derived(self, tactic: Tactic) -> list[Proposal]:
         """What a tactic makes of the program: as it is when that is low-level, otherwise lowered."""
-        return self.lowerings(self._after(self._given(), tactic))
+        return self.lowerings(after(self.source, self._given(), tactic))
 
     def lowerings(self, reached: Derivation) -> list[Proposal]:
         """A term that a tactic made as it is when that is low-level, otherwise lowered."""
         low = replace(self.source, body=reached.result)
         try:
-            return [Proposal(estimate(low, self.device), low, partial(_same, reached))]
+            return [Proposal(estimate(low, self.device), low, partial(same, reached))]
         except Unsupported:
             return self.extracted(reached, {})
 
     def as_written(self) -> list[Proposal]:
         """The program with its maps fused, and lowered."""
-        return self.extracted(self._after(self.prepared(), fuse()), {})
+        return self.extracted(after(self.source, self.prepared(), fuse()), {})
 
     def floor(self) -> list[Proposal]:
         """The program as written, and with what it needs more than once computed once."""
@@ -420,65 +336,31 @@ class Proposals:
         own = [(tactic, 0) for tactic in applied(self.admitted)]
         for tactic, most in (*FORMS, *own):
             with suppress(NoMatch):
-                shaped = self._after(prepared, tactic)
+                shaped = after(self.source, prepared, tactic)
                 values = [each.value for each in storable(shaped.result)]
                 for chosen in choices_of(values, most):
-                    parted = self._after(shaped, stored(chosen))
-                    fused = self._after(parted, fuse())
+                    parted = after(self.source, shaped, stored(chosen))
+                    fused = after(self.source, parted, fuse())
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         proposals = self.extracted(fused, {}, most=2)
                         found.append(Form(parted, bool(chosen), tuple(proposals)))
         found += [
-            Form(reached, False, tuple(self.lowerings(reached))) for reached in self._strategic()
+            Form(reached, False, tuple(self.lowerings(reached)))
+            for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
         ]
         if not any(form.proposals for form in found):  # it may be low-level already
             with suppress(Unsupported):
                 cost = estimate(self.source, self.device)
                 given = self._given()
-                found[0] = Form(given, False, (Proposal(cost, self.source, partial(_same, given)),))
+                found[0] = Form(given, False, (Proposal(cost, self.source, partial(same, given)),))
         return found
-
-    def _strategic(self) -> list[Derivation]:
-        """What the user's strategies make of the program; raises `StrategyStopped`."""
-        found: list[Derivation] = []
-        for name, strategy in self.strategies:
-            with watched() as furthest:
-                try:
-                    found.append(self._by_strategy(name, strategy))
-                except NoMatch as failure:
-                    told = furthest.told() if furthest.at is not None else failure.message
-                    raise StrategyStopped(
-                        f"the strategy {name} does not apply to {self.program.name}: it stopped {told}",
-                        place="",
-                    ) from None
-        return found
-
-    def _by_strategy(self, name: str, strategy: Tactic) -> Derivation:
-        """What a strategy makes of the program, by rules that may be used."""
-        reached = self._after(self._given(), strategy)
-        for step in reached.steps:
-            if step.rule not in self.admitted.rules:
-                raise RefusedRule(
-                    f"the strategy {name} is by {step.rule}, which nobody has checked; give it among rules, "
-                    "or by --rules",
-                    place="",
-                )
-        reached.replay(
-            self.admitted.rules
-        )  # also what it calls by a name of the library is that rule
-        return reached
 
     def unchosen(self) -> Program:
         """The program with every map in order, which a compiler refuses where it stands for no kernel."""
         rules = ("map_to_seq", "reduce_to_seq")
-        in_order = self._after(self.prepared(), attempt(_lowered_by(rules)))
+        in_order = after(self.source, self.prepared(), attempt(_lowered_by(rules)))
         return replace(self.source, body=in_order.result)
-
-    def _after(self, reached: Derivation, tactic: Tactic) -> Derivation:
-        """A derivation that goes on with a tactic."""
-        more = derive(replace(self.source, body=reached.result), tactic, {}, self.policy)
-        return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
 
     def extracted(
         self, high: Derivation, demanded: Mapping[Position, Lowering], most: int = 4
@@ -492,59 +374,13 @@ class Proposals:
             low = replace(self.source, body=candidate.low)
             with suppress(Unsupported):
                 cost = estimate(low, self.device)
-                found.append(Proposal(cost, low, partial(_lowered, high, candidate)))
-        return _in_rounds(found)
+                found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
+        return in_rounds(found)
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:
     return everywhere(attempt(first(*(apply(rule) for rule in rules))))
 
 
-_Way: TypeAlias = Callable[[Proposals], _Outcome]
+_Way: TypeAlias = Callable[[Proposals], Outcome]
 """One of the ways to proposals."""
-
-
-@dataclass(frozen=True)
-class _Explanations:
-    """The derivations of what an e-graph holds, which are explained when they are asked for."""
-
-    start: Derivation
-    saturation: Saturation
-
-    @cached_property
-    def explainer(self) -> Explainer:
-        return Explainer(self.saturation)
-
-    def of(self, candidate: Candidate) -> Derivation:
-        steps = self.explainer.explain(self.start.result, candidate.high)
-        reached = replace(self.start, steps=(*self.start.steps, *steps), result=candidate.high)
-        return _lowered(reached, candidate)
-
-
-def _joined(
-    parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]
-) -> Derivation:
-    return together(parted, kernels, [each.derive() for each in chosen])
-
-
-def _same(reached: Derivation) -> Derivation:
-    return reached
-
-
-def _in_rounds(alike: list[Proposal]) -> list[Proposal]:
-    """Proposals that share their tiles, in order of estimated cost."""
-    ordered = sorted(alike, key=lambda proposal: proposal.rank)
-    return [replace(proposal, round=place) for place, proposal in enumerate(ordered)]
-
-
-def _lowered(high: Derivation, candidate: Candidate) -> Derivation:
-    """The whole derivation: the steps to the high-level term, then the candidate's lowerings."""
-    t = high.replay(RULES)[-1]
-    lowerings: list[Step] = []
-    for step in candidate.lowering:
-        rule = RULES[step.rule]
-        t, substitution = apply_rule(
-            rule, t, step.position, choices=step.choices, policy=high.policy
-        )
-        lowerings.append(Step(step.rule, step.direction, step.position, substitution, step.choices))
-    return replace(high, steps=(*high.steps, *lowerings), result=t)

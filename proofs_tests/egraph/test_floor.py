@@ -14,7 +14,8 @@ from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.optimize import NoProgram, optimize
-from relift.egraph.search.proposals import Proposal, Proposals
+from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.proposals import Proposals
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program

@@ -15,7 +15,7 @@ from relift.compiler.running.artefact import MANIFEST
 from relift.device import CPU
 from relift.egraph.checks.admission import RefusedRule, admitted
 from relift.egraph.search.optimize import Optimized, optimize
-from relift.egraph.search.proposals import StrategyStopped
+from relift.egraph.search.own_rules import StrategyStopped
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.derivation.pages import as_html, as_text

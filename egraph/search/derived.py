@@ -1,0 +1,67 @@
+"""How what a search finds follows from the program: derivations that go on, by a tactic, an e-graph or lowerings.
+
+Most proposals are never asked how they were derived, so these are what a proposal calls when it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from relift.egraph.explanation.explainer import Explainer
+from relift.egraph.extraction.states import Candidate
+from relift.egraph.process.saturation import Saturation
+from relift.egraph.search.outcomes import Proposal
+from relift.egraph.search.staged import Kernel, together
+from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import apply_rule
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.semantics.language.programs import Program
+
+
+def after(source: Program, reached: Derivation, tactic: Tactic) -> Derivation:
+    """A derivation from a program at its sizes that goes on with a tactic."""
+    more = derive(replace(source, body=reached.result), tactic, {}, reached.policy)
+    return replace(reached, steps=(*reached.steps, *more.steps), result=more.result)
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """The derivations of what an e-graph holds, which are explained when they are asked for."""
+
+    start: Derivation
+    saturation: Saturation
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        return Explainer(self.saturation)
+
+    def of(self, candidate: Candidate) -> Derivation:
+        steps = self.explainer.explain(self.start.result, candidate.high)
+        reached = replace(self.start, steps=(*self.start.steps, *steps), result=candidate.high)
+        return lowered_as(reached, candidate)
+
+
+def joined(parted: Derivation, kernels: Sequence[Kernel], chosen: Sequence[Proposal]) -> Derivation:
+    """That of a whole, with the proposal that was chosen for each of its kernels."""
+    return together(parted, kernels, [each.derive() for each in chosen])
+
+
+def same(reached: Derivation) -> Derivation:
+    """That of a term which is low-level already."""
+    return reached
+
+
+def lowered_as(high: Derivation, candidate: Candidate) -> Derivation:
+    """The whole derivation: the steps to the high-level term, then the candidate's lowerings."""
+    t = high.replay(RULES)[-1]
+    lowerings: list[Step] = []
+    for step in candidate.lowering:
+        rule = RULES[step.rule]
+        t, substitution = apply_rule(
+            rule, t, step.position, choices=step.choices, policy=high.policy
+        )
+        lowerings.append(Step(step.rule, step.direction, step.position, substitution, step.choices))
+    return replace(high, steps=(*high.steps, *lowerings), result=t)

@@ -1,0 +1,73 @@
+"""What a search comes to: proposals in the order in which they are tried, and what the e-graphs took."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from relift.egraph.cost.model import Cost
+from relift.rewrites.derivation.steps import Derivation
+from relift.semantics.language.programs import Program
+from relift.semantics.syntax.terms import subterms
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A low-level program that may become a result, and how to derive it.
+
+    `round` is its place among those that share its tiles.
+    """
+
+    cost: Cost
+    low: Program
+    derive: Callable[[], Derivation]
+    round: int = 0
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The order of estimated time; of times that differ by 2 % or less, of the term's size."""
+        size = sum(1 for _ in subterms(self.low.body))
+        return round(math.log(self.cost.seconds) / math.log(1.02)), size
+
+
+def in_rounds(alike: list[Proposal]) -> list[Proposal]:
+    """Proposals that share their tiles, in order of estimated cost."""
+    ordered = sorted(alike, key=lambda proposal: proposal.rank)
+    return [replace(proposal, round=place) for place, proposal in enumerate(ordered)]
+
+
+@dataclass(frozen=True)
+class SearchStats:
+    """What the e-graphs of a search came to: why they ended, whether no budget did, and what they took."""
+
+    stopped: str
+    complete: bool
+    nodes: int
+    firings: Mapping[str, int]
+    profile: Mapping[str, float]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the searches ended, each reason once."""
+        return self.stopped.split("; ") if self.stopped else []
+
+    def and_then(self, more: SearchStats) -> SearchStats:
+        """What one search and the next came to."""
+        profile = dict(self.profile)
+        for rule, seconds in more.profile.items():
+            profile[rule] = profile.get(rule, 0.0) + seconds
+        return SearchStats(
+            "; ".join(dict.fromkeys([*self.reasons, *more.reasons])),
+            self.complete and more.complete,
+            self.nodes + more.nodes,
+            Counter(self.firings) + Counter(more.firings),
+            profile,
+        )
+
+
+NOTHING = SearchStats("", True, 0, {}, {})
+
+Outcome: TypeAlias = tuple[SearchStats, list[Proposal]]
