@@ -520,6 +520,12 @@ def rules_of(kind: type) -> dict[str, rl.Rule]:
 
 RIGHT, WRONG = rules_of(TRUE), rules_of(FALSE)
 
+IN_ROCQ = (
+    "reversed_wrap", "reversed_mirror", "reversed_clamp", "fold_of_a_rotation", "mapped_fold_of_a_rotation",
+    "rotation_of_rows", "rotated_there_and_back", "rotated_back_and_there", "permuted_in_blocks",
+)  # fmt: skip
+"""Right rules that need lemmas of their own in Rocq, and are proved there."""
+
 
 def main() -> None:
     """Check all of them by all tiers, and say of which the verdict is not the right one."""
@@ -530,6 +536,7 @@ def main() -> None:
         report = check(rule)
         tiers = {r.tier: r.status for r in report.results}
         right = report.ok if name in RIGHT else report.headline == "failed"
+        right &= name not in IN_ROCQ or tiers["4b"] == "proved"
         wrong += not right
         print("right" if right else "WRONG", name, report.headline, tiers, flush=True)
     sys.exit(wrong > 0)

@@ -180,6 +180,11 @@ Ltac reached := match goal with
       exists (q j); split; [ indices | f_equal; apply V; exact L ]
   | V : inverse ?n ?q ?p, L : ?j < ?n |- exists i, i < ?n /\ Z.of_nat (?p i) = Z.of_nat ?j =>
       exists (q j); split; [ indices | f_equal; apply V; exact L ]
+  | L : ?j < ?n |- exists i, i < ?n /\ Z.of_nat (@?g i mod ?n) = Z.of_nat ?j =>
+      let t := eval cbn [Nat.add] in (g 0) in
+      let i := fresh in let I := fresh in let E := fresh in
+      destruct (@rotation_bijective g t n ltac:(intros; cbv beta; lia) j L) as [i [I [E _]]];
+      exists i; split; [ exact I | f_equal; exact E ]
   | L : ?j < ?n |- exists i, i < ?n /\ _ = _ => exists (n - 1 - j); split; [ lia | solve [ f_equal; indices | lia ] ]
   | P : point (?q * ?m + ?r) _ |- exists i, i < _ /\ _ = _ =>
       exists (r * m + q); split; [ below_bound | solve [ f_equal; indices ] ]

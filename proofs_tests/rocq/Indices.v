@@ -45,8 +45,41 @@ Proof.
   intros. rewrite (Nat.mul_comm m n), Nat.mod_mul_r by auto.
   rewrite Nat.add_comm, mod_unique'; auto. apply Nat.mod_upper_bound; auto.
 Qed.
+Lemma middle_digit' : forall a m n, n <> 0 -> m <> 0 -> a mod (n * m) / n = (a / n) mod m.
+Proof. intros. rewrite (Nat.mul_comm n m). apply middle_digit; auto. Qed.
+Lemma last_digit' : forall a m n, n <> 0 -> m <> 0 -> a mod (n * m) mod n = a mod n.
+Proof. intros. rewrite (Nat.mul_comm n m). apply last_digit; auto. Qed.
 Lemma first_digit : forall a m n, n <> 0 -> m <> 0 -> a / (m * n) = a / n / m.
 Proof. intros. rewrite Nat.div_div by auto. rewrite Nat.mul_comm. reflexivity. Qed.
+
+(* Whole rows more. *)
+Lemma more_rows : forall a p m, m <> 0 -> (a + p * m) / m = a / m + p.
+Proof. intros. apply Nat.div_add. auto. Qed.
+Lemma more_rows' : forall a p m, m <> 0 -> (a + m * p) / m = a / m + p.
+Proof. intros. rewrite (Nat.mul_comm m p). apply Nat.div_add. auto. Qed.
+
+(* Turned by p and back again, in either order; and what is left of a sum to whole periods. *)
+Lemma turned_back : forall n p a, 0 < n -> (a + p + (n - p mod n)) mod n = a mod n.
+Proof.
+  intros n p a L. assert (p mod n < n) by (apply Nat.mod_upper_bound; lia).
+  replace (a + p + (n - p mod n)) with (a + (p / n + 1) * n) by (pose proof (Nat.div_mod_eq p n); lia).
+  apply Nat.mod_add. lia.
+Qed.
+Lemma turned_forth : forall n p a, 0 < n -> ((a + (n - p mod n)) mod n + p) mod n = a mod n.
+Proof.
+  intros n p a L. rewrite Nat.add_mod_idemp_l by lia.
+  replace (a + (n - p mod n) + p) with (a + p + (n - p mod n)) by lia. apply turned_back; auto.
+Qed.
+Lemma complement : forall n a b k, 0 < n -> a + b + 1 = k * n -> a mod n = n - 1 - b mod n.
+Proof.
+  intros n a b k L E. assert (b mod n < n) by (apply Nat.mod_upper_bound; lia).
+  pose proof (Nat.div_mod_eq b n). remember (b / n) as q. remember (b mod n) as c.
+  assert (q < k).
+  { destruct (Nat.lt_ge_cases q k) as [| G]; auto. exfalso.
+    assert (k * n <= q * n) by (apply Nat.mul_le_mono_r; auto). lia. }
+  remember (k - 1 - q) as d. replace k with (q + 1 + d) in E by lia.
+  symmetry. apply Nat.mod_unique with d; lia.
+Qed.
 
 (* Reversed, an index of rows and columns is one of the reversed rows and columns. *)
 Lemma rev_digits : forall k m i j, i < k -> j < m -> k * m - 1 - (i * m + j) = (k - 1 - i) * m + (m - 1 - j).
@@ -142,6 +175,9 @@ Ltac divide :=
         | rewrite div_unique' by below | rewrite mod_unique' by below
         | rewrite div_unique_left by below | rewrite mod_unique_left by below
         | rewrite middle_digit by nia | rewrite last_digit by nia | rewrite first_digit by nia
+        | rewrite middle_digit' by nia | rewrite last_digit' by nia
+        | rewrite more_rows by nia | rewrite more_rows' by nia
+        | rewrite turned_back by below | rewrite turned_forth by below
         | rewrite rev_div by below | rewrite rev_mod by below
         | rewrite rev_div' by below | rewrite rev_mod' by below
         | rewrite rev_digits by below | rewrite rev_digits' by below

@@ -1,7 +1,7 @@
 (* Lemmas on the patterns that choose positions: filter, sort, search, scatter. *)
 
 From Coq Require Import Lia List.
-From Relift Require Export Patterns Laws.
+From Relift Require Export Patterns Laws Indices.
 Set Implicit Arguments.
 
 Lemma find_same : forall (f g : nat -> bool) l, (forall i, In i l -> f i = g i) ->
@@ -218,4 +218,62 @@ Proof. intros. unfold around. rewrite Nat.mul_0_l, Nat.add_0_r. reflexivity. Qed
 Lemma position_reverse : forall n j, j < n -> position (fun i => n - 1 - i) n j = n - 1 - j.
 Proof.
   intros n j L. destruct (@position_found (fun i => n - 1 - i) n j) as [F G]; [exists (n - 1 - j); lia | lia].
+Qed.
+
+(* A rotation, however its sum is written. *)
+Lemma rotation_bijective : forall g t n, (forall v, g v = v + t) -> bijective n (fun v => g v mod n).
+Proof.
+  intros g t n G j L. exists ((j + (n - t mod n)) mod n). split; [apply Nat.mod_upper_bound; lia | split].
+  - rewrite G, turned_forth by lia. apply Nat.mod_small; auto.
+  - intros k K E. rewrite <- E, G, Nat.add_mod_idemp_l, turned_back by lia. symmetry. apply Nat.mod_small; auto.
+Qed.
+Lemma position_rotation : forall g t n j, (forall v, g v = v + t) -> j < n ->
+  position (fun v => g v mod n) n j = (j + (n - t mod n)) mod n.
+Proof.
+  intros g t n j G L. set (i := (j + (n - t mod n)) mod n).
+  assert (I : i < n) by (apply Nat.mod_upper_bound; lia).
+  assert (E : g i mod n = j) by (unfold i; rewrite G, turned_forth by lia; apply Nat.mod_small; auto).
+  rewrite <- E at 1.
+  apply (@position_at (fun v => g v mod n) n i); auto using (@rotation_bijective g t n G).
+  apply Nat.mod_upper_bound. lia.
+Qed.
+
+(* ---- borders, reversed ---- *)
+
+Lemma around_reversed : forall l r n t i, t = l + n + r -> 0 < n -> i < t ->
+  around l n (t - 1 - i) = n - 1 - around r n i.
+Proof.
+  intros l r n t i E L I. subst t. unfold around. apply complement with (l + r + 1); auto.
+  destruct n as [| d]; [lia |]. replace (S d - 1) with d by lia. lia.
+Qed.
+Lemma mirror_turned : forall l r n i, 0 < n -> i < l + n + r ->
+  around l (2 * n) (l + n + r - 1 - i) =
+  if around r (2 * n) i <? n then n - 1 - around r (2 * n) i else 3 * n - 1 - around r (2 * n) i.
+Proof.
+  intros l r n i L I. unfold around. remember (2 * n) as m eqn:M.
+  assert (B : (i + r * (m - 1)) mod m < m) by (apply Nat.mod_upper_bound; lia).
+  pose proof (Nat.div_mod_eq (i + r * (m - 1)) m) as E.
+  remember ((i + r * (m - 1)) / m) as q eqn:X. remember ((i + r * (m - 1)) mod m) as b eqn:Y. clear X Y.
+  destruct m as [| d]; [lia |]. replace (S d - 1) with d in * by lia.
+  assert (T : l + n + r - 1 - i + l * d + S d * q + b + 1 = n + (l + r) * S d) by lia.
+  assert (Q : S d * q <= (l + r) * S d + n) by lia.
+  assert (q <= l + r).
+  { destruct (Nat.le_gt_cases q (l + r)) as [| G]; auto. exfalso.
+    assert (S d * (l + r + 1) <= S d * q) by (apply Nat.mul_le_mono_l; lia). lia. }
+  remember (l + r - q) as k eqn:K. assert (S d * q = (l + r) * S d - k * S d /\ k * S d <= (l + r) * S d) as [V W].
+  { replace (l + r) with (q + k) by lia. lia. }
+  symmetry. destruct (b <? n) eqn:D.
+  - apply Nat.ltb_lt in D. apply Nat.mod_unique with k; lia.
+  - apply Nat.ltb_ge in D. destruct k as [| k]; [lia |]. apply Nat.mod_unique with k; lia.
+Qed.
+Lemma mirror_reversed : forall l r n t i, t = l + n + r -> 0 < n -> i < t ->
+  (if around l (2 * n) (t - 1 - i) <? n then around l (2 * n) (t - 1 - i)
+   else 2 * n - 1 - around l (2 * n) (t - 1 - i)) =
+  n - 1 - (if around r (2 * n) i <? n then around r (2 * n) i else 2 * n - 1 - around r (2 * n) i).
+Proof.
+  intros l r n t i E L I. subst t. rewrite mirror_turned by auto.
+  assert (B : around r (2 * n) i < 2 * n) by (apply around_below; lia).
+  destruct (around r (2 * n) i <? n) eqn:D; [apply Nat.ltb_lt in D | apply Nat.ltb_ge in D].
+  - destruct (n - 1 - around r (2 * n) i <? n) eqn:Q; [auto | apply Nat.ltb_ge in Q; lia].
+  - destruct (3 * n - 1 - around r (2 * n) i <? n) eqn:Q; [apply Nat.ltb_lt in Q; lia | lia].
 Qed.

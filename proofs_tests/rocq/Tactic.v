@@ -134,7 +134,17 @@ Ltac met := match goal with
   | |- context [(?m * ?k - 1 - ?i) mod ?m] => rewrite (@rev_mod' k m i) by index_below
   | |- context [position (fun v => ?n - 1 - v) ?n ?a] =>
       rewrite (@position_reverse n a) by index_below
+  | |- context [position (fun v => @?g v mod ?n) ?n ?a] =>
+      let t := eval cbn [Nat.add] in (g 0) in
+      rewrite (@position_rotation g t n a ltac:(intros; cbv beta; lia) ltac:(index_below))
+  | |- context [?n - 1 - (?n - 1 - ?i)] => rewrite (@rev_twice n i) by index_below
   | |- context [iterate ?k (fun v => (v + ?t) mod ?n) ?i] => rewrite (@iterate_rotation n t k i) by index_below
+  | |- context [if around ?l (2 * ?n) (?t - 1 - ?i) <? ?n then _ else _] =>
+      match goal with |- context [around ?r (2 * n) i] =>
+        rewrite (@mirror_reversed l r n t i) by lia
+      end
+  | |- context [around ?l ?n (?t - 1 - ?i)] =>
+      match goal with |- context [around ?r n i] => rewrite (@around_reversed l r n t i) by lia end
   | |- context [around 0 ?n ?i] => rewrite (around_nothing n i)
   | |- context [around ?l ?n ?i] =>
       match goal with |- context [around l n ?j] =>
@@ -181,6 +191,13 @@ Ltac inner_length g ys := lazymatch ys with
   | fun i => fold _ _ ?m _ => m
   | fun i => fold _ _ ?m _ _ => m
   | _ => lazymatch g with fun acc c => _ acc (fold _ _ ?m _) => m end
+  end.
+
+(* The sum of which a rotation by n of the elements of an array takes the remainder. *)
+Ltac rotation_in ys n := lazymatch ys with
+  | fun i => _ (@?g i mod n) => g
+  | fun i => _ (_ (@?g i mod n)) => g
+  | fun i => _ (_ (_ (@?g i mod n))) => g
   end.
 
 (* An index that goes round at most once has done so, or has not. *)
@@ -350,6 +367,10 @@ with law_of_folds :=
       | (* other orders *)
         match goal with B : bijective n ?p |- _ =>
           by_law ltac:(apply per_sym; [ per |]; apply (@fold_permutation _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) ltac:(law) n p x); [ intros ? ?; indices | exact B | intros ? ?; reduced; relate ])
+        end
+      | lazymatch y with fold _ _ _ ?ys =>
+          let g := rotation_in ys n in let t := eval cbn [Nat.add] in (g 0) in
+          by_law ltac:(apply per_sym; [ per |]; apply (@fold_permutation _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) ltac:(law) n (fun v => g v mod n) x); [ intros ? ?; apply Nat.mod_upper_bound; lia | apply (@rotation_bijective g t n); intros; lia | intros ? ?; reduced; relate ])
         end
       | by_law ltac:(apply per_sym; [ per |]; apply (@fold_reversed _ R f z ltac:(per) ltac:(law) ltac:(law) ltac:(law) ltac:(law) n x); intros ? ?; reduced; relate)
       | (* what is neutral changes nothing, nor does what is repeated *)
