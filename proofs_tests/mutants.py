@@ -23,13 +23,7 @@ from relift.rewrites.rule import RejectedRule, Rule
 from relift.rewrites.specialisation import specialised
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import IndexFunction, IndexMetavariable
-from relift.semantics.patterns import (
-    Bordered,
-    Gather,
-    Scatter,
-    Split,
-    Transpose,
-)
+from relift.semantics.patterns import Bordered, Gather, Scatter, Split, Transpose
 from relift.semantics.syntax.binding import binders_at, positions, replace_at
 from relift.semantics.syntax.signatures import IndexKind
 from relift.semantics.syntax.sizes import Size

@@ -9,9 +9,7 @@ from typing import Literal, TypeAlias
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.signatures import IndexKind, Kind, OperatorKind
 from relift.semantics.syntax.sizes import Size, nat
-from relift.semantics.syntax.types import (
-    TypeVariable,
-)
+from relift.semantics.syntax.types import TypeVariable
 
 Law: TypeAlias = Literal["associative", "commutative", "neutral", "idempotent", "distributive"]
 IndexLaw: TypeAlias = Literal["bijective", "inverse"]

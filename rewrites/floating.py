@@ -46,14 +46,7 @@ from relift.semantics.syntax.terms import (
     operator_of,
     subterms,
 )
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Cause: TypeAlias = Choice[
     "NaN", "an infinity", "-0.0", "x / 0", "overflow", "contraction", "reassociation", "rounding"

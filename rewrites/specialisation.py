@@ -9,19 +9,11 @@ from relift.rewrites.conditions import Bound
 from relift.rewrites.metavariables import kind_at
 from relift.rewrites.rule import Rule
 from relift.rewrites.well_formed import require_one_type
-from relift.semantics.syntax.signatures import (
-    FunctionKind,
-)
+from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import (
-    Lambda,
-    Metavariable,
-    Var,
-)
-from relift.semantics.syntax.types import (
-    Type,
-)
+from relift.semantics.syntax.terms import Lambda, Metavariable, Var
+from relift.semantics.syntax.types import Type
 
 
 def specialised(

@@ -17,13 +17,7 @@ from relift.compiler.text.names import Names
 from relift.compiler.text.tree import Function, Name, Return, bare, call
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import variable
-from relift.semantics.indices.views import (
-    Environment,
-    View,
-    is_layout,
-    name_of,
-    vector,
-)
+from relift.semantics.indices.views import Environment, View, is_layout, name_of, vector
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import MapVec, Splat
 from relift.semantics.syntax.terms import (

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from relift.compiler.validation.symbols import (
-    OPEN,
-)
+from relift.compiler.validation.symbols import OPEN
 
 FaultKind: TypeAlias = Literal[
     "bounds", "alignment", "race", "divergence", "initialised", "overflow", "division", "loop",

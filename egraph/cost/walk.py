@@ -61,15 +61,7 @@ from relift.semantics.syntax.terms import (
     free_variables,
     inside,
 )
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-    cells,
-)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
 
 _BARRIER = 30.0  # cycles that a work-item waits
 

@@ -15,17 +15,8 @@ from relift.semantics.syntax.signatures import (
     NumbersKind,
     OperatorKind,
 )
-from relift.semantics.syntax.terms import (
-    Call,
-    Metavariable,
-    Pattern,
-    Term,
-    subterms,
-)
-from relift.semantics.syntax.types import (
-    AnyType,
-    Tuple,
-)
+from relift.semantics.syntax.terms import Call, Metavariable, Pattern, Term, subterms
+from relift.semantics.syntax.types import AnyType, Tuple
 
 Sort: TypeAlias = Choice["E", "N", "O", "T", "i64", "String"]
 Kind: TypeAlias = Choice[

@@ -39,12 +39,7 @@ from relift.semantics.syntax.terms import (
     Var,
     children,
 )
-from relift.semantics.syntax.types import (
-    AnyType,
-    Scalar,
-    Type,
-    boolean,
-)
+from relift.semantics.syntax.types import AnyType, Scalar, Type, boolean
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,7 @@ from relift.semantics.patterns import PATTERNS
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Metavariable, Pattern, Term, subterms
-from relift.semantics.syntax.types import (
-    AnyType,
-    Type,
-    Vector,
-    type_names,
-)
+from relift.semantics.syntax.types import AnyType, Type, Vector, type_names
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 

@@ -43,15 +43,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     subterms,
 )
-from relift.semantics.syntax.types import (
-    AnyType,
-    Array,
-    Scalar,
-    Tuple,
-    Type,
-    TypeVariable,
-    Vector,
-)
+from relift.semantics.syntax.types import AnyType, Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Applied: TypeAlias = (
     Input | Literal | Apply | Call | Metavariable | Combine | MakeTuple | Get | Pattern

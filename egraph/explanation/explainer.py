@@ -46,10 +46,7 @@ from relift.semantics.syntax.terms import (
     subterms,
     unused,
 )
-from relift.semantics.syntax.types import (
-    AnyType,
-    Type,
-)
+from relift.semantics.syntax.types import AnyType, Type
 
 
 class Unexplained(ReliftError):

@@ -19,10 +19,7 @@ from relift.semantics.syntax.terms import (
     Var,
     Vectorized,
 )
-from relift.semantics.syntax.types import (
-    AnyType,
-    Type,
-)
+from relift.semantics.syntax.types import AnyType, Type
 
 
 class Ground:

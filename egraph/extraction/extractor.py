@@ -8,15 +8,7 @@ from collections.abc import Iterator, Mapping
 from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import Classes
 from relift.egraph.extraction.options import Options
-from relift.egraph.extraction.states import (
-    Candidate,
-    Choice,
-    Lowering,
-    Option,
-    Place,
-    Plan,
-    State,
-)
+from relift.egraph.extraction.states import Candidate, Choice, Lowering, Option, Place, Plan, State
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES

@@ -7,17 +7,12 @@ from dataclasses import replace
 
 from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import Classes
-from relift.egraph.extraction.nodes import (
-    Nodes,
-    holds_vectors,
-)
+from relift.egraph.extraction.nodes import Nodes, holds_vectors
 from relift.egraph.extraction.reading import Reads
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.egraph.extraction.writing import Writes
 from relift.semantics import patterns
-from relift.semantics.syntax.types import (
-    Array,
-)
+from relift.semantics.syntax.types import Array
 
 _UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 

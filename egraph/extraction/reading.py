@@ -22,10 +22,7 @@ from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.egraph.extraction.writing import Writes
 from relift.semantics import patterns
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import (
-    Array,
-    dimensions,
-)
+from relift.semantics.syntax.types import Array, dimensions
 
 _OUTER_LOOPS = {
     Place.HOST: (Lowering("map_to_glb", (("d", 0),)),),

@@ -18,11 +18,7 @@ from relift.egraph.extraction.nodes import (
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.semantics import patterns
 from relift.semantics.syntax.binding import Position
-from relift.semantics.syntax.types import (
-    Array,
-    cells,
-    dimensions,
-)
+from relift.semantics.syntax.types import Array, cells, dimensions
 
 
 class Writes:

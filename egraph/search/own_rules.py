@@ -14,13 +14,7 @@ from relift.egraph.search.derived import after
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.matching import NoMatch
-from relift.rewrites.tactics.combinators import (
-    Rewriting,
-    Tactic,
-    apply,
-    topdown,
-    watched,
-)
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, topdown, watched
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import Position, canonical, term_at

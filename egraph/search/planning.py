@@ -33,13 +33,7 @@ from relift.egraph.sketches.language import (
 )
 from relift.semantics.patterns import PATTERNS, Map, MapVec, Reduce, ReduceSeq, Reduction
 from relift.semantics.syntax.terms import Apply, Call, Combine, LoopKind, Pattern, Term, inside
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    TypeVariable,
-    Vector,
-)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
 
 NORMAL_FORM = (
     "transpose_transpose", "join_split", "split_of_join", "as_vector_as_scalar", "map_identity",

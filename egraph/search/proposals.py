@@ -54,19 +54,8 @@ from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
-from relift.rewrites.tactics.combinators import (
-    Tactic,
-    apply,
-    attempt,
-    everywhere,
-    first,
-    fuse,
-)
-from relift.rewrites.tactics.sharing import (
-    inlined,
-    storable,
-    stored,
-)
+from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
+from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program

@@ -41,15 +41,7 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.sizes import Unknown
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import (
-    SCALARS,
-    AnyType,
-    Array,
-    Type,
-    TypeVariable,
-    tup,
-    vec,
-)
+from relift.semantics.syntax.types import SCALARS, AnyType, Array, Type, TypeVariable, tup, vec
 
 
 class BadSketch(ReliftError):

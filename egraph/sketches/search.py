@@ -31,13 +31,7 @@ from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import FunctionKind, NatKind
 from relift.semantics.syntax.terms import Metavariable, Operator, Pattern, Term, Vectorized
-from relift.semantics.syntax.types import (
-    Array,
-    Scalar,
-    Tuple,
-    TypeVariable,
-    Vector,
-)
+from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
 
 
 def _lowered() -> Iterator[tuple[type[Pattern], type[Pattern] | None, str]]:

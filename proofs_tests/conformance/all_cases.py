@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from proofs_tests.conformance import (
-    applications,
-    layout,
-    linear,
-    stencils,
-    vectors,
-)
+from proofs_tests.conformance import applications, layout, linear, stencils, vectors
 from proofs_tests.conformance.cases import CASES
 
 __all__ = ["CASES", "applications", "layout", "linear", "stencils", "vectors"]

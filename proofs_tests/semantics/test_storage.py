@@ -14,13 +14,7 @@ from pathlib import Path
 import pytest
 
 from relift import files as storage
-from relift.files import (
-    LEFT_BEHIND,
-    TEMPORARY,
-    temporary_folder,
-    write_bytes,
-    write_folder,
-)
+from relift.files import LEFT_BEHIND, TEMPORARY, temporary_folder, write_bytes, write_folder
 from relift.semantics.errors import ReliftError
 
 

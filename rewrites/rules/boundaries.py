@@ -17,15 +17,7 @@ from typing import Any
 
 from relift.rewrites.notation import A, B, Border, e, k, left, m, q, right, size
 from relift.rewrites.rule import rule
-from relift.semantics.language.vocabulary import (
-    concat,
-    drop,
-    map,
-    pad,
-    slide,
-    take,
-    transpose,
-)
+from relift.semantics.language.vocabulary import concat, drop, map, pad, slide, take, transpose
 from relift.semantics.syntax.signatures import Fun
 
 _SOURCE = (

@@ -42,13 +42,7 @@ from relift.rewrites.tactics.nest_blocks import (
     in_each_block,
 )
 from relift.rewrites.tactics.nest_dimensions import nest_at, nested
-from relift.rewrites.tactics.nests import (
-    OPERANDS,
-    Parts,
-    normal_form,
-    parts_at,
-    prologues_stored,
-)
+from relift.rewrites.tactics.nests import OPERANDS, Parts, normal_form, parts_at, prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map

@@ -28,13 +28,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import (
-    Bordered,
-    Concat,
-    Map,
-    PadConstant,
-    ReduceSeq,
-)
+from relift.semantics.patterns import Bordered, Concat, Map, PadConstant, ReduceSeq
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, children
 from relift.semantics.syntax.types import Array, dimensions

@@ -17,11 +17,7 @@ from relift.semantics.language.naming import named_in
 from relift.semantics.language.tracing import FixedLambda, Unapplied, scope, trace
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.sizes import Size, nat
-from relift.semantics.syntax.terms import (
-    BinaryOperator,
-    Term,
-    UserFunction,
-)
+from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
 from relift.semantics.syntax.types import SCALARS, Type, tup, vec
 
 _ALLOWED = (

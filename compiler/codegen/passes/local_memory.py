@@ -14,13 +14,7 @@ from typing import TypeAlias
 
 from relift.compiler.codegen.barriers import BARRIER
 from relift.compiler.lowering.threads import number
-from relift.compiler.text.tree import (
-    Statement,
-    body_of,
-    expressions_of,
-    renamed,
-    variables,
-)
+from relift.compiler.text.tree import Statement, body_of, expressions_of, renamed, variables
 from relift.semantics.indices.views import Memory
 
 Body: TypeAlias = tuple[Statement, ...]

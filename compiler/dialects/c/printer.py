@@ -13,9 +13,7 @@ from relift.compiler.dialects.c.expressions import CExpressions, function_name, 
 from relift.compiler.dialects.c.groups import in_turns
 from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS, mentioned
 from relift.compiler.dialects.printing import is_local_array
-from relift.compiler.dialects.types import (
-    types_of,
-)
+from relift.compiler.dialects.types import types_of
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Argument,

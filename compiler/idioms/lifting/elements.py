@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from relift.compiler.idioms.facts.terms import (
-    Expression,
-    Fold,
-    Index,
-    Read,
-    all_of,
-)
+from relift.compiler.idioms.facts.terms import Expression, Fold, Index, Read, all_of
 from relift.compiler.idioms.lifting.arrays import Arrays
-from relift.compiler.idioms.lifting.layouts import (
-    Window,
-    view,
-)
+from relift.compiler.idioms.lifting.layouts import Window, view
 from relift.compiler.idioms.lifting.scalars import Scope
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.multidimensional import slide_nd, transpose_axes

@@ -26,13 +26,7 @@ from relift.compiler.idioms.facts.terms import (
 from relift.compiler.idioms.lifting.arrays import Base, NotOrdered, stride_of
 from relift.compiler.idioms.lifting.effects import Cells, Effect, Result, Running, Turn, Updates
 from relift.compiler.idioms.lifting.elements import Elements
-from relift.compiler.idioms.lifting.layouts import (
-    Shape,
-    Walk,
-    mapped,
-    shape_of,
-    walks,
-)
+from relift.compiler.idioms.lifting.layouts import Shape, Walk, mapped, shape_of, walks
 from relift.compiler.idioms.lifting.scalars import OPERATORS, Scope, integer, term_of
 from relift.semantics.errors import IllTyped, Unsupported
 from relift.semantics.language import vocabulary as rl

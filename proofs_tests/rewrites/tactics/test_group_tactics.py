@@ -23,11 +23,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.group_tiles import (
-    Tiles,
-    stencil_in_groups,
-    tile_for_groups,
-)
+from relift.rewrites.tactics.group_tiles import Tiles, stencil_in_groups, tile_for_groups
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import add, map, minimum, operator, reduce, transpose, zip
 from relift.semantics.syntax.binding import tidy

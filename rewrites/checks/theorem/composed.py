@@ -18,13 +18,7 @@ from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, St
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
-from relift.rewrites.derivation.steps import (
-    BrokenDerivation,
-    Derivation,
-    Step,
-    redo,
-    standing,
-)
+from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, redo, standing
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported

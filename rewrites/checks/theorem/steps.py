@@ -13,13 +13,7 @@ from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import (
-    Operator,
-    Pattern,
-    Term,
-    Vectorized,
-    free_variables,
-)
+from relift.semantics.syntax.terms import Operator, Pattern, Term, Vectorized, free_variables
 from relift.semantics.syntax.types import AnyType, Type, Vector
 
 
