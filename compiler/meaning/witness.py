@@ -16,6 +16,7 @@ from relift.compiler.meaning.shown import shown
 from relift.compiler.validation.symbols import OPEN, Symbol, value_of
 from relift.semantics.domains import DTYPES
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
+from relift.semantics.syntax.types import SCALARS, boolean
 
 EFFORT = 300_000
 """Operations that may be computed for one choice of numbers."""
@@ -192,8 +193,7 @@ class Machine:
                 return self._applied(x, [self._value(v, memo) for v in x.args], number)
 
     def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
-        simple = {"f16", "f32", "f64", "i32", "i64"}
-        if x.op in simple:
+        if x.op in SCALARS and x.op != boolean.name:
             return number(values[0])
         if x.op == "mask":
             return number(-int(values[0]))

@@ -66,8 +66,8 @@ def admitted(
     used though nothing proves them.
 
     >>> from relift.egraph.checks.admission import admitted
-    >>> admitted(["map_fission", "split_join<"]).names
-    ('map_fission', 'split_join<')
+    >>> admitted(["map_fusion", "split_join<"]).names
+    ('map_fusion', 'split_join<')
     """
     own: dict[str, Rule | RejectedRule] = {}
     trusted, names = set(assumed), list[str]()
