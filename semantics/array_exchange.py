@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,26 @@ def host_array(value: Any, name: str) -> Any:
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())
         raise IllTyped(f"{name}: {library} does not share this array: {said}") from None
+
+
+def host_arguments(
+    arguments: tuple[Any, ...],
+    parameters: Iterable[str],
+    program: str,
+    stays: Callable[[Any], bool] = lambda _: False,
+) -> tuple[Any, ...]:
+    """The arguments of a program by `host_array`, but for those of which `stays` says so.
+
+    Arguments beyond the parameters are called as the program: what takes them says that they are too many.
+
+    >>> from relift.semantics.array_exchange import host_arguments
+    >>> host_arguments((1.0, 2.0), ["x"], "f")
+    (1.0, 2.0)
+    """
+    names = chain(parameters, repeat(program))
+    return tuple(
+        a if stays(a) else host_array(a, name) for a, name in zip(arguments, names, strict=False)
+    )
 
 
 def is_foreign(value: Any) -> bool:

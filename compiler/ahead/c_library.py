@@ -236,8 +236,12 @@ class _Host:
 
 
 def _type(scalar: Scalar) -> str:
-    dtype = DTYPES[scalar.name].name
-    return _C.get(dtype, f"{dtype}_t")
+    return _type_of(DTYPES[scalar.name])
+
+
+def _type_of(dtype: np.dtype[Any]) -> str:
+    """The type of C for one of NumPy."""
+    return _C.get(dtype.name, f"{dtype.name}_t")
 
 
 def _kernel_type(b: Buffer) -> str:
@@ -325,12 +329,10 @@ def _data(number: int, rows: Mapping[str, Any], wanted: Mapping[str, Any]) -> It
         (f"wanted_{n}", r) for n, r in wanted.items()
     ]
     for name, row in held:
-        t = _C.get(row.dtype.name, f"{row.dtype.name}_t")
         cells = ", ".join(map(_literal, row)) or "0"
-        yield f"static const {t} {name}_{number}[] = {{{cells}}};"
+        yield f"static const {_type_of(row.dtype)} {name}_{number}[] = {{{cells}}};"
     for name, row in wanted.items():
-        t = _C.get(row.dtype.name, f"{row.dtype.name}_t")
-        yield f"static {t} found_{name}_{number}[{max(1, len(row))}];"
+        yield f"static {_type_of(row.dtype)} found_{name}_{number}[{max(1, len(row))}];"
 
 
 def _literal(value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,19 +30,19 @@ class Unwritable(Undecided):
         self.atoms = atoms
 
 
-class Array:
+class Array(ABC):
     """What kernels may ask of any array."""
 
     def __init__(self, name: str, algebra: Folding, *, aligned: bool) -> None:
         self.name, self.algebra, self.aligned = name, algebra, aligned
 
+    @abstractmethod
     def load(self, it: Item, i: Any) -> Any:
         """The value of a cell."""
-        raise NotImplementedError
 
+    @abstractmethod
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Set a cell."""
-        raise NotImplementedError
 
     def load_vector(self, it: Item, i: Any, width: int, *, aligned: bool) -> tuple[Any, ...]:
         """Some cells in a row."""

@@ -26,7 +26,7 @@ from relift.compiler.running.results import (
     written_in_place,
 )
 from relift.compiler.running.session import plan_at, session_on
-from relift.semantics.array_exchange import as_given, host_array, leaves
+from relift.semantics.array_exchange import as_given, host_arguments, leaves
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.types import Type
@@ -91,11 +91,8 @@ class Compiled:
         if key is not None and (before := self._calls.get(key)) is not None:
             return before(arrays, out)
         placed = [a for a in leaves((arrays, out)) if isinstance(a, DeviceArray)]
-        names = [p.name for p in self.plan.parameters] + [self.plan.program] * len(arrays)
-        host = tuple(
-            a if is_resident(a) else host_array(a, name)
-            for a, name in zip(arrays, names, strict=False)
-        )
+        parameters = (p.name for p in self.plan.parameters)
+        host = host_arguments(arrays, parameters, self.plan.program, is_resident)
         rows = self.rows(host, sizes or {})
         t = plan_at(self.plan, rows).result.type
         if placed:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.semantics.array_exchange import as_given, host_array
+from relift.semantics.array_exchange import as_given, host_arguments
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.arguments import MOST_CELLS, sizes_by_name
@@ -76,10 +76,7 @@ class Program:
         """The meaning of the program on NumPy values, by the interpreter; arrays of a library that speaks DLPack
         are taken, and given, too."""
         given = arguments
-        arguments = tuple(
-            host_array(a, p.name) for a, p in zip(given, self.parameters, strict=False)
-        )
-        arguments += given[len(arguments) :]  # too many: it is said below
+        arguments = host_arguments(given, (p.name for p in self.parameters), self.name)
         sizes = self.solve_sizes(arguments)
         values = {
             p.name: from_numpy(a, p.type) for p, a in zip(self.parameters, arguments, strict=True)

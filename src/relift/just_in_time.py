@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
 from relift.files import user_cache, write_text
-from relift.semantics.array_exchange import host_array
+from relift.semantics.array_exchange import host_arguments
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.language.programs import program as traced
@@ -48,7 +48,11 @@ class Jitted:
 
     def kernel(self, *arrays: Any) -> Compiled:
         """The kernels for arrays of these shapes."""
-        sizes = self.program.solve_sizes(on_host(self.program, arrays))
+        from relift.compiler.running.device_array import is_resident
+
+        parameters = (p.name for p in self.program.parameters)
+        host = host_arguments(arrays, parameters, self.program.name, is_resident)
+        sizes = self.program.solve_sizes(host)
         key = tuple(sorted(sizes.items()))
         with self._lock:  # two threads that meet the same sizes search once
             if key not in self._kernels:
@@ -78,16 +82,6 @@ class Jitted:
             ).derivation
             write_text(place, write_json(found))
         return found
-
-
-def on_host(program: Program, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments as NumPy has them, but for what lies on a device of ours, whose type is known there."""
-    from relift.compiler.running.device_array import is_resident
-
-    names = [p.name for p in program.parameters] + [program.name] * len(arrays)
-    return tuple(
-        a if is_resident(a) else host_array(a, name) for a, name in zip(arrays, names, strict=False)
-    )
 
 
 def _low_level(derivation: Derivation) -> Program:
