@@ -11,6 +11,7 @@ import relift
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = re.compile(r"`([\w./]+/[\w./]*)(?::(\w+))?`")
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
@@ -36,12 +37,12 @@ def test_every_path_is_there(document: str) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"])
-def test_every_link_leads_somewhere(document: str) -> None:
-    """Links between the documents."""
-    text = (ROOT / document).read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    """Links between the documents, from where each lies."""
+    text = page.read_text(encoding="utf-8")
 
-    assert [link for link in LINK.findall(text) if not (ROOT / link).exists()] == []
+    assert [link for link in LINK.findall(text) if not (page.parent / link).exists()] == []
 
 
 def test_the_version_is_the_newest_of_the_changelog() -> None:

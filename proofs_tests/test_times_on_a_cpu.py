@@ -1,6 +1,6 @@
-"""The times that are kept of programs on a CPU: what they must reach, and what README says of them.
+"""The times that are kept of programs on a CPU: what they must reach, and what the documents say of them.
 
-`python -m proofs_tests.test_times_on_a_cpu` prints the tables of README.
+`python -m proofs_tests.test_times_on_a_cpu` prints the tables of `docs/measurements/`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.command_line import ROOT
+from proofs_tests.documents import measurements
 from relift.compiler.bench.bundle import read_results
 from relift.compiler.bench.times import over_hand, predictions, rank_correlation, speedup
 
@@ -50,7 +51,7 @@ def shown(ratio: float | None) -> str:
 
 
 def lowered_rows() -> Iterator[str]:
-    """What README shows of the low-level programs: the fastest variant of each."""
+    """What `docs/measurements/` shows of the low-level programs: the fastest variant of each."""
     for name in sorted(LOWERED):
         rows = [fastest("low_level", name, each) for each in IMPLEMENTATIONS]
         ratios = [shown(f(row)) for row in rows for f in (speedup, over_hand)]
@@ -58,7 +59,7 @@ def lowered_rows() -> Iterator[str]:
 
 
 def searched_rows() -> Iterator[str]:
-    """What README shows of the search: the candidate that it puts first, and the fastest of those timed."""
+    """What `docs/measurements/` shows of the search: the candidate that it puts first, and the fastest of those timed."""
     for name in sorted(SEARCHED):
         cells: list[str] = []
         for each in IMPLEMENTATIONS:
@@ -88,7 +89,7 @@ def test_no_low_level_program_is_slower_than_numpy_or_much_slower_than_by_hand(n
 
 
 def test_what_the_search_puts_first_is_no_slower_than_numpy() -> None:
-    """On both implementations, and at most a quarter slower than the best of its candidates, but for what README says."""
+    """On both implementations, and at most a quarter slower than the best of its candidates, but for what the page says."""
     missed: set[tuple[str, str]] = set()
     for name in SEARCHED:
         for each in IMPLEMENTATIONS:
@@ -116,11 +117,11 @@ def test_candidates_are_predicted_in_the_order_of_their_times(implementation: st
     assert correlation >= 0.7
 
 
-def test_the_readme_shows_the_kept_times() -> None:
-    """Each row of its tables for CPUs is what is kept."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documents_show_the_kept_times() -> None:
+    """Each row of the tables for CPUs is what is kept."""
+    shown_there = measurements()
     for row in (*lowered_rows(), *searched_rows()):
-        assert row in readme
+        assert row in shown_there
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from proofs_tests.compiler.programs import CASES
+from proofs_tests.documents import measurements
 from relift.compiler.dialects.cuda import nvrtc
 from relift.compiler.dialects.cuda.printer import options
 from relift.compiler.dialects.cuda.session import STATIC_SHARED, CudaSession, Driver
@@ -77,11 +78,11 @@ def test_the_compiler_of_a_toolkit_is_found(
     assert nvrtc.found() == library
 
 
-def test_readme_says_what_was_measured() -> None:
+def test_the_documents_say_what_was_measured() -> None:
     """The least and the largest ratio of the times that are kept, which are of right results."""
     rows = json.loads((ROOT / "examples" / "low_level" / "cuda_h200.json").read_text("utf-8"))
     ratios = [row["opencl"] / row["cuda"] for row in rows.values()]
     said = f"the {len(rows)} programs above, CUDA is {min(ratios):.2f} to {max(ratios):.2f} times as fast as OpenCL"
 
-    assert said in " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert said in " ".join(measurements().split())
     assert max(row["error"] for row in rows.values()) < 1e-4
