@@ -13,7 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from relift.rewrites.rule import RejectedRule, Rule, collecting
+from relift.plugins import PREFIX, Group, working
+from relift.rewrites.rule import RejectedRule, Rule, RuleFamily, collecting
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
@@ -61,7 +62,10 @@ def load_program(spec: str) -> Program:
 
 
 def load_strategy(spec: str) -> Callable[..., Any]:
-    """The strategy that `path.py:name` names."""
+    """The strategy that `path.py:name` names, or `plugin:name`."""
+    if spec.startswith(PREFIX):
+        brought: Callable[..., Any] = _of_plugin("schedulers", spec, _unfit_strategy)
+        return brought
     path, name = _split(spec)
     module = load_file(Path(path))
     found = getattr(module, name, None)
@@ -78,11 +82,43 @@ def load_strategy(spec: str) -> Callable[..., Any]:
     return strategy
 
 
+def _of_plugin(group: Group, spec: str, unfit: Callable[[Any], str | None]) -> Any:
+    """What the plug-in names that `plugin:NAME` stands for."""
+    known = working(group, unfit)
+    name = spec.removeprefix(PREFIX)
+    if name not in known:
+        there = f"there are: {', '.join(known)}" if known else "there is none"
+        raise CannotLoad(
+            f"no plug-in called {name} brings {group}; {there} (relift doctor names those that failed)"
+        )
+    return known[name]
+
+
+def _unfit_rules(value: object) -> str | None:
+    if not isinstance(value, ModuleType):
+        return f"it names {value!r}"
+    found = (Rule, RejectedRule, RuleFamily)
+    return None if any(isinstance(v, found) for v in vars(value).values()) else "it has no rule"
+
+
+def _unfit_strategy(value: object) -> str | None:
+    return None if callable(value) else f"it names {value!r}"
+
+
+def judged() -> None:
+    """Load the rules and strategies of all plug-ins, so that it is known which of them fail."""
+    working("rules", _unfit_rules)
+    working("schedulers", _unfit_strategy)
+
+
 def load_file(file: Path) -> ModuleType:
     """Execute a Python file under a name of its own; every failure is one line that says where.
 
-    What it prints goes to standard error: standard output holds the answer of Relift, which may be JSON.
+    `plugin:NAME` is the module of rules that a plug-in brings.  What it prints goes to standard error: standard output holds the answer of Relift, which may be JSON.
     """
+    if str(file).startswith(PREFIX):
+        rules: ModuleType = _of_plugin("rules", str(file), _unfit_rules)
+        return rules
     if not _is_file(file):
         raise CannotLoad(f"there is no file {str(file)[:200]}")
     name = f"relift_user_{next(_loaded)}_{file.stem}"

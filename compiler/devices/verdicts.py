@@ -24,7 +24,7 @@ from relift.compiler.bench import bundle_runner
 from relift.compiler.devices import drivers as driver_module
 from relift.compiler.devices import self_test
 from relift.compiler.devices.drivers import Driver
-from relift.compiler.dialects.backend import FOLDER, written_in
+from relift.compiler.dialects.backend import folder_of, written_in
 from relift.files import writable_cache, write_text
 
 SPEAKING = ("POCL_", "CL_CONFIG_", "CUDA_", "OCL_", "LD_LIBRARY_PATH", "LD_PRELOAD")
@@ -86,7 +86,7 @@ def _key(driver: Driver) -> str:
     """What a verdict depends on, but for the driver's files, which it lists."""
     sources = (self_test, bundle_runner, driver_module, sys.modules[__name__])
     texts = [Path(str(module.__file__)).read_bytes() for module in sources]
-    texts.append(written_in(FOLDER / driver.backend))
+    texts.append(written_in(folder_of(driver.backend)))
     settings = sorted(
         f"{name}={value}"
         for name, value in os.environ.items()

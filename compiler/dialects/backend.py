@@ -19,6 +19,7 @@ from relift.compiler.running.device_array import Memory, Resident
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing
+from relift.plugins import working
 from relift.semantics.errors import Unsupported
 
 
@@ -151,7 +152,7 @@ FOLDER = Path(__file__).parent
 
 @cache
 def backends() -> Mapping[str, Backend]:
-    """By name: one for each folder that has a module `backend`; OpenCL C, which all others are read from, comes first.
+    """By name: one for each folder that has a module `backend`, then those of plug-ins; OpenCL C, which all others are read from, comes first.
 
     >>> from relift.compiler.dialects.backend import backends
     >>> [*backends()]
@@ -160,7 +161,31 @@ def backends() -> Mapping[str, Backend]:
     names = sorted(
         (file.parent.name for file in FOLDER.glob("*/backend.py")), key=lambda n: (n != "opencl", n)
     )
-    return {n: importlib.import_module(f"{__package__}.{n}.backend").BACKEND for n in names}
+    own = {n: importlib.import_module(f"{__package__}.{n}.backend").BACKEND for n in names}
+    return own | {n: _backend(value) for n, value in working("backends", unfit).items()}
+
+
+def unfit(value: object) -> str | None:
+    """Why what a plug-in names is no back end."""
+    lacking = [
+        word for word in ("name", "text", "drivers", "seen", "owns", "opened", "session")
+        if not hasattr(_backend(value), word)
+    ]  # fmt: skip
+    if not lacking and (FOLDER / _backend(value).name).is_dir():
+        return f"Relift has a back end {_backend(value).name}"
+    return f"it has no {lacking[0]}" if lacking else None
+
+
+def _backend(value: Any) -> Backend:
+    """The back end that an entry point names, or that the module has which it names."""
+    found: Backend = getattr(value, "BACKEND", value)
+    return found
+
+
+def folder_of(name: str) -> Path:
+    """The folder in which a back end is written."""
+    module = importlib.import_module(type(backends()[name]).__module__)
+    return Path(str(module.__file__)).parent
 
 
 def backend_of(device: Device) -> Backend:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from relift.compiler.idioms.constraints.expansion import Expanded, expand
 from relift.compiler.idioms.constraints.parsing import parse
@@ -13,6 +14,7 @@ from relift.compiler.idioms.constraints.solving import MOST_STEPS, Solver, TooMa
 from relift.compiler.idioms.constraints.syntax import Constraint
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.relations import Relations
+from relift.plugins import working
 
 FILES = ("loops", "memory", "reductions", "maps", "linear_algebra", "sparse")
 
@@ -45,7 +47,41 @@ IDIOMS = (
 )
 """The more special ones first: of those that explain one result, the first with the largest nest counts."""
 
-RANK = {idiom.name: number for number, idiom in enumerate(IDIOMS)}
+
+@dataclass(frozen=True)
+class Idioms:
+    """Idioms of a plug-in: constraints in the language of IDL, beside those of the library, and what is looked for."""
+
+    file: Path
+    sought: tuple[Idiom, ...]
+
+
+@cache
+def sought() -> tuple[Idiom, ...]:
+    """All idioms: those of plug-ins first, which are more special than the library's."""
+    own = [i for idioms in working("idioms", unfit).values() for i in idioms.sought]
+    return (*own, *IDIOMS)
+
+
+def unfit(value: object) -> str | None:
+    """Why what a plug-in names is no library of idioms; its constraints are read and written out."""
+    if not isinstance(value, Idioms):
+        return f"it names {value!r}"
+    known = {**_read(value.file), **_library()}
+    if twice := [name for name in _read(value.file) if name in _library()]:
+        return f"the library has a constraint {twice[0]}"
+    for idiom in value.sought:
+        if idiom.constraint not in known:
+            return f"{value.file} has no constraint {idiom.constraint}"
+        if any(idiom.name == other.name for other in IDIOMS):
+            return f"the library has an idiom {idiom.name}"
+        expand(idiom.constraint, known)
+    return None
+
+
+def _rank(idiom: str) -> int:
+    """How special an idiom is: the place of the first of its name."""
+    return next(number for number, i in enumerate(sought()) if i.name == idiom)
 
 
 @dataclass(frozen=True)
@@ -69,7 +105,19 @@ class Search:
 
 @cache
 def library() -> Mapping[str, Constraint]:
-    """All constraints by name."""
+    """All constraints by name, those of plug-ins among them."""
+    found = dict(_library())
+    for idioms in working("idioms", unfit).values():
+        found.update(_read(idioms.file))
+    return found
+
+
+def _read(file: Path) -> dict[str, Constraint]:
+    return parse(file.read_text("utf-8"), file.name)
+
+
+@cache
+def _library() -> Mapping[str, Constraint]:
     found: dict[str, Constraint] = {}
     folder = files("relift.compiler.idioms").joinpath("library")
     for name in FILES:
@@ -94,7 +142,7 @@ def find(relations: Relations, most: int = MOST_STEPS) -> Search:
     """The idioms of a function."""
     everything: list[Found] = []
     steps, given_up = 0, list[str]()
-    for idiom in IDIOMS:
+    for idiom in sought():
         solver = Solver(relations, most)
         try:
             everything += _solved(idiom, solver, relations)
@@ -129,7 +177,7 @@ def _kept(everything: list[Found], relations: Relations) -> Iterator[Found]:
 def _covers(outer: Found, inner: Found, relations: Relations) -> bool:
     """Whether a find explains another: the sum of a product's inner loop, the reduction in each row."""
     if _same_cells(outer, inner, relations) and inner.loop.blocks <= outer.loop.blocks:
-        return RANK[outer.idiom] < RANK[inner.idiom]  # what the cells begin with
+        return _rank(outer.idiom) < _rank(inner.idiom)  # what the cells begin with
     if inner.loop == outer.loop:  # the running sum of a scan
         return outer.idiom == "scan" and inner.result in outer.solution.values()
     if not inner.loop.blocks < outer.loop.blocks:

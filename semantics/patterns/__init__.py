@@ -23,6 +23,9 @@ Sources: LIFT (CGO'17) section 3; RISE where it is more exact (a window ends at 
 
 from __future__ import annotations
 
+from types import ModuleType
+
+from relift.plugins import AWAITED, working
 from relift.semantics.patterns import (
     algorithmic,
     borders,
@@ -47,4 +50,33 @@ PATTERNS: dict[str, type[Pattern]] = {
     for found in vars(part).values()
     if isinstance(found, type) and found.__module__ == part.__name__ and hasattr(found, "name")
 }
-"""Every pattern by its name, in the order of the parts."""
+"""Every pattern by its name, in the order of the parts; those of plug-ins come last."""
+
+
+def unfit(part: object) -> str | None:
+    """Why a plug-in brings no patterns; else they are among `PATTERNS`, or will be when its module has been imported.
+
+    A user may import that module before any of Relift; then it is this import that came here.
+    """
+    if not isinstance(part, ModuleType):
+        return f"it names {part!r}, no module"
+    if getattr(part.__spec__, "_initializing", False):
+        AWAITED[part.__name__] = _take
+        return None
+    found = [p for p in vars(part).values() if isinstance(p, type) and issubclass(p, Pattern)]
+    own = [p for p in found if p.__module__ == part.__name__ and hasattr(p, "name")]
+    if not own:
+        return "its module defines no pattern"
+    if taken := [p.name for p in own if PATTERNS.get(p.name, p) is not p]:
+        return f"there is a pattern {taken[0]} already"
+    for pattern in own:
+        _take(pattern)
+    return None
+
+
+def _take(pattern: type[Pattern]) -> None:
+    if hasattr(pattern, "name"):
+        PATTERNS.setdefault(pattern.name, pattern)
+
+
+working("patterns", unfit)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from typing import Literal as Choice
 
+from relift.plugins import AWAITED
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size, unknowns
@@ -163,7 +164,8 @@ class Pattern(Expression):
 
     `solved` holds the sizes that the signature names and typing determined: for `join`, its row length.
 
-    For the prover, `rocq` is the pattern in its language, over its parameters and solved sizes; `rocq_positive`
+    For the prover, `rocq` is the pattern in its language, over its parameters and solved sizes: a definition of its
+    library first, or a term in parentheses; `rocq_positive`
     are sizes that must be at least 1 for that to be defined, beyond those of the signature.  `rocq_defined` says
     there where the pattern is defined, its data being so: `{f_defined}` is where the function f is, and
     `{idx_whole}` an index function with whole numbers as results.  Empty: wherever its data are.  A pattern
@@ -220,6 +222,8 @@ class Pattern(Expression):
         for capability in ("compiled", "searched"):
             if cls.layout and capability not in cls.__dict__:
                 setattr(cls, capability, True)
+        if (take := AWAITED.get(cls.__module__)) is not None:  # of a plug-in that imports Relift
+            take(cls)
 
     @classmethod
     def has_view(cls) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from relift.plugins import working
 from relift.semantics.errors import Unsupported
 
 Packing: TypeAlias = Literal["nothing", "loop-free", "loops"]
@@ -96,9 +97,18 @@ def preset(target: str) -> DeviceDescription:
     >>> preset("gpu").compute_units
     132
     """
-    for description in (CPU, GPU):
-        if description.kind == target:
-            return description
+    known = {"cpu": CPU, "gpu": GPU} | described()
+    if target in known:
+        return known[target]
     raise Unsupported(
-        f"no device description is called {target!r}; say cpu or gpu, or describe the device"
+        f"no device description is called {target!r}; say {' or '.join(known)}, or describe the device"
     )
+
+
+def described() -> dict[str, DeviceDescription]:
+    """The devices that plug-ins describe, by their names: a search can be for one that is not here."""
+    return working("devices", _unfit)
+
+
+def _unfit(value: object) -> str | None:
+    return None if isinstance(value, DeviceDescription) else f"it names {value!r}"

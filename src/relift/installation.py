@@ -78,6 +78,42 @@ def findings() -> Iterator[Finding]:
     yield _program("C compiler", "cc", "apt-get install gcc", "the device `--target c`")
     yield _ledger()
     yield _cache()
+    yield from _plugins()
+
+
+def _plugins() -> Iterator[Finding]:
+    """What other packages add; one that fails is skipped by all else, and says so here."""
+    from relift.plugins import judged, unknown_groups
+
+    _ask_for_plugins()
+    for plugin in (*judged(), *unknown_groups()):
+        yield Finding(
+            f"plug-in {plugin.name}",
+            "broken" if plugin.failure else "works",
+            f"{plugin.group} of {plugin.package}"
+            + (f": {plugin.failure}" if plugin.failure else ""),
+            f"pip uninstall {plugin.package}, or a version for this Relift"
+            if plugin.failure
+            else "",
+            needed=True,
+        )
+
+
+def _ask_for_plugins() -> None:
+    """Have each part load its plug-ins."""
+    from relift.compiler.dialects.backend import backends
+    from relift.device import described
+    from relift.rewrites import loading
+
+    backends()
+    described()
+    loading.judged()
+    try:
+        from relift.compiler.idioms.finding import sought
+
+        sought()
+    except ModuleNotFoundError:  # relift[lift] is not installed: nothing uses them
+        return
 
 
 def _packages() -> Iterator[Finding]:

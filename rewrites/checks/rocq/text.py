@@ -354,7 +354,8 @@ class Side:
 
     def pattern(self, t: Pattern) -> str:
         """The pattern's own template, over its parameters and the sizes that typing solved."""
-        if (head := t.rocq.split()[0]) not in defined_names():
+        head = t.rocq.split()[0]
+        if head[0] != "(" and head not in defined_names():
             where = "proofs_tests/rocq/Patterns.v"
             raise Unsupported(f"{t.name}: there is no definition of {head} in {where}", place="")
         values = {name: self.statement.size(n) for name, n in t.solved.items()}

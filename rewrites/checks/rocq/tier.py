@@ -401,7 +401,7 @@ def opening() -> str:
     """What makes the tactic open the layouts that its own list does not name: those that are newer than it."""
     (part,) = library_parts(("Tactic",))["opened"]
     heads = dict.fromkeys(p.rocq.split()[0] for p in PATTERNS.values() if p.layout)
-    new = [head for head in heads if head not in re.findall(r"\w+", part.text)]
+    new = [h for h in heads if h.isidentifier() and h not in re.findall(r"\w+", part.text)]
     if not new:
         return ""
     return part.text.replace(":= unfold", f"::= unfold {', '.join(new)},") + "\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from relift.plugins import PREFIX
 from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ RulesOption = Annotated[
     typer.Option(
         "--rules",
         metavar="FILE|NAME",
-        help="Rules of your own (a Python file), or one of the library (its name; NAME< right to left).",
+        help="Rules of your own (a Python file, plugin:NAME), or one of the library (its name; NAME< right to left).",
     ),
 ]
 OwnRulesOption = Annotated[
@@ -73,12 +74,12 @@ FloatOption = Annotated[
 
 
 def given_rules(items: Sequence[str] | None) -> list[object]:
-    """The rules of `--rules`: all that a file defines, or one of the library by its name."""
+    """The rules of `--rules`: all that a file or a plug-in defines, or one of the library by its name."""
     from relift.rewrites.loading import load_rules
 
     found: list[object] = []
     for item in items or ():
-        if item.endswith(".py") or "/" in item:
+        if item.endswith(".py") or "/" in item or item.startswith(PREFIX):
             found += load_rules(Path(item)).values()
         else:
             found.append(item)

@@ -426,9 +426,11 @@ def search_or_refusal(
 def _description(target: str, *, tune: bool) -> DeviceDescription:
     """The device of this machine; where it has none and nothing is timed, what stands for its kind."""
     from relift.compiler.devices.survey import describe, find_device
-    from relift.device import preset
+    from relift.device import described, preset
     from relift.semantics.errors import Unsupported
 
+    if not tune and target in described():
+        return preset(target)
     if not target:
         raise Refusal("--target is empty; say cpu, gpu, or part of a device's name")
     try:
