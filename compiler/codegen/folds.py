@@ -87,8 +87,8 @@ def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
 def in_place(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> ArrayView:
     """Emit a loop that folds into an array in private memory, in place.
 
-    The array is the one that `to_private` of the first value makes, or, at the end of the step of another
-    fold, the array of that one.  With a target, the result is copied there unless it lies there already.
+    The array is the one that `to_private` of the first value makes, that of the fold that gives the first value, or, at the
+    end of the step of another fold, the array of that one.  With a target, the result is copied there unless it lies there already.
     """
     e, f = g.emission, t.f
     accumulator = _accumulator(g, t, target, scope)
@@ -126,6 +126,8 @@ def _accumulator(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) 
     first = t.first
     if isinstance(first, ToPrivate):
         return array(into_private(g, first.xs, scope))
+    if isinstance(first, Stepping):
+        return in_place(g, first, None, scope)  # nobody else reads what it comes to
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
         return target
     raise Unsupported(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from relift.semantics.errors import IllTyped, Unsupported
+from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import EachOf, MapGlb, MapLcl, MapWrg
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Term, subterms
@@ -23,6 +24,9 @@ GROUP_LIMIT = 256
 
 FEWEST_GROUPS = 16
 """Below this many groups, smaller groups: each compute unit should get one."""
+
+FEWEST_ITEMS = 32
+"""A group has as many work-items as it computes with, also where it copies more, if there are at least so many."""
 
 OPEN_GROUP = 64
 """The work-items of a group of `map_glb` where a length is a symbol."""
@@ -138,7 +142,7 @@ def threads_of(
     in_groups = not any(m is MapGlb for m, _ in used)
     longest = along(MapWrg if in_groups else MapGlb)
     if in_groups:
-        items = _limited(along(MapLcl), GROUP_LIMIT)
+        items = _limited(_computing(t, along(MapLcl)), GROUP_LIMIT)
     else:
         known = [n.constant for n in longest if n.constant is not None]
         split = len(known) == len(longest)
@@ -185,6 +189,22 @@ def _limited(lengths: Sequence[Size], room: int) -> list[int]:
         local.append(max(1, room if n.constant is None else min(n.constant, room)))
         room //= local[-1]
     return local
+
+
+def _computing(t: Term, longest: Sequence[Size]) -> Sequence[Size]:
+    """The longest maps of a group that compute, where they fill a warp: a longer one that only copies goes in turns."""
+    found = [Size.of(1) for _ in longest]
+    for u, _ in subterms(t):
+        if isinstance(u, MapLcl) and not _copies(u):
+            d = number(u.dim)
+            found[d] = _longer(found[d], u.solved["n"])
+    known = [n.constant or 0 for n in found]
+    return found if math.prod(known) >= FEWEST_ITEMS else longest
+
+
+def _copies(t: Term) -> bool:
+    """Whether nested maps of a group compute nothing."""
+    return isinstance(t, MapLcl) and (is_layout(t.f.body) or _copies(t.f.body))
 
 
 def _longer(a: Size, b: Size) -> Size:

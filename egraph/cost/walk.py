@@ -11,6 +11,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
     ArrayView,
+    Cell,
     Environment,
     TupleView,
     Value,
@@ -182,7 +183,8 @@ class Walk:
                     self._meter.chain(data.length),
                     self._meter.loop(data.length, unrolled=t.unrolled) as i,
                 ):
-                    inner = environment.bind(f, _registers(t.type), data.at(i))
+                    element = self._read(data.at(i), f.parameters[1].type)
+                    inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
                 if isinstance(t.type, Array):
@@ -214,6 +216,13 @@ class Walk:
             case Var() | Input() | MakeTuple() | Get() | Metavariable() | Pattern():
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
+
+    def _read(self, v: View, t: Type) -> View:
+        """What a fold takes, in a register where it is a number in local memory: it may be an index."""
+        if isinstance(v, Cell) and v.memory.space == "local" and isinstance(t, Scalar):
+            self._accesses.touch(v)
+            return _registers(t)
+        return v
 
     def _buffer(self, xs: Term, environment: Environment) -> View:
         """What a kernel of its own computes before this one, once, wherever it is read."""

@@ -36,11 +36,13 @@ from relift.rewrites.tactics.lanes import (
 )
 from relift.rewrites.tactics.partial_results import partial_results
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.row_tiles import rows_in_groups
 from relift.rewrites.tactics.shared_folds import (
     blocks_across_results,
     blocks_of_folds,
     folds_that_share,
 )
+from relift.rewrites.tactics.stencil_strips import strips_in_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide, Transpose
 from relift.semantics.syntax.terms import subterms
@@ -173,6 +175,14 @@ _TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
 
 
+_ITEMS = (128, 64, 32)
+"""Work-items of a group that copies its rows to local memory."""
+
+
+_STRIPS = ((64, 16), (32, 8), (32, 4))
+"""Windows of a stencil's tile in each direction, and how many a work-item has below one another."""
+
+
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64)
 """How many partial results each fold of a map of folds may have."""
 
@@ -187,6 +197,16 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield partial_results(blocks)
 
 
+def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give the rows that a map goes through to the groups of a GPU, which copy them to local memory.
+
+    They raise `NoMatch` where neighbours read no rows of their own.
+    """
+    if device.kind == "gpu" and isinstance(program.body, Map):
+        for items in _ITEMS:
+            yield rows_in_groups(items, device.local_memory_bytes)
+
+
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics that give overlapping tiles of a stencil of two dimensions to the groups of a GPU.
 
@@ -195,6 +215,8 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
     if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
         for windows in _TILES:
             yield stencil_in_groups(windows)
+        for windows, down in _STRIPS:
+            yield strips_in_groups(windows, down)
 
 
 def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -44,6 +44,7 @@ from relift.egraph.search.plans import (
     partial_folds,
     register_blocks,
     shared_folds,
+    shared_rows,
     shared_windows,
 )
 from relift.egraph.search.remainders import remainder_starts
@@ -190,7 +191,8 @@ class Proposals:
             *remainder_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (
-            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_windows, nest_tiles,
+            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_rows, shared_windows,
+            nest_tiles,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [

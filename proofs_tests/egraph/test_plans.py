@@ -140,7 +140,7 @@ def test_overlapping_tiles_share_local_memory_on_a_gpu(name: str) -> None:
     tiled = [c for c in found.candidates if ToLocal in patterns_of(c.term)]
     (grid,) = random_inputs(found.source, 1)
 
-    assert len(tiled) == 3
+    assert len(tiled) == 6
     for candidate in tiled:
         rules = [step.rule for step in candidate.derivation.steps]
         assert "stencil_tiling_2d" in rules

@@ -339,7 +339,7 @@ def stencil_in_groups(windows: int) -> Tactic:
 
     def tiles(at: Rewriting, place: Position) -> Rewriting:
         at = topdown(tile_stencil_2d(windows))(at, place)
-        return inside(*_computing(at, place))(nest(*GROUPS, tile))(at, place)
+        return inside(*computing(at, place))(nest(*GROUPS, tile))(at, place)
 
     def tile(at: Rewriting, place: Position) -> Rewriting:
         around = binders_at(at.term, place)[-1].name
@@ -356,7 +356,7 @@ def stencil_in_groups(windows: int) -> Tactic:
     return tiles
 
 
-def _computing(at: Rewriting, place: Position) -> Position:
+def computing(at: Rewriting, place: Position) -> Position:
     """Where the outermost map below a place is that computes."""
     for below, t in positions(term_at(at.term, place)):
         if isinstance(t, Map) and not is_layout(t.f.body):

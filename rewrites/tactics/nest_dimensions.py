@@ -40,7 +40,7 @@ from relift.semantics.syntax.types import Array
 def nested() -> Tactic:
     """A program with its maps together, and what they go through, and its folds, in as few dimensions as it can be."""
     return then(
-        repeat(topdown(_one_fold)),
+        repeat(topdown(one_fold)),
         together(),
         repeat(topdown(first(_rows_joined, _layout_outside))),
     )
@@ -57,7 +57,7 @@ def nest_at(at: Rewriting, place: Position) -> Nest:
 # ---- folds
 
 
-def _one_fold(at: Rewriting, place: Position) -> Rewriting:
+def one_fold(at: Rewriting, place: Position) -> Rewriting:
     """A reduction of reductions, or of joined maps, as one of a map over joined arrays."""
     t = term_at(at.term, place)
     if not isinstance(t, Reduce):
@@ -66,6 +66,8 @@ def _one_fold(at: Rewriting, place: Position) -> Rewriting:
         if inner.op != t.op:
             raise NoMatch("the reductions are by different operators")
         at = then(inside("xs")(_rows_first), apply("reduce_join", "backward"))(at, place)
+        if is_layout(term_at(at.term, (*place, "xs"))):
+            return at
     elif not isinstance(t.xs, Join):
         raise NoMatch("no reduction of reductions, and none of joined rows")
     return inside("xs")(_joined_map)(at, place)

@@ -100,7 +100,7 @@ def blocks_of_folds(results: int, width: int) -> Tactic:
             at = inside(*fold)(in_vectors(width))(at, place)
             loops.append((*fold, *_loop(term_at(at.term, (*place, *fold)))))
         written = copy(UNROLLED) if loops == [("f",)] else UNROLLED
-        block = then(*(_apart(loop, lifted()) for loop in loops), written)
+        block = then(*(apart(loop, lifted()) for loop in loops), written)
         return _in_blocks(results, block)(at, place)
 
     return _of_innermost(results_of)
@@ -130,7 +130,7 @@ def blocks_across_results(vectors: int, width: int) -> Tactic:
             block = then(folded, inside("vs")(copy(UNROLLED)))
         else:
             lanes = then(apply("vectorize_map", w=width), inside("vs")(UNROLLED))
-            block = then(_apart(folds[0], folded), lanes)
+            block = then(apart(folds[0], folded), lanes)
         return _in_blocks(vectors * width, block)(at, place)
 
     return _of_innermost(results_of)
@@ -188,7 +188,7 @@ def lifted() -> Tactic:
     )
 
 
-def _apart(fold: Position, tactic: Tactic) -> Tactic:
+def apart(fold: Position, tactic: Tactic) -> Tactic:
     """The folds of all elements of a map, and with their results what the map does with them."""
 
     def tactic_apart(at: Rewriting, place: Position) -> Rewriting:

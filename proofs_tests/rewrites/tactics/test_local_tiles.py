@@ -1,0 +1,158 @@
+"""Strips of windows, and rows, in local memory: what is derived means the same, by PROVED rules, without races."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from relift import (
+    add,
+    clamp,
+    f32,
+    join,
+    map,
+    map_nd,
+    maximum,
+    nat,
+    pad_nd,
+    program,
+    reduce,
+    slide_nd,
+    transpose,
+)
+from relift import zip as zipped
+from relift.compiler.agreement.inputs import whole_inputs
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.program import compile_program
+from relift.compiler.running.compiled import Compiled
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.ledger import book as ledger
+from relift.rewrites.library import RULES
+from relift.rewrites.loading import load_program
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.row_tiles import rows_in_groups
+from relift.rewrites.tactics.stencil_strips import strips_in_groups
+from relift.semantics.language.programs import Program
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+n, m = nat("n"), nat("m")
+ROOM = 48 * 1024
+
+
+@program
+def softened(image: f32[n, m]):
+    """The function of a window does more than to fold it, and folds fold rows."""
+    padded = pad_nd((1, 1), (1, 1), clamp, image)
+    windows = slide_nd((3, 3), (1, 1), padded)
+    return map_nd(
+        2,
+        lambda w: maximum(
+            reduce(add, 0.0, map(lambda row: reduce(add, 0.0, row), w)) - 2.0, w[1][1]
+        ),
+        windows,
+    )
+
+
+@program
+def blurred(image: f32[n, m]):
+    """A window is folded as it is."""
+    windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), 0.0, image))
+    return map_nd(2, lambda w: reduce(add, 0.0, join(w)), windows)
+
+
+@program
+def weighed(rows: f32[n, m], others: f32[n, m], weights: f32[m]):
+    """Rows of two tables, and what they share."""
+
+    def weight(p):
+        products = map(lambda q: q[0][0] * q[0][1] + q[1], zipped(zipped(p[0], p[1]), weights))
+        return reduce(add, 0.0, products)
+
+    return map(weight, zipped(rows, others))
+
+
+@program
+def columns(a: f32[n, m]):
+    """Neighbours read neighbouring cells already."""
+    return map(lambda column: reduce(add, 0.0, column), transpose(a))
+
+
+CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
+    (
+        load_program(str(EXAMPLES / "convolution.py")),
+        strips_in_groups(16, 4),
+        {"h": 32, "w": 16, "r": 2},
+    ),
+    (load_program(str(EXAMPLES / "j2d5pt.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
+    (softened, strips_in_groups(8, 2), {"n": 8, "m": 16}),
+    (blurred, strips_in_groups(8, 8), {"n": 8, "m": 16}),
+    (load_program(str(EXAMPLES / "md.py")), rows_in_groups(32, ROOM), {"n": 64, "k": 8}),
+    (
+        load_program(str(EXAMPLES / "kmeans.py")),
+        rows_in_groups(32, ROOM),
+        {"n": 64, "k": 3, "d": 9},
+    ),
+    (weighed, rows_in_groups(32, ROOM), {"n": 64, "m": 8}),
+]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0].name)
+def found(request: pytest.FixtureRequest) -> Derivation:
+    source, tactic, sizes = request.param
+    return derive(source, tactic, sizes)
+
+
+@pytest.fixture(scope="module")
+def kernel(found: Derivation) -> Compiled:
+    low = replace(found.program, body=found.result)
+    return compile_program(low)
+
+
+def test_a_kernel_with_tiles_computes_what_the_program_means(
+    found: Derivation, kernel: Compiled
+) -> None:
+    source = found.program
+    arrays = whole_inputs(source, seed=1)
+
+    for got, wanted in zip(_parts(kernel(*arrays)), _parts(source(*arrays)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_the_derivation_replays_by_proved_rules_and_is_confirmed(found: Derivation) -> None:
+    entries = ledger.load()
+
+    assert found.replay(RULES)[-1] == found.result
+    assert {entries[step.rule].tiers["4b"].status for step in found.steps} == {"proved"}
+    assert confirm(found, RULES) is not None
+
+
+def test_no_access_leaves_its_array_and_no_two_work_items_race(kernel: Compiled) -> None:
+    claims = [claim for one in certificates(kernel) for claim in one.claims]
+    safety = [claim for claim in claims if claim.kind in ("races", "barriers")]
+
+    assert {claim.verdict for claim in safety} == {"proved"}
+    assert "refuted" not in {claim.verdict for claim in claims}
+
+
+def test_columns_are_not_copied() -> None:
+    with pytest.raises(NoMatch, match="no rows that lie one after the other"):
+        derive(columns, rows_in_groups(32, ROOM), {"n": 16, "m": 64})
+
+
+def test_rows_have_to_fit_into_local_memory() -> None:
+    with pytest.raises(NoMatch, match="do not fit"):
+        derive(weighed, rows_in_groups(32, 1024), {"n": 64, "m": 8})

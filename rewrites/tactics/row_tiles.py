@@ -1,0 +1,113 @@
+"""Tactics for maps over rows on a GPU: a group copies its rows to local memory, all its work-items side by side.
+
+A work-item that goes through a row of its own reads far from its neighbours, which do the same one row further.  Here
+the rows of a group, which lie one after the other, are copied first, neighbours copying neighbouring cells, and read
+from local memory then; an open cell follows each row there, so that neighbours read from different banks.
+Source: the padding is that of Ruetsch and Micikevicius, 2009, for transpositions.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
+from relift.rewrites.tactics.group_tiles import copy
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Zip
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+LEAST_ROW = 8
+"""Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
+
+
+def rows_in_groups(items: int, local_bytes: int) -> Tactic:
+    """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
+
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.row_tiles import rows_in_groups
+    >>> from relift import add, f32, map, nat, program, reduce
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def row_sums(a: f32[n, m]):
+    ...     return map(lambda row: reduce(add, 0.0, row), a)
+    >>> found = derive(row_sums, rows_in_groups(32, 48 * 1024), {"n": 64, "m": 9})
+    >>> [step.rule for step in found.steps][:3], found.steps[-1].rule
+    (['reduce_to_seq', 'split_join', 'map_to_wrg'], 'map_to_lcl')
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = fuse()(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
+            raise NoMatch("no map over rows computes one value for each here")
+        tables = list(_tables(at, (*place, "xs")))
+        if not tables:
+            raise NoMatch("neighbours read no rows that lie one after the other")
+        room = sum(items * (length + 2) * size for _, length, size in tables)
+        if room > local_bytes:
+            raise NoMatch("the rows of a group do not fit into local memory")
+        at = apply("split_join", m=items)(at, place)
+        at = inside("xss")(_zips_apart)(at, place)
+        at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
+        for below, length, _ in tables:
+            at = inside("xss", "f", "xs", *below)(_staged(items, length))(at, place)
+        return inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+
+    return tactic
+
+
+def _tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]]:
+    """The tables of rows that are zipped here and lie row by row: where, how long a row is, and the bytes of a cell."""
+    t = term_at(at.term, place)
+    if isinstance(t, Zip):
+        return [
+            ((field, *below), length, size)
+            for field in ("xs", "ys")
+            for below, length, size in _tables(at, (*place, field))
+        ]
+    row = _row(t.type)
+    if row is None or row[0] < LEAST_ROW or lies_across(at.term, place):
+        return []
+    return [((), *row)]
+
+
+def _row(t: Type) -> tuple[int, int] | None:
+    """How many scalars the rows of a table have, and the bytes of each; None for what is no table of scalars."""
+    match t:
+        case Array(Array(Scalar() as scalar, n), _) if n.constant is not None:
+            return n.constant, scalar.bytes
+        case Array() | Scalar() | Tuple() | Vector() | TypeVariable():
+            return None
+
+
+def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
+    """A map over chunks of zips as one over zips of chunks."""
+    t = term_at(at.term, (*place, "xs", "xs"))
+    if not isinstance(t, Zip):
+        return at
+    at = then(inside("xs")(apply("split_zip")), apply("map_fusion"))(at, place)
+    return at
+
+
+def _staged(items: int, length: int) -> Tactic:
+    """A table of rows in local memory, copied cell by cell by all work-items, with one or two open cells behind each row, so that an odd number of cells is between them."""
+    cells = then(
+        apply("split_of_join", "backward"),
+        inside("xs")(
+            then(
+                apply("join_split", "backward", m=items),
+                inside("xss")(copy(apply("map_to_seq"), apply("map_to_lcl", d=0))),
+            )
+        ),
+    )
+    padded = then(
+        apply("pad_empty_removed", "backward", left=0, right=1 + length % 2),
+        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
+    )
+    return then(
+        apply("transpose_transpose", "backward"),
+        inside("xss", "xss")(cells),
+        inside("xss")(padded),
+        inside("xss", "xs", "xss")(apply("store_local")),
+    )
