@@ -19,6 +19,7 @@ from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.agreement.small_sizes import not_simulated
 from relift.compiler.agreement.verification import steps_agree
 from relift.compiler.certificates.certificate import annotated
+from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
@@ -31,7 +32,7 @@ from relift.rewrites.derivation.files import parse_json, program_hash
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import tidy
 
@@ -177,6 +178,40 @@ def compiled_anew(saved: Saved) -> Agreement:
     if saved.kernel.plan != anew.plan:
         return Agreement(against, False, "launch.json is another launch of the same text")
     return Agreement(against, True, "the same text and launch")
+
+
+def doubts(saved: Saved) -> list[str]:
+    """What is not known of a folder's kernel before it runs; raises `Refuted` where it computes something else.
+
+    A text and a launch that this Relift makes of the derivation need no more than that; others, of another version or
+    of another hand, are compared with what they have to mean.
+    """
+    anew = compiled_anew(saved)
+    if anew.ok:
+        return []
+    if anew.refuted:
+        raise _refuted(saved, anew.detail)
+    meaning = meaning_of(saved.kernel, saved.low)
+    for kernel in meaning.kernels:
+        if kernel.verdict == "refuted":
+            raise _refuted(saved, f"{kernel.kernel} means something else: {kernel.detail}")
+    if meaning.ok:
+        return []
+    values = _on_symbols(saved, None)
+    if values.refuted:
+        raise _refuted(saved, values.detail)
+    if values.ok:
+        return []
+    return [
+        f"what {saved.folder} computes: unknown: {anew.detail}; relift verify {saved.folder} compares it with the interpreter"
+    ]
+
+
+def _refuted(saved: Saved, detail: str) -> Refuted:
+    return Refuted(
+        f"the kernel in {saved.folder} is not run: {detail}; write the folder anew with --out",
+        place="",
+    )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,12 +73,21 @@ def built(context: cl.Context, source: str, options: list[str]) -> tuple[str, An
         try:
             program = cl.Program(context, source).build(options, cache_dir=UNCACHED)
         except cl.Error as error:
-            return "refused", str(error)
+            return "refused", said_of(error)
     try:
         binaries: Any = program.get_info(cl.program_info.BINARIES)
     except cl.Error:
         return "built", b""
     return "built", binaries[0]
+
+
+def said_of(error: Exception) -> str:
+    """What a driver says of a kernel that it refuses, without the copy of the source that pyopencl leaves behind."""
+    text, _, copy = str(error).partition("\n(source saved as ")
+    if copy:
+        with suppress(OSError):
+            os.unlink(copy.rstrip(")"))
+    return text
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.verdicts import child_environment, death
-from relift.compiler.running.build_child import UNCACHED, Address, addressed
+from relift.compiler.running.build_child import UNCACHED, Address, addressed, said_of
 from relift.files import writable_cache, write_bytes, write_text
 from relift.semantics.errors import ReliftError, Unsupported
 
@@ -63,7 +63,9 @@ def build_here(context: cl.Context, source: str, options: Sequence[str] = ()) ->
             )
             return made
     except cl.Error as error:
-        raise _refused(context.devices[0], source, f"refused the kernel; {{}}\n{error}") from None
+        raise _refused(
+            context.devices[0], source, f"refused the kernel; {{}}\n{said_of(error)}"
+        ) from None
 
 
 # ---- what was built before

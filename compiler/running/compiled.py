@@ -16,6 +16,7 @@ from relift.compiler.running.artefact import Origin, read_artefact, write_artefa
 from relift.compiler.running.buffers import Held, Row, held, unflatten
 from relift.compiler.running.device_array import DeviceArray, is_resident
 from relift.compiler.running.launch import Launch, launch_from_json
+from relift.compiler.running.launch_form import require_form
 from relift.compiler.running.results import (
     Again,
     call_key,
@@ -218,7 +219,9 @@ def of_files(files: Mapping[str, str]) -> Compiled:
         raise IllTyped(f"{LAUNCH} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise IllTyped(f"{LAUNCH} is no launch")
-    return Compiled(files[SOURCE], _with_spans(files[SOURCE], launch_from_json(data)))
+    plan = launch_from_json(data)
+    require_form(plan, LAUNCH)
+    return Compiled(files[SOURCE], _with_spans(files[SOURCE], plan))
 
 
 def load(folder: str | Path) -> Compiled:

@@ -45,7 +45,6 @@ class OpenCLSession(Session):
         *,
         apart: bool = True,
     ) -> None:
-        import pyopencl as cl
 
         self._plan, self._apart, self._device = plan, apart, device
         self.unknown: list[str] = []
@@ -58,7 +57,7 @@ class OpenCLSession(Session):
             source = OpenCL().source(without_halves(tree))
         source = for_device(source, self.device)
         program = (build if apart else build_here)(self._queue.context, source, options)
-        self._kernels = [cl.Kernel(program, k.name) for k in plan.kernels]
+        self._kernels = [_kernel(program, k.name, device) for k in plan.kernels]
 
     @property
     def device(self) -> Device:
@@ -137,3 +136,15 @@ class OpenCLSession(Session):
                 for p in launch.pieces
             ]
         return events
+
+
+def _kernel(program: cl.Program, name: str, device: Device) -> cl.Kernel:
+    """A kernel of what was built; raises `Unsupported` where the source has none of that name."""
+    import pyopencl as cl
+
+    try:
+        return cl.Kernel(program, name)
+    except cl.LogicError:
+        raise Unsupported(
+            f"the source built for {label(device)} has no kernel {name}; compile the program anew"
+        ) from None

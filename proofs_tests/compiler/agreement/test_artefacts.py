@@ -19,6 +19,7 @@ from relift.compiler.agreement import own_sizes
 from relift.compiler.agreement.artefacts import (
     DERIVATION,
     compiled_anew,
+    doubts,
     origin_of,
     read_saved,
     require_program,
@@ -36,7 +37,7 @@ from relift.rewrites.derivation.files import write_json
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
 
@@ -193,6 +194,51 @@ def test_a_wrong_kernel_under_a_fitting_manifest_differs(folder: Path, old: str,
 
     assert not all(a.ok for a in found)
     assert any(a.refuted for a in found) or old == "int"
+
+
+def rewritten(folder: Path, change: Callable[[str], str]) -> Path:
+    """The folder, with another body of its kernel under a fitting manifest."""
+    kernel = folder / "kernel.cl"
+    head, brace, body = kernel.read_text().partition("{\n")
+    other = change(body)
+    assert other != body
+    kernel.write_text(head + brace + other)
+    resealed(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda body: body.replace("+", "-"), r"is 0.* instead of"),
+        (lambda body: body.replace("out[", "out[0 * "), "out"),
+        (lambda _: "}\n", "out is not written"),
+        (lambda body: body.replace("out[", "if (0) out["), "out"),
+    ],
+    ids=["another operator", "one cell alone", "nothing", "never"],
+)
+def test_a_forged_kernel_is_not_run(folder: Path, change: Callable[[str], str], said: str) -> None:
+    """What computes something else, or nothing, is refused before it runs."""
+    assert doubts(read_saved(folder)) == []
+    with pytest.raises(Refuted, match=f"is not run: .*{said}"):
+        doubts(read_saved(rewritten(folder, change)))
+
+
+def test_a_kernel_of_another_hand_runs_if_it_means_the_same(folder: Path) -> None:
+    """As that of another version of Relift may."""
+    saved = read_saved(rewritten(folder, lambda body: body.replace("glb_0", "mine")))
+
+    assert not compiled_anew(saved).known
+    assert doubts(saved) == []
+
+
+def test_a_kernel_that_nobody_can_read_runs_with_a_word(folder: Path) -> None:
+    """Nothing is known of it, and that is said."""
+    [line] = doubts(
+        read_saved(rewritten(folder, lambda body: "  switch (1) { default: break; }\n" + body))
+    )
+
+    assert "computes: unknown: kernel.cl is another text than this Relift compiles" in line
 
 
 def test_a_kernel_that_crashes_its_driver_takes_nothing_along(folder: Path) -> None:

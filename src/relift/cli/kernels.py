@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,11 +138,13 @@ def _saved_kernel(
     folder: Path, source: Program, float_policy: str, believed: _Believed
 ) -> tuple[Compiled, Derivation]:
     """What lies in a folder, if it is of this program."""
-    from relift.compiler.agreement.artefacts import require_program
+    from relift.compiler.agreement.artefacts import doubts, require_program
 
     saved = _read_saved(folder, believed)
     require_program(saved, source)
     _require_policy(saved, float_policy)
+    for line in doubts(saved):
+        print(line, file=sys.stderr)
     return saved.kernel, saved.derivation
 
 
