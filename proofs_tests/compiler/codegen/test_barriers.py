@@ -151,6 +151,20 @@ def test_a_loop_that_surely_runs_synchronises_what_stands_after_it() -> None:
     check_certificate(fixed)
 
 
+def test_a_tile_is_written_anew_once_all_have_read_it() -> None:
+    """A turn that writes a tile and then reads it has a barrier between, and another before the next turn writes."""
+
+    @typed(x=f32[4, LANES], y=f32[3])
+    def refilled(x: Any, y: Any) -> Any:
+        return rl.map_wrg(0)(lambda c: rl.map_seq(lambda v: shifted(v, c), y), x)
+
+    kernel = compile_program(refilled)
+    _, _, turn = kernel.source.partition("for (")
+
+    assert turn.count(BARRIER) == 2, kernel.source
+    check_certificate(kernel)
+
+
 # ---- generated nests of conditionals, loops and tiles
 
 

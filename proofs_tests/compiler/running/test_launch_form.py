@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import relift as rl
+from proofs_tests.compiler.programs import typed
 from proofs_tests.tampering import resealed
 from relift.compiler.program import compile_program
 from relift.compiler.running.build_child import said_of
@@ -24,8 +26,8 @@ Plan: TypeAlias = dict[str, Any]
 m, k = rl.nat("m"), rl.nat("k")
 
 
-@rl.program
-def weighed(x: rl.f32[m, k], w: rl.tup(rl.f32, rl.i32), c: rl.f32):
+@typed(x=rl.f32[m, k], w=rl.tup(rl.f32, rl.i32), c=rl.f32)
+def weighed(x: Any, w: Any, c: Any) -> Any:
     """Two kernels, a tuple, scalars by value, open sizes."""
     rows = rl.to_global(rl.map_glb(0)(lambda r: rl.reduce_seq(rl.add, c, r), x))
     return rl.map_glb(0)(lambda v: (v * w[0], w[1]), rows)
@@ -34,17 +36,17 @@ def weighed(x: rl.f32[m, k], w: rl.tup(rl.f32, rl.i32), c: rl.f32):
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """A launch with everything in it."""
-    return json.loads(json.dumps(compile_program(weighed).plan.as_json()))
+    return compile_program(weighed).plan.as_json()
 
 
 def changed(plan: Plan, path: tuple[Any, ...], value: Any) -> Plan:
     """A copy with another value at a place."""
-    copy = json.loads(json.dumps(plan))
-    at = copy
+    found = deepcopy(plan)
+    at: Any = found
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
-    return copy
+    return found
 
 
 CHANGES = [

@@ -70,6 +70,14 @@ def test_what_does_not_hold_is_refuted(
     assert message in str(check_laws(operator, element))
 
 
+@pytest.mark.parametrize(
+    "operator", [made(lambda x, y: y, neutral=0), made(lambda x, y: x, neutral=0)]
+)
+def test_a_neutral_element_is_one_on_both_sides(operator: BinaryOperator) -> None:
+    """0 leaves every number as it is on one side, and takes its place on the other."""
+    assert "the neutral element 0, but with x = 1 " in str(check_laws(operator, i32, examples=20))
+
+
 def saturating(limit: float) -> BinaryOperator:
     """A sum that stops at a limit, and is not associative with what is negative."""
     return made(lambda x, y: rl.select(x + y < limit, x + y, limit), associative=True, neutral=0)
