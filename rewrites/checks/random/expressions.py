@@ -129,9 +129,9 @@ class Expressions(Draws):
             case 6 | 7:
                 return self.fold(scope, t)
             case 8 if t == f32:
-                return f32(self.clipped(self.scalar(scope, i32)))
+                return f32(self.bounded(self.scalar(scope, i32)))
             case 8:
-                return i32(self.clipped(self.scalar(scope, f32)))
+                return i32(self.bounded(self.scalar(scope, f32)))
             case 9:
                 return (
                     rl.let(self.number_of(scope.plus(self.leaf(scope, t))), self.scalar(scope, t))
@@ -188,6 +188,10 @@ class Expressions(Draws):
 
     def clipped(self, x: Any) -> Any:
         """The value, brought back to where floating point is exact."""
+        return self.bounded(x)
+
+    def bounded(self, x: Any) -> Any:
+        """The value, brought back to where every conversion has a meaning."""
         return rl.minimum(rl.maximum(x, -LARGEST), LARGEST)
 
     def function(self) -> UserFunction:

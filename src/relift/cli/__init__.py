@@ -1,7 +1,7 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `building`
-(compile, build), `kernels` (run, verify), `validating` (validate), `lifting` (lift), `machines` (bench, devices),
+(compile, build), `kernels` (run, verify), `validating` (validate), `fuzzing` (fuzz), `lifting` (lift), `machines` (bench, devices),
 `installation` (doctor, cache).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from relift.cli.building import build, compile_
+from relift.cli.fuzzing import fuzz
 from relift.cli.installation import cache, doctor
 from relift.cli.kernels import run, verify
 from relift.cli.lifting import lift
@@ -44,6 +45,7 @@ app.command()(build)
 app.command()(run)
 app.command()(verify)
 app.command()(validate)
+app.command()(fuzz)
 app.command()(explain)
 app.command()(prove)
 app.command()(lift)

@@ -44,6 +44,13 @@ TargetOption = Annotated[
     str, typer.Option(help="cpu, gpu, or part of a device's name (see relift devices).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+WorkersOption = Annotated[
+    int, typer.Option(help="Processes of this machine that share the work.", min=1)
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A scheduler of Dask, whose workers share the work."),
+]
 BudgetOption = Annotated[float, typer.Option(help="Seconds of search.", min=0.1, max=31536000)]
 AllowOption = Annotated[
     list[str] | None,
