@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from relift.compiler.fuzzing.blame import Blame, blamed
-from relift.compiler.fuzzing.cases import ALL_KINDS, Case, case_of
+from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of
 from relift.compiler.fuzzing.containment import Contained, device_of
 from relift.compiler.fuzzing.coverage import FOLLOWED, of_compiler, of_terms, of_text
 from relift.compiler.fuzzing.findings import Finding
@@ -268,9 +268,7 @@ def round_of(settings: Settings, number: int, corpus: Sequence[str]) -> list[str
             recent = corpus[-ROUND:]
             found.append(str(case_of(drawn.choice(recent)).changed(drawn.randrange(10**6))))
         else:
-            kind = next(
-                k for k in ALL_KINDS if k == settings.kinds[place // 2 % len(settings.kinds)]
-            )
+            kind = NAMED[settings.kinds[place // 2 % len(settings.kinds)]]
             found.append(str(Case(kind, first + place)))
     return found
 

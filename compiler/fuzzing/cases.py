@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from relift.rewrites.checks.random.draws import KINDS
 from relift.rewrites.checks.random.draws import Kind as LowKind
@@ -25,8 +25,9 @@ from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.programs import Program
 from relift.semantics.language.tracing import FixedLambda, build
 from relift.semantics.language.vocabulary import VOCABULARY
-from relift.semantics.patterns import Each, EachOf, Fold, Map, ReduceSeq, Store
+from relift.semantics.patterns import Fold, Map, ReduceSeq, Store
 from relift.semantics.syntax.binding import map_children
+from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
 
 Kind: TypeAlias = Literal[
@@ -34,7 +35,11 @@ Kind: TypeAlias = Literal[
 ]
 """How a program is drawn: as a low-level one, the same rewritten by rules, or high-level and lowered by rules."""
 
-ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
+ALL_KINDS: tuple[Kind, ...] = (
+    "items", "groups", "open items", "open groups", "varied items", "varied groups", "high",
+)  # fmt: skip
+NAMED: dict[str, Kind] = {kind: kind for kind in ALL_KINDS}
+"""The kinds by what they are called."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def case_of(name: str) -> Case:
     """The case of a name; raises `ReliftError` for what is none."""
     kind, _, numbers = name.rpartition(" ")
     seed, *changes = numbers.split("/")
-    known = next((k for k in ALL_KINDS if k == kind), None)
+    known = NAMED.get(kind)
     if known is None or not all(n.isdecimal() for n in (seed, *changes)):
         raise ReliftError(
             f"{name!r} names no program; one is called like 'groups 17' or 'groups 17/3'", place=""
@@ -146,13 +151,12 @@ def _raised(t: Term) -> Term:
         return Lambda(f.parameters, _raised(f.body))
 
     t = map_children(t, _raised, under)
-    match t:
-        case Store(xs):
-            return xs
-        case EachOf() | Each() if not isinstance(t, Map):
-            return build(Map, (FixedLambda(t.f.parameters, t.f.body), t.xs))
-        case Fold() if not isinstance(t, ReduceSeq):
-            return build(ReduceSeq, (FixedLambda(t.f.parameters, t.f.body), t.init, t.xs))
-        case _:
-            assert isinstance(t, Pattern | Term)
-            return t
+    if isinstance(t, Store):
+        return t.xs
+    if isinstance(t, Fold):
+        return build(ReduceSeq, (FixedLambda(t.f.parameters, t.f.body), t.init, t.xs))
+    if isinstance(t, Pattern) and t.loop == "map":
+        f, xs = argument(t, "f"), argument(t, "xs")
+        assert isinstance(f, Lambda), "cannot happen: every map has a function"
+        return build(Map, (FixedLambda(f.parameters, f.body), xs))
+    return t

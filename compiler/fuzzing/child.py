@@ -60,7 +60,9 @@ def serve(built: Built = as_it_is) -> None:
         except EOFError:
             os._exit(0)  # drivers have threads that may not end
         try:
-            connection.send(("results", ran(device, *request, plain == "1", built)))
+            source, launch, rows = request
+            answer = ran(device, source, launch, rows, plain == "1", built)
+            connection.send(("results", answer))
         except ReliftError as error:
             connection.send(("refused", error.message))
 

@@ -21,9 +21,9 @@ from relift.rewrites.matching import apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import AsScalar, Each, EachOf, Join, Let, Map, Reduce, Split, Store
+from relift.semantics.patterns import Let, Map, Reduce, Store
 from relift.semantics.syntax.binding import Position, positions
-from relift.semantics.syntax.terms import MakeTuple, Metavariable, Term, distinct, inside
+from relift.semantics.syntax.terms import MakeTuple, Metavariable, Pattern, Term, distinct, inside
 
 MOST_STEPS = 4
 TRIES = 40
@@ -64,7 +64,9 @@ def book_of(rules: Sequence[Rule], own: Sequence[OwnRule] = ()) -> Book:
     for rule in rules:
         for direction in both[:1] if rule.refinement else both:
             by_head[_head(rule.side(direction)[0])].append((rule, direction))
-    forced = [(o.rule, d) for o in own for d in (both[:1] if o.rule.refinement else both)]
+    forced: list[tuple[Rule, Direction]] = [
+        (o.rule, d) for o in own for d in (both[:1] if o.rule.refinement else both)
+    ]
     return Book(dict(by_head), tuple(own), forced)
 
 
@@ -163,11 +165,14 @@ def _open(
         yield at, "map_to_seq" if within else "map_to_glb"
     if isinstance(t, Reduce):
         yield at, "reduce_to_seq"
-    if isinstance(t, Each | EachOf) and not kept:
+    is_map = isinstance(t, Pattern) and t.loop == "map"
+    if is_map and not kept:
         yield at, "store_private" if within else "store_global"
     for place, u, _ in inside(t):
-        body = place == "f" and isinstance(t, Each | EachOf | Let)
-        deeper = within or (place == "f" and isinstance(t, Each | EachOf))
-        through = isinstance(t, Join | Split | AsScalar | MakeTuple)
+        body = place == "f" and (is_map or isinstance(t, Let))
+        deeper = within or (place == "f" and is_map)
+        through = isinstance(t, MakeTuple) or (
+            isinstance(t, Pattern) and t.layout and t.has_inverse()
+        )
         stays = isinstance(t, Store) or (kept and (body or through))
         yield from _open(u, (*at, place), within=deeper, kept=stays)

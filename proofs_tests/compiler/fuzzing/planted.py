@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from proofs_tests.compiler.fuzzing.defective import device
@@ -110,11 +111,12 @@ def main() -> int:
     parser.add_argument("name", nargs="*", help="W1, W2, W3, D1, D2, rule; all if none")
     parser.add_argument("--seconds", type=float, default=1800.0, help="for each")
     given = parser.parse_args()
-    wanted: dict[str, tuple[str, Callable[[], str]]] = {
-        n: ("compiler", lambda n=n: in_the_compiler(n, given.seconds)) for n in COMPILER
-    }
-    wanted |= {n: ("device", lambda n=n: in_a_device(n, given.seconds)) for n in DEVICE}
-    wanted["rule"] = ("rule backwards", lambda: in_a_rule(given.seconds))
+    wanted: dict[str, tuple[str, Callable[[], str]]] = {}
+    for name in COMPILER:
+        wanted[name] = ("compiler", partial(in_the_compiler, name, given.seconds))
+    for name in DEVICE:
+        wanted[name] = ("device", partial(in_a_device, name, given.seconds))
+    wanted["rule"] = ("rule backwards", partial(in_a_rule, given.seconds))
     failed = 0
     for name in given.name or wanted:
         culprit, search = wanted[name]

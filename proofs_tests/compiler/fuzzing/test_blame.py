@@ -32,16 +32,21 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import program
 from relift.semantics.patterns import Gather
 from relift.semantics.syntax.signatures import Fun
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Pattern, distinct
 from relift.semantics.syntax.types import f32
 
+FOUR, SIX = Size.of(4), Size.of(6)
+
 
 @program
-def turned(x: f32[4], y: f32[6]):
+def turned(x: f32[FOUR], y: f32[SIX]):
     return rl.map_glb(0)(lambda v: v + 2.0 * y[1], rl.gather(reverse, x))
 
 
-SUBJECT = Subject(turned, {}, (np.float32([1, 2, 3, 4]), np.float32([5, 6, 7, 8, 9, 10])))
+SUBJECT = Subject(
+    turned, {}, (np.array([1, 2, 3, 4], "float32"), np.array([5, 6, 7, 8, 9, 10], "float32"))
+)
 
 
 @dataclass(frozen=True)
@@ -170,7 +175,7 @@ def test_a_wrong_rule_is_blamed_by_its_name() -> None:
     """The first step that changes a value, among steps that do not."""
 
     @program
-    def high(x: f32[4]):
+    def high(x: f32[FOUR]):
         return rl.map(lambda v: v + 1.0, x)
 
     assert isinstance(backwards, Rule)
@@ -179,7 +184,7 @@ def test_a_wrong_rule_is_blamed_by_its_name() -> None:
     steps = (Step("backwards", "forward", (), filled), *lowering)
     own = (OwnRule(backwards, "ASSUMED"),)
     derivation = Derivation(high, {}, steps, low, "exact", own)
-    subject = Subject(replace(high, body=low), {}, (np.float32([1, 2, 3, 4]),), derivation)
+    subject = Subject(replace(high, body=low), {}, (np.array([1, 2, 3, 4], "float32"),), derivation)
     seen = Court(None).seen(subject)
     assert seen.sight == "rule"
     assert blamed(subject, seen).cause == "rule backwards"

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from relift.compiler.fuzzing.cases import ALL_KINDS, Case, case_of, program_of
+from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of, program_of
 from relift.compiler.fuzzing.inputs import SORTS, arguments_of, cropped, simpler
 from relift.compiler.fuzzing.subjects import subject_of
 from relift.rewrites.library import RULES
@@ -15,18 +15,20 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import program
 from relift.semantics.patterns import EachOf, Store
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import distinct
 from relift.semantics.syntax.types import f32, i32, tup
+
+FORTY = Size.of(40)
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_a_name_makes_the_program_again(kind: str) -> None:
     """Changed or not; another change makes another program now and then."""
-    known = next(k for k in ALL_KINDS if k == kind)
-    case = Case(known, 3, (5, 8))
+    case = Case(NAMED[kind], 3, (5, 8))
     assert case_of(str(case)) == case
     assert program_of(case_of(str(case))) == program_of(case)
-    changed = [program_of(Case(known, 3).changed(n)) for n in range(6)]
+    changed = [program_of(Case(NAMED[kind], 3).changed(n)) for n in range(6)]
     assert any(p != changed[0] for p in changed)
 
 
@@ -51,7 +53,7 @@ def test_inputs_have_edges_and_indices_stay_below_what_they_index() -> None:
     """Infinities are among the edges; an index is none of them."""
 
     @program
-    def picked(x: f32[40], ids: i32[40]):
+    def picked(x: f32[FORTY], ids: i32[FORTY]):
         return rl.map_glb(0)(lambda v: v + 1.0, rl.gather_indices(ids, x))
 
     for sort in SORTS:
@@ -64,8 +66,12 @@ def test_inputs_have_edges_and_indices_stay_below_what_they_index() -> None:
 
 def test_arguments_are_made_smaller_and_simpler() -> None:
     """Of tuples, each component."""
-    x = (np.float32([1, 2, 3]), np.int32([4, 5, 6]))
+    x = (np.array([1, 2, 3], "float32"), np.array([4, 5, 6], "int32"))
     short = cropped(x, tup(f32, i32)[2])
     assert [list(part) for part in short] == [[1, 2], [4, 5]]
-    assert [list(v) for v in simpler(np.int32([1, 0, 2]))] == [[0, 0, 0], [0, 0, 2], [1, 0, 0]]
-    assert simpler(np.int32([0, 0])) == []
+    assert [list(v) for v in simpler(np.array([1, 0, 2], "int32"))] == [
+        [0, 0, 0],
+        [0, 0, 2],
+        [1, 0, 0],
+    ]
+    assert simpler(np.array([0, 0], "int32")) == []

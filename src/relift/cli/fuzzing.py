@@ -11,7 +11,7 @@ from relift.cli.options import JsonOption, Refusal, SchedulerOption, WorkersOpti
 from relift.cli.output import print_json, progress_of
 
 if TYPE_CHECKING:
-    from relift.compiler.fuzzing.campaign import State
+    from relift.compiler.fuzzing.campaign import Settings, State
 
 
 def fuzz(
@@ -55,36 +55,58 @@ def fuzz(
     Exit status: 0 no difference, 1 some were found; with --out, findings/ has a folder for each cause, with plain OpenCL
     and a script of NumPy and pyopencl only.
     """
-    from relift.compiler.fuzzing.campaign import Settings, campaign, has_campaign
+    from relift.compiler.fuzzing.campaign import Settings
     from relift.compiler.fuzzing.cases import ALL_KINDS
-    from relift.compiler.fuzzing.containment import end_all
-    from relift.executors import on
 
     if count is None and seconds is None:
         count = 1000
     if wrong := [k for k in kind or () if k not in ALL_KINDS]:
         raise Refusal(f"--kind {wrong[0]}: there are: {', '.join(ALL_KINDS)}")
-    if resume and (out is None or not has_campaign(out)):
-        raise Refusal("--resume goes on with the campaign in --out DIR, and there is none")
-    if out is not None and has_campaign(out) and not resume:
-        raise Refusal(f"{out} holds a campaign; --resume goes on with it, or give another folder")
+    _require_campaign(out, resume=resume)
     files = tuple(str(file.resolve()) for file in rules or ())
     settings = Settings(
         device, tuple(against or ()), seed, tuple(kind or ALL_KINDS), plain, files, timeout
     )
+    state = _tried(settings, out, count, seconds, workers, scheduler)
+    _print(state, out, as_json=as_json)
+    raise typer.Exit(1 if state.findings else 0)
+
+
+def _require_campaign(out: Path | None, *, resume: bool) -> None:
+    """Refuse to mix two campaigns, and to go on with none."""
+    from relift.compiler.fuzzing.campaign import has_campaign
+
+    there = out is not None and has_campaign(out)
+    if resume and not there:
+        raise Refusal("--resume goes on with the campaign in --out DIR, and there is none")
+    if there and not resume:
+        raise Refusal(f"{out} holds a campaign; --resume goes on with it, or give another folder")
+
+
+def _tried(
+    settings: Settings,
+    out: Path | None,
+    count: int | None,
+    seconds: float | None,
+    workers: int,
+    scheduler: str | None,
+) -> State:
+    """What a campaign finds, while a person watches."""
+    from relift.compiler.fuzzing.campaign import campaign
+    from relift.compiler.fuzzing.containment import end_all
+    from relift.executors import on
+
     try:
         with on(workers, scheduler) as executor, progress_of("fuzzing") as report:
 
-            def told(outcome: object, state: State) -> None:
+            def told(_: object, state: State) -> None:
                 report(f"{state.programs} programs, {state.findings} findings")
 
-            state = campaign(
+            return campaign(
                 settings, out, count=count, seconds=seconds, executor=executor, told=told
             )
     finally:
         end_all()
-    _print(state, out, as_json=as_json)
-    raise typer.Exit(1 if state.findings else 0)
 
 
 def _print(state: State, out: Path | None, *, as_json: bool) -> None:
