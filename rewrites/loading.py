@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from relift.plugins import PREFIX, Group, working
+from relift.rewrites.checks.isolation import Stopped
 from relift.rewrites.rule import RejectedRule, Rule, RuleFamily, collecting
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -199,7 +200,7 @@ def _one_line(what: str, file: Path | None) -> Generator[None]:
     """Turn whatever the user's code raises into one line with the line number, where there is one."""
     try:
         yield
-    except ReliftError:
+    except (ReliftError, Stopped):
         raise
     except SyntaxError as error:
         own = file is not None and error.filename == str(file.resolve())
@@ -215,4 +216,5 @@ def _one_line(what: str, file: Path | None) -> Generator[None]:
             if file is not None and Path(frame.filename) == file.resolve()
         ]
         place = f"{what}:{lines[-1]}" if lines else what
-        raise CannotLoad(f"{place}: {type(error).__name__}: {error}") from None
+        said = str(error) or ("more than there is" if isinstance(error, MemoryError) else "")
+        raise CannotLoad(f"{place}: {type(error).__name__}: {said}") from None

@@ -30,6 +30,7 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any, TypeAlias
 
+from relift.display.blocks import Block, Displayed
 from relift.rewrites.checks.isolation import Stopped, at_most
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.conditions import (
@@ -94,7 +95,7 @@ class FunctionMetavariable:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Displayed):
     """An equation between two terms with metavariables, under laws of operators.
 
     `equation` rules hold in both directions.  `lowering` rules hold as equations too, but are applied
@@ -118,6 +119,12 @@ class Rule:
     refinement: bool = False
     proof: str = ""
     bounds: tuple[Bound, ...] = ()
+
+    def display(self) -> Sequence[Block]:
+        """The equation, its words, and what the ledger knows."""
+        from relift.rewrites.displays import of_rule
+
+        return of_rule(self)
 
     def side(self, direction: Direction) -> tuple[Term, Term]:
         """The term to match and the term to put in its place."""
@@ -235,7 +242,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class RejectedRule:
+class RejectedRule(Displayed):
     """A rule whose sides do not even type-check; kept so that a check can say so, and what would repair it.
 
     `again` makes the rule with other sizes in place of its own; it raises `IllTyped`.  `malformed`: its Python
@@ -249,6 +256,12 @@ class RejectedRule:
         default=None, compare=False, repr=False
     )
     malformed: bool = False
+
+    def display(self) -> Sequence[Block]:
+        """Why it is no rule."""
+        from relift.rewrites.displays import of_rejected
+
+        return of_rejected(self)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.text.lexing import NotUnderstood
+from relift.display.blocks import Block, Displayed
 
 COMMENT = "// certificate: "
 """What a summary in a kernel's source begins with."""
@@ -52,12 +53,18 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Displayed):
     """All statements about one kernel; `sizes` says for which sizes they were made."""
 
     kernel: str
     sizes: str
     claims: tuple[Claim, ...]
+
+    def display(self) -> Sequence[Block]:
+        """A table of the claims, and their sum."""
+        from relift.compiler.running.displays import of_certificate
+
+        return of_certificate(self)
 
     @property
     def ok(self) -> bool:

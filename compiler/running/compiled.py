@@ -27,6 +27,7 @@ from relift.compiler.running.results import (
     written_in_place,
 )
 from relift.compiler.running.session import plan_at, session_on
+from relift.display.blocks import Block, Displayed
 from relift.semantics.array_exchange import as_given, host_arguments, leaves
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
@@ -40,7 +41,7 @@ SOURCE, LAUNCH, CERTIFICATE = "kernel.cl", "launch.json", "certificate.json"
 
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(Displayed):
     """The OpenCL source of all kernels of a program, and how to launch them.
 
     Before the first run its certificates are asked, and it is not run where one is refuted (see `consultation`).
@@ -56,6 +57,12 @@ class Compiled:
     _calls: dict[Hashable, Again] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    def display(self) -> Sequence[Block]:
+        """The source with what is claimed at its lines."""
+        from relift.compiler.running.displays import of_compiled
+
+        return of_compiled(self)
 
     @property
     def is_exact(self) -> bool:

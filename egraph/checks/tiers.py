@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 
 from relift.egraph.checks.search_tier import Bench, check_search, too_large
 from relift.rewrites.checks.isolation import nesting_deeply
@@ -32,15 +33,19 @@ def check(
     bound: int = 3,
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
+    finished: Callable[[TierResult], None] | None = None,
 ) -> CheckReport:
-    """What the tiers say of a rule; tier 3 tries every size up to `bound`.
+    """What the tiers say of a rule; tier 3 tries every size up to `bound`.  `finished` is told of each tier at once.
 
     >>> from relift import check
     >>> from relift.rewrites.library import RULES
     >>> check(RULES["join_split"], tiers=("1", "3")).ok
     True
     """
-    return next(check_all([rule], tiers=tiers, bound=bound, guards=guards, progress=progress))
+    found = check_all(
+        [rule], tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished
+    )
+    return next(found)
 
 
 def check_all(
@@ -50,10 +55,11 @@ def check_all(
     bound: int = 3,
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
+    finished: Callable[[TierResult], None] | None = None,
 ) -> Iterator[CheckReport]:
     """What the tiers say of each rule, one after the other; `guards`: and which condition is missing, or redundant.
 
-    Tier 4b proves all rules at once, before the others begin; tier 5 shares one e-graph process.
+    Tier 4b proves all rules at once, when the first comes to it; tier 5 shares one e-graph process.
     """
     rules = list(rules)
     with ExitStack() as stack:
@@ -71,8 +77,8 @@ def check_all(
                 yield broken
                 continue
             report = check_rule(
-                rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress
-            )
+                rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress, finished=finished
+            )  # fmt: skip
             yield replace(report, known=_known(rule)) if guards else report
 
 
@@ -135,12 +141,16 @@ def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) 
 
     A rule that upsets the generator of statements upsets its own proof only.
     """
-    try:
-        proofs = prove(rules, progress=progress)
-    except Exception:  # noqa: BLE001  each rule is tried alone, where it is told
-        proofs = {}
-    known = {id(rule): proofs[rule.name] for rule in rules if rule.name in proofs}
-    return lambda rule: known.get(id(rule)) or prove([rule])[rule.name]
+
+    @cache
+    def known() -> dict[int, TierResult]:
+        try:
+            proofs = prove(rules, progress=progress)
+        except Exception:  # noqa: BLE001  each rule is tried alone, where it is told
+            proofs = {}
+        return {id(rule): proofs[rule.name] for rule in rules if rule.name in proofs}
+
+    return lambda rule: known().get(id(rule)) or prove([rule])[rule.name]
 
 
 def search_tier(rule: Rule, bench: Bench | None) -> TierResult:

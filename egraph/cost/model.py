@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
+from relift.display.blocks import Block, Displayed
 from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.walk import Walk
 from relift.semantics.indices.stored import inputs
@@ -14,7 +16,7 @@ _SEEN = 0.1  # of the shorter of two times that overlap, on a CPU
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Displayed):
     """Estimated seconds: of launches, of instructions, of memory traffic; and their combination."""
 
     launch: float
@@ -22,6 +24,12 @@ class Cost:
     memory: float
     seconds: float
     bytes: float
+
+    def display(self) -> Sequence[Block]:
+        """What takes how long."""
+        from relift.egraph.displays import of_cost
+
+        return of_cost(self)
 
     def __str__(self) -> str:
         return (

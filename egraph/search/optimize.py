@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from relift.device import DeviceDescription, preset
+from relift.display.blocks import Block, Displayed
 from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
@@ -57,7 +58,7 @@ class NoProgram(ReliftError):
 
 
 @dataclass(frozen=True)
-class FoundProgram:
+class FoundProgram(Displayed):
     """One low-level program, what it is estimated to cost, and how it follows from the source.
 
     `measured` is its time on the device in seconds, where the search was asked to measure.
@@ -67,6 +68,12 @@ class FoundProgram:
     cost: Cost
     derivation: Derivation
     measured: float | None = None
+
+    def display(self) -> Sequence[Block]:
+        """The pipeline, what it takes, and how it follows."""
+        from relift.egraph.displays import of_found
+
+        return of_found(self)
 
     def to_json(self) -> dict[str, Any]:
         """The candidate for a program that reads it."""
@@ -80,7 +87,7 @@ class FoundProgram:
 
 
 @dataclass(frozen=True)
-class Optimized:
+class Optimized(Displayed):
     """The result of a search; `candidates` are in order of cost, the first is the best.
 
     `stopped` says why the search ended, in words; `complete` whether no budget cut it short.  `firings` and
@@ -122,6 +129,12 @@ class Optimized:
     def derivation(self) -> Derivation:
         """How the best program follows from the source."""
         return self.candidates[0].derivation
+
+    def display(self) -> Sequence[Block]:
+        """How the search ended, its candidates, and what its e-graphs took."""
+        from relift.egraph.displays import of_optimized
+
+        return of_optimized(self)
 
     def to_json(self) -> dict[str, Any]:
         """The result for a program that reads it."""

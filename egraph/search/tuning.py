@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from relift.display.blocks import Block, Displayed
 from relift.files import user_cache
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -49,12 +50,18 @@ class BadDatabase(ReliftError):
 
 
 @dataclass(frozen=True)
-class Timing:
+class Timing(Displayed):
     """What is known of one program on one device: seconds, or why it did not run."""
 
     seconds: float | None
     failure: str = ""
     reused: bool = False
+
+    def display(self) -> Sequence[Block]:
+        """The time, or why there is none."""
+        from relift.egraph.displays import of_timing
+
+        return of_timing(self)
 
 
 def default_path() -> Path:

@@ -94,7 +94,7 @@ def _run(work: Callable[[], object], writing: int, seconds: int, memory: int) ->
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _limit(resource.RLIMIT_CPU, seconds)
-        _limit(resource.RLIMIT_AS, _taken() + memory)
+        _limit(resource.RLIMIT_AS, taken() + memory)
         answer = ("value", work())
     except ReliftError as error:
         answer = ("error", (error.message, error.place))
@@ -120,7 +120,7 @@ def _limit(resource_of: int, most: int) -> None:
     resource.setrlimit(resource_of, (most, hard))
 
 
-def _taken() -> int:
+def taken() -> int:
     """Bytes of address space that this process has."""
     try:
         with open("/proc/self/statm") as file:
@@ -199,7 +199,7 @@ def _at_most_memory(memory: int) -> Generator[None]:
     import resource
 
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    _limit(resource.RLIMIT_AS, _taken() + memory)
+    _limit(resource.RLIMIT_AS, taken() + memory)
     try:
         yield
     finally:

@@ -43,8 +43,9 @@ def check_rule(
     extra: Mapping[TierName, Tier] | None = None,
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
+    finished: Callable[[TierResult], None] | None = None,
 ) -> CheckReport:
-    """Run the tiers on one rule, all when none are named; `progress` is told of each.
+    """Run the tiers on one rule, all when none are named; `progress` is told of each, and `finished` what it says.
 
     `extra` supplies tiers of other layers, by name.  With `guards`, a failing rule is told what is missing,
     and one that holds what it states needlessly.
@@ -76,8 +77,10 @@ def check_rule(
         if stopped and tier in ALONE and rule.calls_user_functions:
             why = "its functions did not come to their end in tier 2"
             results.append(TierResult(tier, NAMES[tier], "unfinished", why))
-            continue
-        results.append(_run(tier, known[tier], rule))
+        else:
+            results.append(_run(tier, known[tier], rule))
+        if finished is not None:
+            finished(results[-1])
     return CheckReport(
         rule.name,
         _or_nothing(rule, rule.equation, "(nested too deeply to be printed)"),

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from relift.display.blocks import Block, Displayed
+
 TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
 
 Status: TypeAlias = Literal[
@@ -45,7 +47,7 @@ FloatVerdict: TypeAlias = str
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class Counterexample(Displayed):
     """The smallest instance of a rule that was found to separate its sides.
 
     `obligation` says what fails: the values differ, a side has the wrong shape, or it is undefined.
@@ -59,6 +61,12 @@ class Counterexample:
     data: Mapping[str, str]
     left: str
     right: str
+
+    def display(self) -> Sequence[Block]:
+        """Sizes, data and both sides, as arrays."""
+        from relift.rewrites.displays import of_counterexample
+
+        return of_counterexample(self)
 
     def text(self) -> str:
         """The counterexample as a person reads it, one fact on a line."""
@@ -109,7 +117,7 @@ def _few(lines: list[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TierResult:
+class TierResult(Displayed):
     """What one tier says of a rule.
 
     `needs_arithmetic`: the sides agree only by the laws of arithmetic, which floating point lacks.  `goal` is
@@ -131,6 +139,12 @@ class TierResult:
         default_factory=dict[Direction, tuple[str, ...]]
     )
 
+    def display(self) -> Sequence[Block]:
+        """The line of the tier."""
+        from relift.rewrites.displays import of_results
+
+        return of_results([self])
+
     def text(self) -> str:
         """One line: `tier 3  free    ok         exhaustive to 3`."""
         word = printed(self.tier, self.status)
@@ -151,12 +165,18 @@ class TierResult:
 
 
 @dataclass(frozen=True)
-class Guard:
+class Guard(Displayed):
     """What would make a failing rule hold: conditions, the rule under them, and what the tiers say of that."""
 
     conditions: tuple[str, ...]
     equation: str
     results: tuple[TierResult, ...]
+
+    def display(self) -> Sequence[Block]:
+        """The conditions, and how that is known."""
+        from relift.rewrites.displays import of_guard
+
+        return of_guard(self)
 
     def text(self) -> str:
         """One line: `holds if m divides n (exhaustive to 3, 12 instances; SMT-proved)`."""
@@ -172,7 +192,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class CheckReport:
+class CheckReport(Displayed):
     """All that was found out about a rule.
 
     `guard` would make a failing rule hold, where one was found; `redundant` are the conditions that a rule that
@@ -190,6 +210,12 @@ class CheckReport:
     redundant: tuple[str, ...] = ()
     malformed: bool = False
     known: tuple[str, ...] = ()
+
+    def display(self) -> Sequence[Block]:
+        """The verdict, the tiers, the counterexample and the guard."""
+        from relift.rewrites.displays import of_report
+
+        return of_report(self)
 
     @property
     def headline(self) -> Headline:

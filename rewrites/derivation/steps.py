@@ -6,10 +6,11 @@ each step with `matching`, which shares no code with the search that found it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from relift.display.blocks import Block, Displayed
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
 from relift.rewrites.derivation.own_rules import OwnRule
@@ -45,7 +46,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Derivation:
+class Derivation(Displayed):
     """A program, the sizes at which it was rewritten, and the steps from it to the result.
 
     `own` are the rules of the user's own that steps may name beside those of the library.
@@ -57,6 +58,12 @@ class Derivation:
     result: Term
     policy: FloatPolicy = "reassociate"
     own: tuple[OwnRule, ...] = ()
+
+    def display(self) -> Sequence[Block]:
+        """Each step, with what changed marked."""
+        from relift.rewrites.displays import of_derivation
+
+        return of_derivation(self)
 
     def known(self, rules: Mapping[str, Rule]) -> Mapping[str, Rule]:
         """These rules, and the user's own."""

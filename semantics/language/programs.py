@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from relift.display.blocks import Block, Displayed
 from relift.semantics.array_exchange import as_given, host_arguments
 from relift.semantics.errors import IllTyped, Unsupported, bounded_depth
 from relift.semantics.interpreter import World, evaluate
@@ -45,7 +46,7 @@ def _least_cells(t: Type) -> int:
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(Displayed):
     """A traced program: typed parameters and one term."""
 
     name: str
@@ -153,6 +154,12 @@ class Program:
         """Decorator: a NumPy function that computes the same, for checks at sizes out of reach."""
         object.__setattr__(self, "reference", function)
         return function
+
+    def display(self) -> Sequence[Block]:
+        """The parameters, the pipeline, and the same as nested patterns."""
+        from relift.semantics.notation.displays import of_program
+
+        return of_program(self)
 
     def __repr__(self) -> str:
         return str(self)

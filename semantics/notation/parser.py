@@ -18,7 +18,7 @@ from relift.semantics.language.tracing import FixedLambda, Unapplied, scope, tra
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
-from relift.semantics.syntax.types import SCALARS, Type, tup, vec
+from relift.semantics.syntax.types import SCALARS, Type, TypeVariable, tup, vec
 
 _ALLOWED = (
     ast.Expression, ast.Call, ast.Name, ast.Load, ast.Lambda, ast.arguments, ast.arg, ast.Constant,
@@ -57,14 +57,14 @@ def parse_lambda(text: str, names: Mapping[str, Any], types: list[Type]) -> Fixe
     return FixedLambda(traced.parameters, traced.body)
 
 
-def parse_type(text: str) -> Type:
-    """The type that `text` denotes.
+def parse_type(text: str, variables: Collection[str] = ()) -> Type:
+    """The type that `text` denotes; `variables` are names that stand for any type.
 
     >>> from relift.semantics.notation.parser import parse_type
     >>> parse_type("(f32, vec(i32, 4))[2, 3]")
     (f32, vec(i32, 4))[2, 3]
     """
-    return _type(_expression(text, "type"))
+    return _type(_expression(text, "type"), variables)
 
 
 def parse_size(text: str) -> Size:
@@ -77,18 +77,20 @@ def parse_size(text: str) -> Size:
     return _size(_expression(text, "size"))
 
 
-def _type(node: ast.expr) -> Type:
+def _type(node: ast.expr, variables: Collection[str]) -> Type:
     match node:
         case ast.Name(name) if name in SCALARS:
             return SCALARS[name]
+        case ast.Name(name) if name in variables:
+            return TypeVariable(name)
         case ast.Tuple(parts):
-            return tup(*map(_type, parts))
+            return tup(*(_type(part, variables) for part in parts))
         case ast.Subscript(element, ast.Tuple(lengths)):
-            return _type(element)[tuple(map(_size, lengths))]
+            return _type(element, variables)[tuple(map(_size, lengths))]
         case ast.Subscript(element, length):
-            return _type(element)[_size(length)]
+            return _type(element, variables)[_size(length)]
         case ast.Call(ast.Name("vec"), [element, width]):
-            return vec(_type(element), _size(width))
+            return vec(_type(element, variables), _size(width))
         case _:
             raise IllTyped(f"not a type: {ast.unparse(node)}")
 

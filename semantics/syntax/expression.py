@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from relift.display.blocks import Block, Displayed
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.types import Array, Tuple, Type
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from relift.semantics.syntax.terms import Term
 
 
-class Expression:
+class Expression(Displayed):
     """Python's notation on terms: `a + b`, `p[0]`, `x, y = p`; each builds a term at once.
 
     Every kind of term says what it `holds`, in the order in which it is written, and what of that stands
@@ -23,6 +24,13 @@ class Expression:
     holds: ClassVar[tuple[str, ...]] = ()
     below: ClassVar[tuple[str, ...]] = ()
     row: ClassVar[str] = ""
+
+    def display(self) -> Sequence[Block]:
+        """The pipeline that it is, and its type."""
+        from relift.semantics.notation.displays import of_term
+
+        t: Any = self
+        return of_term(t)
 
     def __add__(self, other: Any) -> Term:
         return _scalar("add", self, other)

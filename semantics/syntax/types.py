@@ -16,10 +16,11 @@ f32[m]
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from relift.display.blocks import Block, Displayed, Words
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat
 
@@ -29,8 +30,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-class AnyType:
+class AnyType(Displayed):
     """What all types share: the array notation `t[n, m]`."""
+
+    def display(self) -> Sequence[Block]:
+        """The notation."""
+        return [Words(repr(self))]
 
     def __getitem__(self, lengths: SizeLike | tuple[SizeLike, ...]) -> Array:
         assert isinstance(self, Scalar | Array | Tuple | Vector | TypeVariable)

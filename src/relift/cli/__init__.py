@@ -2,7 +2,7 @@
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `building`
 (compile, build), `kernels` (run, verify), `validating` (validate), `fuzzing` (fuzz), `lifting` (lift), `machines` (bench, devices),
-`installation` (doctor, cache).  What they share: `options` that they read, `output` that they print.
+`installation` (doctor, cache), `serving` (serve).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
 rule is tested only; `validate`: unknown), 70 a defect of Relift, 130 interrupted.
@@ -26,6 +26,7 @@ from relift.cli.output import fail
 from relift.cli.proving import prove
 from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
+from relift.cli.serving import serve
 from relift.cli.validating import validate
 from relift.semantics.errors import Refuted, ReliftError
 
@@ -53,6 +54,7 @@ app.command()(bench)
 app.command()(devices)
 app.command()(doctor)
 app.command()(cache)
+app.command()(serve)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,9 @@
+"""How things look: what has a display says it in a few kinds of blocks, and one printer makes HTML of them.
+
+    blocks      the kinds of blocks, and `Displayed`, which notebooks ask
+    cells       values as nested cells, read from their text
+    rooflines   a device's two roofs and programs below them, as SVG
+    printing    blocks as HTML; every text is escaped there, and nowhere else
+
+The notebook, the workbench (`relift.web`) and the pages that verbs write show the same blocks.
+"""

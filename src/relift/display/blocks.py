@@ -1,0 +1,123 @@
+"""The kinds of blocks that a display is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Mood: TypeAlias = Literal["plain", "good", "bad", "open"]
+"""What a text says of its subject: nothing, that it holds, that it fails, or that nobody knows."""
+
+Span: TypeAlias = tuple[int, int]
+"""Where a part of a text begins, and where it ends."""
+
+Nested: TypeAlias = "str | Sequence[Nested]"
+"""A value as cells: a text, or a row of cells."""
+
+Place: TypeAlias = tuple[int, ...]
+"""Where a cell is: an index for each dimension."""
+
+
+@dataclass(frozen=True)
+class Title:
+    """The name of what follows."""
+
+    text: str
+    mood: Mood = "plain"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph."""
+
+    text: str
+    mood: Mood = "plain"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is said of a line."""
+
+    text: str
+    mood: Mood = "plain"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A text in its own lines; `marked` parts stand out, `notes` stand at the lines that they are of, counted from 0."""
+
+    text: str
+    marked: tuple[Span, ...] = ()
+    notes: Mapping[int, Sequence[Note]] = field(default_factory=dict[int, Sequence[Note]])
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a heading; `moods` colours rows."""
+
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    moods: tuple[Mood, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A named value drawn as an array; the cells at `marked` stand out."""
+
+    name: str
+    value: Nested
+    marked: Collection[Place] = ()
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Amounts beside each other, each with its own words."""
+
+    title: str
+    rows: tuple[tuple[str, float, str], ...]
+
+
+@dataclass(frozen=True)
+class Roof:
+    """Programs under the roofs of a device: GB/s, GFLOP/s, and for each its name, FLOP a byte, and GFLOP/s."""
+
+    device: str
+    bandwidth: float
+    peak: float
+    programs: tuple[tuple[str, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What is shown when it is asked for."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = Title | Words | Code | Table | Cells | Bars | Roof | Folded
+
+
+class Displayed:
+    """What notebooks show as HTML, with its text beside.
+
+    >>> from relift import f32
+    >>> f32[4]._repr_mimebundle_()["text/plain"]
+    'f32[4]'
+    """
+
+    def display(self) -> Sequence[Block]:
+        """What there is to be seen of it."""
+        raise NotImplementedError(f"{type(self).__name__} says how it is displayed")
+
+    def _repr_html_(self) -> str:
+        from relift.display.printing import fragment
+
+        return fragment(self.display())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What a notebook keeps: HTML, and text for those that show none."""
+        text = getattr(self, "text", None)
+        plain = str(text() if callable(text) else self)
+        return {"text/plain": plain, "text/html": self._repr_html_()}

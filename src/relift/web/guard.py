@@ -1,0 +1,113 @@
+"""What the process of a request may take, and what a user's Python may do in it.
+
+Limits of the system hold for the whole process and for what it starts: processor time, memory, size of files.
+Python that a user wrote is watched besides: nothing that is called from its file opens a file that is not Python's
+own, starts a process, or reaches the network.  That keeps out accidents and mischief, it is no jail: where
+strangers send requests, serve the printed language only (`relift serve --public`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from relift.rewrites.checks.isolation import taken
+
+SECONDS = 40
+"""Processor time of a request."""
+
+LOADING = 10
+"""Seconds in which a user's file must have told its rules or its program."""
+
+WAITING = 120
+"""Seconds that it may take in all."""
+
+MEMORY = 3 << 30
+"""Bytes that it may take beyond what it has when it begins."""
+
+WRITTEN = 64 << 20
+"""Bytes of the largest file that it may write."""
+
+_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
+_READING = ("open", "os.listdir", "os.scandir")
+_REFUSED = (
+    "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "pty.", "signal.", "tempfile.", "urllib.",
+    "http.", "ftplib.", "smtplib.", "sqlite3.", "webbrowser.", "fcntl.", "mmap.", "_thread.",
+    "sys.addaudithook", "sys._current_frames",
+)  # fmt: skip
+
+
+def limit() -> None:
+    """Take the limits of a request upon this process and all that it starts."""
+    import resource
+
+    wanted = {
+        resource.RLIMIT_CPU: SECONDS,
+        resource.RLIMIT_AS: taken() + MEMORY,
+        resource.RLIMIT_FSIZE: WRITTEN,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, most in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))  # the hard one, too: it stays what it is
+
+
+def cut_off() -> bool:
+    """Give this process a network of its own, in which there is nobody; whether the system did so."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None, use_errno=True)
+        return any(libc.unshare(flags) == 0 for flags in (_NEW_NETWORK, _NEW_NETWORK | _NEW_USER))
+    return False
+
+
+def watch(file: Path) -> None:
+    """Refuse from now on whatever code in `file` asks of the system, directly or through others."""
+    written = str(file)
+    roots = tuple(str(Path(root).resolve()) + os.sep for root in _own_roots())
+    sys.dont_write_bytecode = True
+    sys.addaudithook(_hook(written, roots, inspect.currentframe))
+
+
+def _own_roots() -> list[str]:
+    """Where Python and Relift lie; importing reads there."""
+    package = Path(__file__).resolve().parents[3]
+    parts = [p.resolve() for p in Path(__file__).resolve().parents[1].iterdir() if p.is_dir()]
+    return [sys.prefix, sys.base_prefix, *sys.path[1:], str(package / "src"), *map(str, parts)]
+
+
+def _hook(
+    written: str, roots: tuple[str, ...], frame_of: Callable[[], FrameType | None]
+) -> Callable[[str, tuple[Any, ...]], None]:
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        reading = event in _READING
+        if not (reading or event.startswith(_REFUSED)):
+            return
+        frame = frame_of()
+        while frame is not None and frame.f_code.co_filename != written:
+            frame = frame.f_back
+        if frame is None or (reading and _is_own(arguments, written, roots)):
+            return
+        raise PermissionError(f"the workbench refuses {event} to code that was sent to it")
+
+    return hook
+
+
+def _is_own(arguments: tuple[Any, ...], written: str, roots: tuple[str, ...]) -> bool:
+    """Whether only a file of Python's, of Relift's, or the user's own is read."""
+    path, mode = arguments[0], arguments[1] if len(arguments) > 1 else "r"
+    flags = arguments[2] if len(arguments) > 2 else 0
+    if not isinstance(path, str | bytes | os.PathLike):
+        return False
+    if (mode and set(str(mode)) & set("wax+")) or (flags & (os.O_WRONLY | os.O_RDWR)):
+        return False
+    real = os.path.realpath(os.fsdecode(path))
+    return real == written or real.startswith(roots)

@@ -1,0 +1,176 @@
+"""A process for each request: forked from one that has everything imported, and ended with the client that asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import re
+import signal
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from relift.display.blocks import Block
+from relift.display.printing import html
+from relift.semantics.errors import ReliftError
+from relift.web import guard
+from relift.web.requests import Request
+
+LARGEST = 4 << 20
+"""Bytes of one section; one that is larger is left out, and that is said."""
+
+KEPT = 64
+"""So many requests for what the ledger has are answered again from what was said before."""
+
+Event = dict[str, Any]
+
+
+class Nursery:
+    """Processes for requests, as many at once as there are cores; other requests wait in order."""
+
+    def __init__(self, at_once: int = 0, waiting: float = guard.WAITING) -> None:
+        self.at_once = at_once or max(2, os.cpu_count() or 2)
+        self.waiting = waiting
+        self.running: set[int] = set()
+        self.queued = 0
+        self._turn = asyncio.Semaphore(self.at_once)
+        self._kept: OrderedDict[Request, list[Event]] = OrderedDict()
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["relift.web.work"])
+
+    def warm(self) -> None:
+        """Have the first process imported what the others need; it takes a second or two."""
+        started = self._context.Process(target=_nothing)
+        started.start()
+        started.join()
+
+    async def answers(self, request: Request) -> AsyncGenerator[Event]:
+        """What is said on a request, as it is said; whoever stops listening ends the work."""
+        if request in self._kept:
+            self._kept.move_to_end(request)
+            for event in self._kept[request]:
+                yield event
+            return
+        if self._turn.locked():
+            yield {"kind": "progress", "text": f"waiting for {self.queued + 1} before this one"}
+        self.queued += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self.queued -= 1
+        said: list[Event] = []
+        try:
+            async for event in self._work(request):
+                said.append(event)
+                yield event
+        finally:
+            self._turn.release()
+        if said and said[-1]["kind"] == "done" and not getattr(request, "source", ""):
+            self._kept[request] = [e for e in said if e["kind"] != "progress"]
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+
+    async def _work(self, request: Request) -> AsyncGenerator[Event]:
+        reader, writer = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=_child, args=(request, writer))
+        await asyncio.to_thread(process.start)  # the first waits for the imports
+        writer.close()
+        pid = process.pid or 0
+        self.running.add(pid)
+        stream = asyncio.StreamReader(limit=2 * LARGEST)
+        loop = asyncio.get_running_loop()
+        file = os.fdopen(os.dup(reader.fileno()), "rb", buffering=0)
+        reader.close()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), file
+        )
+        last: Event = {}
+        end = loop.time() + self.waiting
+        try:
+            while line := await asyncio.wait_for(stream.readline(), end - loop.time()):
+                last = json.loads(line)
+                yield last
+                if last["kind"] in ("done", "error"):
+                    return
+            yield {"kind": "error", "text": _ended(process)}
+        except TimeoutError:
+            yield {"kind": "error", "text": f"stopped: it had not ended after {self.waiting:g} s"}
+        finally:
+            transport.close()
+            _end(pid)
+            self.running.discard(pid)
+
+    def close(self) -> None:
+        """End all that runs."""
+        for pid in list(self.running):
+            _end(pid)
+
+
+def _ended(process: Any) -> str:
+    process.join(5)
+    status = process.exitcode
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"stopped: it used {guard.SECONDS} s of processor time, or more memory than there is"
+    return f"stopped: its process ended with status {status}"
+
+
+def _end(pid: int) -> None:
+    """End a process and all that it started."""
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+def _nothing() -> None:
+    """What the first process does, for which the others' imports are made."""
+
+
+def _child(request: Request, writer: Connection) -> None:
+    """The part of the process: limits, work, and one line of JSON for each thing that is said."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    to = writer.fileno()
+
+    def say(event: Event) -> None:
+        line = json.dumps(event).encode() + b"\n"
+        while line:
+            line = line[os.write(to, line) :]
+
+    def show(section: str, blocks: Sequence[Block]) -> None:
+        text = html(blocks)
+        if len(text) > LARGEST // 2:
+            text = "<p>too large to be shown</p>"
+        say({"kind": "section", "name": section, "html": _without_folders(text)})
+
+    from relift.web.work import work
+
+    try:
+        guard.limit()
+        if request.language == "python":
+            guard.cut_off()
+        work(request, show, lambda text: say({"kind": "progress", "text": text}))
+        say({"kind": "done"})
+    except ReliftError as error:
+        say({"kind": "error", "text": _without_folders(str(error))})
+    except MemoryError:
+        say({"kind": "error", "text": f"stopped: it took more than {guard.MEMORY >> 30} GiB"})
+    except RecursionError:
+        say({"kind": "error", "text": "stopped: it is nested too deeply"})
+    except BrokenPipeError:
+        pass
+    except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        say({"kind": "error", "text": f"internal error: {told} (a defect of Relift)"})
+    finally:
+        os._exit(0)
+
+
+def _without_folders(text: str) -> str:
+    """The user's file by its name alone: where it lay is no concern of the client's."""
+    return re.sub(r"(/[\w.+-]+)+/yours\.py", "yours.py", text)
