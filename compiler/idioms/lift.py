@@ -13,6 +13,8 @@ total(x: f32[n]) -> f32 =
   reduce(add, 0.0, x)
 >>> found.idioms[0].evidence
 Evidence(runs=100, difference=None, skipped=None)
+>>> print(found.idioms[0].proof)
+proved for all sizes, to the last bit (8 statements, Z3)
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
 from relift.compiler.idioms.facts.expressions import Opaque, line_of
@@ -35,6 +38,9 @@ from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import refusal
 from relift.files import temporary_folder
 from relift.semantics.errors import bounded_depth
+
+if TYPE_CHECKING:
+    from relift.compiler.idioms.proofs.equality import Proof
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,15 @@ class LiftedIdiom:
     lifted: Lifted | None
     evidence: Evidence
     reason: str | None = None
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether the program is what the loops compute at every size, where the conditions hold."""
+        from relift.compiler.idioms.proofs.equality import Proof, proof
+
+        if self.lifted is None:
+            return Proof(reason="there is no program")
+        return proof(self.relations, self.found, self.lifted)
 
     @property
     def under_conditions(self) -> tuple[str, ...]:
@@ -98,6 +113,12 @@ class LiftedIdiom:
                 "runs": self.evidence.runs,
                 "ok": self.evidence.ok,
                 "said": str(self.evidence),
+            },
+            "proof": {
+                "ok": self.proof.ok,
+                "statements": self.proof.statements,
+                "invariants": list(self.proof.invariants),
+                "said": str(self.proof),
             },
             "reason": self.reason,
         }

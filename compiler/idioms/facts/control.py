@@ -35,7 +35,7 @@ def immediate_dominators(
     >>> immediate_dominators("a", {"a": "bc", "b": "d", "c": "d", "d": ""})
     {'a': None, 'c': 'a', 'b': 'a', 'd': 'a'}
     """
-    order = _postorder(entry, successors)[::-1]
+    order = postorder(entry, successors)[::-1]
     number = {block: i for i, block in enumerate(order)}
     before: dict[str, list[str]] = {block: [] for block in order}
     for block in order:
@@ -64,7 +64,7 @@ def immediate_dominators(
     return {block: None if block == entry else found[block] for block in order}
 
 
-def _postorder(entry: str, successors: Mapping[str, Sequence[str]]) -> list[str]:
+def postorder(entry: str, successors: Mapping[str, Sequence[str]]) -> list[str]:
     order: list[str] = []
     met = {entry}
     stack = [(entry, iter(successors[entry]))]

@@ -32,14 +32,14 @@ from relift.compiler.idioms.facts.terms import (
 from relift.semantics.syntax.sizes import Size
 
 SCALARS = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i1": "boolean"}
-_BINARY = {
+BINARY = {
     "add": "add", "fadd": "add", "sub": "sub", "fsub": "sub", "mul": "mul", "fmul": "mul", "fdiv": "div",
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
 }  # fmt: skip
-_COMPARED = {
+COMPARED = {
     "eq": "equal", "ne": "not_equal", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
-_LIBRARY = {
+LIBRARY = {
     "fabs": "absolute", "abs": "absolute", "labs": "absolute", "sqrt": "sqrt", "exp": "exp", "log": "log",
     "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "pow": "power", "floor": "floor", "ceil": "ceil",
     "hypot": "hypot", "fma": "fma", "smax": "maximum", "smin": "minimum",
@@ -121,14 +121,14 @@ class Expressions:
 
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode in INTEGERS or i.opcode in FLOATS:
-            if i.opcode not in _BINARY:
+            if i.opcode not in BINARY:
                 raise Opaque(f"{i.opcode} (line {i.line})")
             a, b = (self.of(v, i.type) for v in i.operands)
             if i.opcode == "xor" and kind == "boolean":
                 return negation(a) if b == TRUE else Apply("not_equal", (a, b), kind)
             if kind == "boolean" and i.opcode in ("and", "or"):
                 return both(a, b) if i.opcode == "and" else either(a, b)
-            return Apply(_BINARY[i.opcode], (a, b), kind)
+            return Apply(BINARY[i.opcode], (a, b), kind)
         match i.opcode:
             case "load":
                 return self._load(i, kind)
@@ -171,16 +171,16 @@ class Expressions:
         a, b = (self.of(v, i.types[0]) for v in i.operands)
         if i.opcode == "icmp":
             if predicate in ("eq", "ne"):
-                return Apply(_COMPARED[predicate], (a, b), "boolean")
+                return Apply(COMPARED[predicate], (a, b), "boolean")
             if predicate[0] == "u" and "samesign" not in i.about:
                 raise Opaque(f"an unsigned comparison (line {i.line})")
-            return Apply(_COMPARED[predicate[1:]], (a, b), "boolean")
+            return Apply(COMPARED[predicate[1:]], (a, b), "boolean")
         order, kind = predicate[0], predicate[1:]
         if predicate in ("une", "oeq") or (order == "o" and kind != "ne"):
-            return Apply(_COMPARED[kind], (a, b), "boolean")
+            return Apply(COMPARED[kind], (a, b), "boolean")
         if order == "u" and kind in ("lt", "le", "gt", "ge"):  # not the ordered contrary
             contrary = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[kind]
-            return negation(Apply(_COMPARED[contrary], (a, b), "boolean"))
+            return negation(Apply(COMPARED[contrary], (a, b), "boolean"))
         raise Opaque(f"the comparison {predicate} (line {i.line})")
 
     def _call(self, i: Instruction, kind: str) -> Expression:
@@ -188,14 +188,14 @@ class Expressions:
         if name not in PURE:
             raise Opaque(f"a call of {i.about.lstrip('@')} (line {i.line})")
         plain = name.removeprefix("llvm.")
-        plain = plain if plain in _LIBRARY else plain.removesuffix("f")
+        plain = plain if plain in LIBRARY else plain.removesuffix("f")
         if plain == "fmuladd":
             a, b, c = (self.of(v, i.type) for v in i.operands)
             return Apply("add", (Apply("mul", (a, b), kind), c), kind)
-        if plain not in _LIBRARY:
+        if plain not in LIBRARY:
             raise Opaque(f"a call of {name} (line {i.line})")
         used = i.operands[:1] if plain == "abs" else i.operands
-        return Apply(_LIBRARY[plain], tuple(self.of(v, i.type) for v in used), kind)
+        return Apply(LIBRARY[plain], tuple(self.of(v, i.type) for v in used), kind)
 
     def _load(self, i: Instruction, kind: str) -> Expression:
         return self._read(self.evolution.of(i.operands[0]), i, kind)

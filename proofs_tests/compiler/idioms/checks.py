@@ -6,8 +6,10 @@ import re
 from functools import cache
 from pathlib import Path
 
+import relift as rl
 from relift.compiler.idioms.facts.ir import Module
 from relift.compiler.idioms.facts.source import module
+from relift.compiler.idioms.lift import LiftedFile
 
 FOLDER = Path(__file__).parent / "fixtures"
 _MARK = re.compile(r"// found: (.*)\n[\w \*]*?[ \*](\w+)\(")
@@ -26,6 +28,12 @@ def expected(file: str) -> dict[str, list[str]]:
 def compiled(file: str) -> Module:
     """The graph of a file of fixtures."""
     return module(FOLDER / f"{file}.c")
+
+
+@cache
+def lifted(file: str) -> LiftedFile:
+    """A file of fixtures, each program run a few times."""
+    return rl.lift(FOLDER / f"{file}.c", runs=12)
 
 
 FILES = ("reductions", "maps", "products", "near_misses")

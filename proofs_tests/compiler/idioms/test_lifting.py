@@ -5,29 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 import relift as rl
 from proofs_tests.command_line import command, relift
-from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
+from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
 from relift.compiler.idioms.facts.source import bitcode
-from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
+from relift.compiler.idioms.lift import LiftedIdiom
 
 INSIDE = {  # what these find is used inside the function, or given there: it is not run alone
     "two_sums", "integral", "place_of_least", "place_of_most", "second_largest", "solve", "csr_onto_itself",
     "overlapping_rows", "scattered_rows",
 }  # fmt: skip
-
-
-@cache
-def lifted(file: str) -> LiftedFile:
-    """A file of fixtures, each program run a few times."""
-    return rl.lift(FOLDER / f"{file}.c", runs=12)
 
 
 @pytest.mark.parametrize("file", FILES)

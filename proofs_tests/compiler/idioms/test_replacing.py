@@ -12,7 +12,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.command_line import command
-from proofs_tests.compiler.idioms.checks import FOLDER
+from proofs_tests.compiler.idioms.checks import FOLDER, lifted
 from relift.compiler.idioms.evidence import Compiled, evidence
 from relift.compiler.idioms.replacing import Replacement, replacement
 
@@ -41,7 +41,7 @@ class Replaced(Compiled):
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
     """Each function with a call in the place of its loop agrees with the program, and no guard failed."""
     source = FOLDER / f"{file}.c"
-    found = rl.lift(source, runs=2)
+    found = lifted(file)
     written = replacement(found, source.read_text())
     made = library(tmp_path, written)
     compiled = Replaced(made)

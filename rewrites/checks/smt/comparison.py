@@ -24,11 +24,11 @@ from relift.rewrites.checks.smt.values import (
     Cells,
     Choice,
     Fold,
+    Known,
     Meaning,
     Named,
     Opaque,
     Value,
-    Whole,
     at,
     component,
 )
@@ -84,7 +84,7 @@ class Comparison:
             self._fill(x, y, t)
         elif isinstance(y, Choice):
             self._by_cases(x, y, t, y)
-        elif isinstance(x, Whole) and isinstance(y, Whole):
+        elif isinstance(x, Known) and isinstance(y, Known):
             self.prover.show(x.number == y.number, "two indices are equal")
         elif isinstance(x, Opaque) and isinstance(y, Opaque):
             self._same_opaque(x, y)
@@ -310,7 +310,7 @@ def _shape(x: Value) -> str:
     match x:
         case Opaque():
             return _made_by(x.head)
-        case Whole():
+        case Known():
             return "an index"
         case Cells() | Choice() | tuple():
             return type(x).__name__.lower()

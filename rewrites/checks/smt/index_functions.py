@@ -27,48 +27,13 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import subterms
 
 
-class IndexFunctions:
-    """The index functions of one rule: those that it quantifies over, and those that it writes out."""
+class WrittenFunctions:
+    """Index functions that a term writes out, and those that have been given a function of Z3."""
 
-    def __init__(self, rule: Rule, prover: Prover) -> None:
-        self.rule, self.prover = rule, prover
+    def __init__(self, prover: Prover) -> None:
+        self.prover = prover
         self.functions: dict[str, z3.FuncDeclRef] = {}
         self.inverses: dict[tuple[str, str], Callable[[Number], Number]] = {}
-        self._written = list(_written_permutations(rule))
-        self._state_laws()
-
-    def _state_laws(self) -> None:
-        """Index metavariables stay in range; each has the inverse that its conditions give it."""
-        integers = (z3.IntSort(), z3.IntSort())
-        lengths: dict[str, Number] = {}
-        for name, kind in self.rule.parameters.items():
-            if isinstance(kind, IndexKind):
-                lengths[name] = self.prover.size(kind.length)
-                self.functions[name] = z3.Function(name, *integers)
-        i = z3.Int("i")
-
-        def state(function: Any, undone: Any, n: Number) -> None:
-            inside = z3.And(i >= 0, i < n)
-            facts = [function(i) >= 0, function(i) < n]
-            facts += [undone(function(i)) == i] if undone is not None else []
-            rule = z3.ForAll([i], z3.Implies(inside, z3.And(*facts)), patterns=[function(i)])
-            self.prover.given.append(rule)
-
-        for name, n in lengths.items():
-            state(self.functions[name], None, n)
-        for condition in self.rule.where:
-            if not isinstance(condition, IndexCondition):
-                continue
-            f, n = self.functions[condition.function], lengths[condition.function]
-            if condition.inverse is None:
-                g = z3.Function(f"{condition.function} undone", *integers)
-                self.functions[_undone(condition.function)] = g
-            else:
-                g = self.functions[condition.inverse]
-                self.functions[_undone(condition.function)] = g
-                self.functions[_undone(condition.inverse)] = f
-            state(f, g, n)
-            state(g, f, n)
 
     def at(self, f: IndexFunction, i: Number) -> Number:
         """The value of an index function."""
@@ -133,23 +98,6 @@ class IndexFunctions:
 
         return undone(f.body) or self._inverse(f, n)
 
-    def permutations(self, n: Number) -> Iterator[Callable[[Number], Number]]:
-        """The permutations of the indices below n that the rule names or writes, and what undoes them."""
-        for name, kind in self.rule.parameters.items():
-            if not isinstance(kind, IndexKind) or _undone(name) not in self.functions:
-                continue
-            if self.prover.holds(self.prover.size(kind.length) == n):
-                yield self.functions[name]
-                yield self.functions[_undone(name)]
-        for f, length in self._written:
-            if self.prover.holds(self.prover.size(length) == n):
-                try:
-                    undone = self.undoing(f, n)
-                except Unsupported:
-                    continue
-                yield partial(self.at, f)
-                yield undone
-
     def _inverse(self, f: IndexFunction, n: Number) -> Callable[[Number], Number]:
         """The inverse of a permutation, once it is shown that there is one."""
         prover = self.prover
@@ -174,6 +122,66 @@ class IndexFunctions:
         permutation = Permutation(lambda i: self.at(f, i), n)
         self.inverses[key] = prover.inverse(permutation)
         return self.inverses[key]
+
+
+class IndexFunctions(WrittenFunctions):
+    """The index functions of one rule: those that it quantifies over, and those that it writes out."""
+
+    def __init__(self, rule: Rule, prover: Prover) -> None:
+        super().__init__(prover)
+        self.rule = rule
+        self._written = list(_written_permutations(rule))
+        self._state_laws()
+
+    def _state_laws(self) -> None:
+        """Index metavariables stay in range; each has the inverse that its conditions give it."""
+        integers = (z3.IntSort(), z3.IntSort())
+        lengths: dict[str, Number] = {}
+        for name, kind in self.rule.parameters.items():
+            if isinstance(kind, IndexKind):
+                lengths[name] = self.prover.size(kind.length)
+                self.functions[name] = z3.Function(name, *integers)
+        i = z3.Int("i")
+
+        def state(function: Any, undone: Any, n: Number) -> None:
+            inside = z3.And(i >= 0, i < n)
+            facts = [function(i) >= 0, function(i) < n]
+            facts += [undone(function(i)) == i] if undone is not None else []
+            rule = z3.ForAll([i], z3.Implies(inside, z3.And(*facts)), patterns=[function(i)])
+            self.prover.given.append(rule)
+
+        for name, n in lengths.items():
+            state(self.functions[name], None, n)
+        for condition in self.rule.where:
+            if not isinstance(condition, IndexCondition):
+                continue
+            f, n = self.functions[condition.function], lengths[condition.function]
+            if condition.inverse is None:
+                g = z3.Function(f"{condition.function} undone", *integers)
+                self.functions[_undone(condition.function)] = g
+            else:
+                g = self.functions[condition.inverse]
+                self.functions[_undone(condition.function)] = g
+                self.functions[_undone(condition.inverse)] = f
+            state(f, g, n)
+            state(g, f, n)
+
+    def permutations(self, n: Number) -> Iterator[Callable[[Number], Number]]:
+        """The permutations of the indices below n that the rule names or writes, and what undoes them."""
+        for name, kind in self.rule.parameters.items():
+            if not isinstance(kind, IndexKind) or _undone(name) not in self.functions:
+                continue
+            if self.prover.holds(self.prover.size(kind.length) == n):
+                yield self.functions[name]
+                yield self.functions[_undone(name)]
+        for f, length in self._written:
+            if self.prover.holds(self.prover.size(length) == n):
+                try:
+                    undone = self.undoing(f, n)
+                except Unsupported:
+                    continue
+                yield partial(self.at, f)
+                yield undone
 
 
 def _written_permutations(rule: Rule) -> Iterator[tuple[IndexFunction, Size]]:

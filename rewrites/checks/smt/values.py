@@ -1,13 +1,15 @@
-"""Arrays as index functions: what a term of a rule means to tier 4a.
+"""Arrays as index functions: what a term means to Z3.
 
-An array means its length and a function from an index to an element.  What an element is stays opaque: data
-are unknown cells, functions and operators are uninterpreted.  A reduction is a step done for each index of a
-box, the last dimension fastest; one whose accumulator is an array or a tuple, and whose step keeps the cells
-apart, is one reduction for each cell.
+An array means its length and a function from an index to an element.  That is `Denotation`; what an element is,
+and what a reduction, its subclasses say.  To tier 4a (`Meaning`) an element stays opaque: data are unknown cells,
+functions and operators are uninterpreted.  A reduction is a step done for each index of a box, the last
+dimension fastest; one whose accumulator is an array or a tuple, and whose step keeps the cells apart, is one
+reduction for each cell.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +18,7 @@ from typing import Any, TypeAlias
 import z3
 
 from relift.rewrites.checks.smt.goals import Fact, Number, Prover
-from relift.rewrites.checks.smt.index_functions import IndexFunctions
+from relift.rewrites.checks.smt.index_functions import IndexFunctions, WrittenFunctions
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
@@ -59,8 +61,8 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A whole number of the program that is an index."""
+class Known:
+    """An element that Z3 knows: a whole number of the program that is an index, or any other scalar."""
 
     number: Number
 
@@ -109,7 +111,7 @@ class Choice:
     no: Value
 
 
-Value: TypeAlias = "Cells | Whole | Opaque | Choice | tuple[Value, ...]"
+Value: TypeAlias = "Cells | Known | Opaque | Choice | tuple[Value, ...]"
 
 
 def at(xs: Value, i: Number) -> Value:
@@ -119,7 +121,7 @@ def at(xs: Value, i: Number) -> Value:
             return xs.at(i)
         case Choice(condition, yes, no):
             return Choice(condition, at(yes, i), at(no, i))
-        case Whole() | Opaque() | tuple():
+        case Known() | Opaque() | tuple():
             raise AssertionError("cannot happen: only arrays are indexed")
 
 
@@ -130,26 +132,25 @@ def component(x: Value, index: int) -> Value:
             return x[index]
         case Choice(condition, yes, no):
             return Choice(condition, component(yes, index), component(no, index))
-        case Whole() | Opaque() | Cells():
+        case Known() | Opaque() | Cells():
             raise AssertionError("cannot happen: only tuples have components")
 
 
 # ---- what terms mean
 
 
-class Meaning:
-    """The value of a term of one rule."""
+class Denotation(ABC):
+    """The values of terms, over index functions; what elements are, the subclasses say."""
 
-    def __init__(self, rule: Rule, prover: Prover) -> None:
-        self.rule, self.prover = rule, prover
-        self.index_functions = IndexFunctions(rule, prover)
+    prover: Prover
+    index_functions: WrittenFunctions
 
     def of(self, t: Term, names: Mapping[str, Value]) -> Value:
         """The value of t, where free variables stand for `names`."""
 
         def applied(kind: str, name: Any, arguments: tuple[Term, ...], of: Type) -> Value:
-            return self.opaque(
-                of, Named(kind, name), tuple((self.of(u, names), u.type) for u in arguments)
+            return self.applied(
+                Named(kind, name), tuple((self.of(u, names), u.type) for u in arguments), of
             )
 
         match t:
@@ -158,7 +159,7 @@ class Meaning:
             case Metavariable(name, arguments, of):
                 return applied("metavariable", name, arguments, of)
             case Literal(value, of):
-                return Opaque(Named("literal", (repr(value), str(of))))
+                return self.literal(value, of)
             case Apply(function, arguments, of):
                 return applied("function", function, arguments, of)
             case Call(user, arguments, of):
@@ -172,7 +173,117 @@ class Meaning:
             case Pattern():
                 return self.pattern(t, names)
             case Input():
-                raise AssertionError("cannot happen: rules have no inputs")
+                return self.input(t)
+
+    @abstractmethod
+    def applied(self, head: Named, arguments: tuple[tuple[Value, Type], ...], t: Type) -> Value:
+        """What a function makes of its arguments."""
+
+    @abstractmethod
+    def literal(self, value: Any, t: Type) -> Value:
+        """A number that the program says."""
+
+    @abstractmethod
+    def input(self, x: Input) -> Value:
+        """What the program is given."""
+
+    @abstractmethod
+    def numbers(self, row: Numbers, t: Type) -> Value:
+        """An array of numbers that the program says."""
+
+    @abstractmethod
+    def border(self, t: Pattern, i: Number) -> Value:
+        """The cell i of a padded array, in its unspecified border."""
+
+    @abstractmethod
+    def within(self, i: Number, n: Number) -> Number:
+        """An index that data give, where all is undefined unless it is below n; raises `Unsupported`."""
+
+    @abstractmethod
+    def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
+        """op(x, y)."""
+
+    @abstractmethod
+    def fold(
+        self,
+        step: Callable[[Value, tuple[Number, ...]], Value],
+        init: Value,
+        accumulator: Type,
+        n: Number,
+    ) -> Value:
+        """A reduction over the indices below n."""
+
+    def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
+        """A lambda as a function on values."""
+        return lambda *values: self.of(
+            f.body,
+            {**names, **{x.name: v for x, v in zip(f.parameters, values, strict=True)}},
+        )
+
+    # ---- patterns
+
+    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
+        """The value of a pattern, by its view."""
+        if not t.has_view():
+            raise Unsupported(f"{t.name} is not known to this tier", place="")
+        data = {
+            place: self.of(u, names)
+            for place in t.signature.term_fields
+            if not isinstance(u := getattr(t, place), Lambda)
+        }
+
+        def given(name: str) -> Any:
+            match argument(t, name):
+                case None:
+                    return self.prover.size(t.solved[name])
+                case Size() as n:
+                    return self.prover.size(n)
+                case Lambda() as f:
+                    return self.function(f, names)
+                case IndexFunction() as f:
+                    return f
+                case Numbers() as row:
+                    return self.numbers(row, t.type)
+                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
+                    of = operand_type(t)
+                    return lambda x, y: self.combined(operator, x, y, of)
+                case Expression():
+                    return data[name]
+                case Written() | str() | int() | float() | tuple() | UserFunction() | AnyType():
+                    raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
+
+        ix = Indices(self, t)
+        found: Value = t.view(ix, **{name: given(name) for name in asked_for(t.view)})
+        return found
+
+
+class Meaning(Denotation):
+    """The value of a term of one rule: elements are opaque."""
+
+    def __init__(self, rule: Rule, prover: Prover) -> None:
+        self.rule, self.prover = rule, prover
+        self.index_functions: IndexFunctions = IndexFunctions(rule, prover)
+
+    def applied(self, head: Named, arguments: tuple[tuple[Value, Type], ...], t: Type) -> Value:
+        return self.opaque(t, head, arguments)
+
+    def literal(self, value: Any, t: Type) -> Value:
+        return Opaque(Named("literal", (repr(value), str(t))))
+
+    def input(self, x: Input) -> Value:
+        raise AssertionError("cannot happen: rules have no inputs")
+
+    def numbers(self, row: Numbers, t: Type) -> Value:
+        return self.opaque(t, Named("numbers", repr(row)))
+
+    def within(self, i: Number, n: Number) -> Number:
+        raise Unsupported("an index that data give is not known to this tier", place="")
+
+    def border(self, t: Pattern, i: Number) -> Value:
+        """Each evaluation of a term has its own cells, which is more than is used."""
+        assert isinstance(t.type, Array), "cannot happen: an array is padded"
+        length = self.prover.size(t.type.length)
+        return self.opaque(t.type.element, Named("open cell", id(t)), (), (), (i,), (length,))
 
     def opaque(
         self,
@@ -214,13 +325,6 @@ class Meaning:
                 return self.opaque(t, Named("operator", operator), ((x, t), (y, t)))
             case OperatorMetavariable(name, _):
                 return self.opaque(t, Named("operator metavariable", name), ((x, t), (y, t)))
-
-    def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
-        """A lambda as a function on values."""
-        return lambda *values: self.of(
-            f.body,
-            {**names, **{x.name: v for x, v in zip(f.parameters, values, strict=True)}},
-        )
 
     # ---- reductions
 
@@ -314,7 +418,7 @@ class Meaning:
                 for argument, of in x.arguments:
                     yield from self.uses(argument, of, head)
                 yield from self.uses_within(x.head, head)
-            case Whole():
+            case Known():
                 pass
 
     def uses_within(self, inner: Named | Fold, head: Named) -> Iterator[Opaque]:
@@ -327,48 +431,12 @@ class Meaning:
             case Named():
                 pass
 
-    # ---- patterns
-
-    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
-        """The value of a pattern, by its view."""
-        if not t.has_view():
-            raise Unsupported(f"{t.name} is not known to this tier", place="")
-        data = {
-            place: self.of(u, names)
-            for place in t.signature.term_fields
-            if not isinstance(u := getattr(t, place), Lambda)
-        }
-
-        def given(name: str) -> Any:
-            match argument(t, name):
-                case None:
-                    return self.prover.size(t.solved[name])
-                case Size() as n:
-                    return self.prover.size(n)
-                case Lambda() as f:
-                    return self.function(f, names)
-                case IndexFunction() as f:
-                    return f
-                case Numbers() as row:
-                    return self.opaque(t.type, Named("numbers", repr(row)))
-                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
-                    of = operand_type(t)
-                    return lambda x, y: self.combined(operator, x, y, of)
-                case Expression():
-                    return data[name]
-                case Written() | str() | int() | float() | tuple() | UserFunction() | AnyType():
-                    raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
-
-        ix = Indices(self, t)
-        found: Value = t.view(ix, **{name: given(name) for name in asked_for(t.view)})
-        return found
-
 
 @dataclass(frozen=True)
 class Indices:
     """The algebra of one pattern: numbers are Z3's, elements stay opaque."""
 
-    meaning: Meaning
+    meaning: Denotation
     pattern: Pattern
 
     def size(self, n: int) -> Number:
@@ -421,22 +489,17 @@ class Indices:
         return Choice(i < n, yes, no)
 
     def open_outside(self, i: Number, left: Number, n: Number, xs: Value) -> Choice:
-        """The cells of a border are open; each evaluation of a term has its own, which is more than is used."""
-        t = self.pattern
-        assert isinstance(t.type, Array), "cannot happen: an array is padded"
-        length = self.meaning.prover.size(t.type.length)
-        head = Named("open cell", id(t))
-        border = self.meaning.opaque(t.type.element, head, (), (), (i,), (length,))
+        border = self.meaning.border(self.pattern, i)
         return Choice(z3.And(i >= left, i < left + n), at(xs, i - left), border)
 
     def chosen(self, values: Value, i: Number) -> Value:
         return at(values, i)
 
-    def number(self, i: Number) -> Whole:
-        return Whole(i)
+    def number(self, i: Number) -> Known:
+        return Known(i)
 
     def whole(self, x: Value) -> Number:
-        if isinstance(x, Whole):
+        if isinstance(x, Known):
             return x.number
         raise Unsupported(f"{self.pattern.name} is not known to this tier", place="")
 
@@ -444,7 +507,7 @@ class Indices:
         return self.whole(x)
 
     def within(self, x: Value, n: Number) -> Number:
-        raise Unsupported(f"{self.pattern.name} is not known to this tier", place="")
+        return self.meaning.within(self.whole(x), n)
 
     def fold(
         self, place: str, first: Value, step: Callable[[Value, Number], Value], n: Number

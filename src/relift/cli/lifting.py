@@ -96,4 +96,5 @@ def _print_idiom(file: str, idiom: LiftedIdiom) -> None:
         print("  where " + ", ".join(named))
     for condition in idiom.conditions:
         print(f"  if {condition}")
-    print(f"  {idiom.evidence}\n")
+    print(f"  {idiom.evidence}")
+    print(f"  {idiom.proof}\n")

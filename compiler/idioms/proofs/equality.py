@@ -1,0 +1,182 @@
+"""A proof that a lifted program is what its loops compute, for arrays of all sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.expressions import SCALARS, Opaque
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.finding import Found
+from relift.compiler.idioms.lifting.layouts import absolute
+from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.proofs.execution import Execution
+from relift.compiler.idioms.proofs.folds import Equations
+from relift.compiler.idioms.proofs.instructions import CELL, Target
+from relift.compiler.idioms.proofs.programs import Programs
+from relift.compiler.idioms.proofs.scalars import Scalars
+from relift.rewrites.checks.smt.goals import Number, Open, Prover
+from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, Type
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How many statements were proved, with which invariants and assumptions; or why there is no proof.
+
+    `rounded`: floats are as the machine rounds them, for the same operations are done in the same order; else they are taken
+    for real numbers.
+    """
+
+    statements: int = 0
+    rounded: bool = False
+    invariants: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    reason: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a proof."""
+        return self.reason is None
+
+    def __str__(self) -> str:
+        if self.reason is not None:
+            return f"not proved: {self.reason}"
+        floats = "to the last bit" if self.rounded else "over real numbers"
+        beside = f", {' and '.join(self.apart)} being other arrays" if self.apart else ""
+        return f"proved for all sizes, {floats}{beside} ({self.statements} statements, Z3)"
+
+
+def proof(relations: Relations, found: Found, lifted: Lifted) -> Proof:
+    """A proof for a find of affine loops: first with floats as they are rounded, then with real numbers."""
+    said = ""
+    for rounded in (True, False):
+        try:
+            return _Proving(relations, found, lifted, rounded).proof()
+        except Open as error:
+            said = str(error)
+        except Opaque as reason:
+            return Proof(reason=str(reason))
+        except Unsupported as reason:
+            return Proof(reason=reason.message)
+    return Proof(reason=said)
+
+
+class _Proving:
+    def __init__(self, relations: Relations, found: Found, lifted: Lifted, rounded: bool) -> None:
+        self.relations, self.found, self.lifted = relations, found, lifted
+        self.prover, self.rounded = Prover(), rounded
+        self.equations = Equations(self.prover, Scalars(rounded))
+        self.execution = Execution(relations, found.loop, self.equations, None)
+        self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})
+        for size, least in lifted.natural:
+            self.prover.given.append(self._size(size) >= least)
+        self.programs = Programs(lifted, self.equations, self._size)
+
+    def _size(self, size: Size) -> Number:
+        return self.execution.size(size)
+
+    def proof(self) -> Proof:
+        """The proof; raises `Open` and `Opaque`."""
+        if self.prover.impossible():
+            raise Opaque("no sizes meet the conditions")
+        if self.found.result in self.relations.accesses:
+            self._cells()
+        else:
+            self._value()
+        spelled = self.relations.evolution.spelled
+        return Proof(
+            self.equations.proved + self.prover.proved, self.rounded, tuple(self.equations.invariants),
+            tuple(spelled(a) for a in self.execution.apart),
+        )  # fmt: skip
+
+    def _value(self) -> None:
+        """A value that the loop leaves."""
+        root, name = self.found.loop, self.found.result
+        phi = self.relations.instructions[name]
+        if self.relations.evolution.is_late(root):
+            name = next(
+                v for v, b in zip(phi.operands, phi.labels, strict=True) if b in root.blocks
+            )
+        left = self.execution.run().get(name)
+        if left is None:
+            raise Opaque("what the loop leaves is not understood")
+        self.equations.same(left, self.programs.result(()), "the value that the loop leaves")
+
+    def _cells(self) -> None:
+        """Any cell of what is written: the loops come to it in one iteration of those that move it."""
+        store = self.relations.accesses[self.found.result]
+        lengths = _lengths(self.lifted.program.body.type)
+        if len(lengths) != len(self.lifted.target.strides):
+            raise Opaque("the program has other dimensions than the loops")
+        cell = tuple(z3.Int(f"cell {d}") for d in range(len(lengths)))
+        for i, n in zip(cell, lengths, strict=True):
+            self.prover.given += [i >= 0, i < self.prover.size(n)]
+        moving: dict[str, Number] = {}
+        for access in self.relations.accesses.values():
+            inside = access.instruction.block in self.found.loop.blocks
+            if access.is_store and access.base == store.base and inside:
+                moving.update(self._moved(access, cell))
+        strides = self.lifted.target.strides
+        self._apart(lengths, strides)
+        index = self._size(self.lifted.target.first)
+        for i, stride in zip(cell, strides, strict=True):
+            index = index + i * self._size(stride)
+        kind = SCALARS[store.type]
+        self.execution.target = Target(store.base, kind, index, moving)
+        left = self.execution.run()[CELL]
+        self.equations.same(left, self.programs.result(cell), "the cell that the loops leave")
+
+    def _moved(self, store: Access, cell: tuple[Number, ...]) -> dict[str, Number]:
+        """The iteration of each loop around a store that comes to a cell."""
+        strides = self.lifted.target.strides
+        found: dict[str, Number] = {}
+        for loop in self.relations.control.around(store.instruction.block):
+            if loop.header not in self.found.loop.blocks:
+                continue
+            stride = self.relations.evolution.stride(store, loop)
+            if stride is None or (stride != 0 and strides.count(stride) != 1):
+                raise Opaque("how a loop moves what it writes is not understood")
+            if stride != 0:
+                d = strides.index(stride)
+                found[loop.header] = cell[d]
+                trips = self.relations.evolution.trips(loop)
+                assert trips is not None, "cannot happen: the loops of an idiom are counted"
+                length = self.prover.size(_lengths(self.lifted.program.body.type)[d])
+                self.prover.show(self._size(trips) == length, "each cell has its iteration")
+        if len(found) != len(strides):
+            raise Opaque("a store goes to some cells only")
+        return found
+
+    def _apart(self, lengths: list[Size], strides: tuple[Size, ...]) -> None:
+        """Show that two iterations come to two cells: each stride spans what those below it reach."""
+        ordered = sorted(zip(strides, lengths, strict=True), key=lambda x: _rank(x[0]))
+        reach: Any = z3.IntVal(1)
+        for stride, n in ordered:
+            size = self._size(absolute(stride))
+            said = self.relations.evolution.spelled
+            fact = size >= reach
+            if not self.prover.holds(fact) and not self._is_condition():
+                raise Opaque(f"rows of {said(self.lifted.target.value)} may overlap")
+            reach = size * self.prover.size(n)
+
+    def _is_condition(self) -> bool:
+        """Whether it is among the conditions that stay that rows are apart."""
+        return any(c.startswith("rows do not overlap") for c in self.lifted.conditions)
+
+
+def _rank(stride: Size) -> tuple[int, int]:
+    """Strides by how large they are: products of more sizes after those of less."""
+    return max((sum(p for _, p in m) for m in stride.terms), default=0), abs(stride.constant or 0)
+
+
+def _lengths(t: Type) -> list[Size]:
+    found: list[Size] = []
+    while isinstance(t, Array):
+        found.append(t.length)
+        t = t.element
+    return found

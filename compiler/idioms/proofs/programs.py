@@ -1,0 +1,149 @@
+"""What a lifted program means: index functions over scalars of Z3, and a fold for each reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import z3
+
+from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.proofs.folds import Equations
+from relift.compiler.idioms.proofs.scalars import Term
+from relift.rewrites.checks.smt.goals import Number
+from relift.rewrites.checks.smt.index_functions import WrittenFunctions
+from relift.rewrites.checks.smt.values import Cells, Choice, Denotation, Known, Named, Opaque, Value
+from relift.semantics.errors import Unsupported
+from relift.semantics.indices.rows import Numbers
+from relift.semantics.interpreter import operator_lambda
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import BinaryOperator, Input, Operator, Pattern
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
+
+
+class Programs(Denotation):
+    """The values of the terms of one program; arrays are those of the function that it was lifted from."""
+
+    def __init__(
+        self, lifted: Lifted, equations: Equations, size: Callable[[Size], Number]
+    ) -> None:
+        self.lifted, self.equations, self.size = lifted, equations, size
+        self.prover, self.scalars = equations.prover, equations.scalars
+        self.index_functions = WrittenFunctions(self.prover)
+        self.parameters = {p.name: p for p in lifted.parameters}
+
+    def result(self, indices: tuple[Number, ...]) -> Term:
+        """The cell of the result at some indices."""
+        found = self.of(self.lifted.program.body, {})
+        t = self.lifted.program.body.type
+        for i in indices:
+            assert isinstance(t, Array), "cannot happen: there is an index for each dimension"
+            assert isinstance(found, Cells), "cannot happen: the result is an array"
+            found, t = found.at(i), t.element
+        return self.scalar(found)
+
+    def scalar(self, x: Value) -> Term:
+        """A scalar as a term of Z3."""
+        match x:
+            case Known(term):
+                return term
+            case Choice(condition, yes, no):
+                return z3.If(condition, self.scalar(yes), self.scalar(no))
+            case Cells() | Opaque() | tuple():
+                raise AssertionError("cannot happen: it is a scalar")
+
+    def applied(self, head: Named, arguments: tuple[tuple[Value, Type], ...], t: Type) -> Value:
+        if head.kind != "function" or not isinstance(t, Scalar):
+            raise Unsupported(f"{head.kind} {head.name} in a proof", place="")
+        kinds = [str(of) for _, of in arguments]
+        return Known(
+            self.scalars.applied(
+                str(head.name), [self.scalar(x) for x, _ in arguments], kinds, t.name
+            )
+        )
+
+    def literal(self, value: Any, t: Type) -> Value:
+        return Known(self.scalars.literal(value, str(t)))
+
+    def input(self, x: Input) -> Value:
+        p = self.parameters.get(x.name)
+        if p is None or p.type != x.type:
+            raise Unsupported(f"{x.name}: {x.type} is nothing that the function has", place="")
+        if p.first is None:
+            return Known(self.scalars.named(p.value, str(p.type)))
+        first = self.size(p.first)
+
+        def below(t: Type, at: Number) -> Value:
+            match t:
+                case Array(element, n):
+                    length = self.prover.size(n)
+                    width = self.prover.size(_cells(element))
+                    return Cells(length, lambda i: below(element, at + i * width))
+                case Scalar():
+                    return Known(self.cell(p.value, first + at, t.name))
+                case _:
+                    raise Unsupported(f"an array of {t} in a proof", place="")
+
+        return below(p.type, z3.IntVal(0))
+
+    def cell(self, array: str, at: Number, kind: str) -> Term:
+        """A cell as it is before the loops, its index in normal form."""
+        return self.scalars.cell(array, self.prover.number_of(self.prover.polynomial(at)), kind)
+
+    def numbers(self, row: Numbers, t: Type) -> Value:
+        raise Unsupported("an array that is written out, in a proof", place="")
+
+    def border(self, t: Pattern, i: Number) -> Value:
+        raise Unsupported("an unspecified border, in a proof", place="")
+
+    def within(self, i: Number, n: Number) -> Number:
+        return i  # that it is below n is a condition that stays
+
+    def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
+        if not isinstance(operator, BinaryOperator):
+            raise Unsupported("an operator on vectors, in a proof", place="")
+        f = operator_lambda(operator, t)
+        return self.function(f, {})(x, y)
+
+    def fold(
+        self,
+        step: Callable[[Value, tuple[Number, ...]], Value],
+        init: Value,
+        accumulator: Type,
+        n: Number,
+    ) -> Value:
+        """A reduction whose accumulator is a scalar, or some."""
+        parts = accumulator.parts if isinstance(accumulator, Tuple) else (accumulator,)
+        kinds = tuple(t.name for t in parts if isinstance(t, Scalar))
+        if len(kinds) < len(parts):
+            raise Unsupported(f"an accumulator of type {accumulator} in a proof", place="")
+
+        def flat(x: Value) -> tuple[Term, ...]:
+            if isinstance(x, tuple):
+                return tuple(map(self.scalar, x))
+            if isinstance(x, Choice) and len(kinds) > 1:
+                yes, no = flat(x.yes), flat(x.no)
+                return tuple(z3.If(x.condition, a, b) for a, b in zip(yes, no, strict=True))
+            return (self.scalar(x),)
+
+        def whole(terms: tuple[Term, ...]) -> Value:
+            known = tuple(map(Known, terms))
+            return known if isinstance(accumulator, Tuple) else known[0]
+
+        return whole(
+            self.equations.fold(
+                kinds,
+                flat(init),
+                lambda state, k: flat(step(whole(state), (k,))),
+                n,
+                by_program=True,
+            )
+        )
+
+
+def _cells(t: Type) -> Size:
+    """How many scalars an element has."""
+    found = Size.of(1)
+    while isinstance(t, Array):
+        found, t = found * t.length, t.element
+    return found

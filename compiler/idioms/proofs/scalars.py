@@ -1,0 +1,145 @@
+"""Scalars as terms of Z3.
+
+Whole numbers have no end, and no operation on them wraps (which is a condition that stays).  Floats are either `rounded`,
+where nothing is known of an operation but that it is a function, and that sums and products commute; or real numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import z3
+
+Term: TypeAlias = Any
+"""A term of Z3, which ships no types."""
+
+INTEGERS, FLOATS = ("i32", "i64"), ("f32", "f64")
+_COMPARED = {"gt": ("lt", True), "ge": ("le", True), "lt": ("lt", False), "le": ("le", False)}
+_LEAST, _MOST = z3.Real("-inf"), z3.Real("inf")
+
+
+@dataclass
+class Scalars:
+    """The scalars of one proof; `rounded` where floats are not taken for real numbers."""
+
+    rounded: bool
+    _sorts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def sort(self, kind: str) -> Any:
+        """The values of a type."""
+        if kind == "boolean":
+            return z3.BoolSort()
+        if kind in INTEGERS:
+            return z3.IntSort()
+        if not self.rounded:
+            return z3.RealSort()
+        return self._sorts.setdefault(kind, z3.DeclareSort(kind))
+
+    def named(self, name: str, kind: str) -> Term:
+        """A value that nothing is known of."""
+        return z3.Const(name, self.sort(kind))
+
+    def cell(self, array: str, at: Term, kind: str) -> Term:
+        """What lies in a cell of an array before the loops."""
+        return z3.Function(f"cell {array}", z3.IntSort(), self.sort(kind))(at)
+
+    def literal(self, value: Any, kind: str) -> Term:
+        """A number that is written."""
+        if kind == "boolean":
+            return z3.BoolVal(bool(value))
+        if kind in INTEGERS:
+            return z3.IntVal(int(value))
+        value = float(value)
+        if self.rounded or math.isnan(value):
+            return self.named(f"{value.hex()}", kind)
+        if math.isinf(value):
+            return _MOST if value > 0 else _LEAST
+        exact = Fraction(value)
+        return z3.RealVal(f"{exact.numerator}/{exact.denominator}")
+
+    def applied(self, function: str, arguments: list[Term], kinds: list[str], kind: str) -> Term:
+        """A scalar function of the language."""
+        a, *rest = arguments
+        match function:
+            case "select":
+                return z3.If(a, *rest)
+            case "equal" | "not_equal":
+                same = a == rest[0]
+                return same if function == "equal" else z3.Not(same)
+            case "gt" | "ge" | "lt" | "le":
+                return self._compared(function, a, rest[0], kinds[0])
+            case "bitwise_and" | "bitwise_or" | "bitwise_xor" | "invert" if kind == "boolean":
+                by = {
+                    "bitwise_and": z3.And,
+                    "bitwise_or": z3.Or,
+                    "bitwise_xor": z3.Xor,
+                    "invert": z3.Not,
+                }
+                return by[function](*arguments)
+            case "i32" | "i64" | "f32" | "f64":
+                return self._converted(a, kinds[0], kind)
+            case "sub" | "neg" | "add" | "mul":
+                return self._calculated(function, arguments, kind)
+            case "minimum" | "maximum" if kind in INTEGERS or not self.rounded:
+                (b,) = rest
+                return z3.If(a <= b if function == "minimum" else a >= b, a, b)
+            case _:
+                return self._unknown(f"{function} {kind}", arguments, kind)
+
+    def _compared(self, function: str, a: Term, b: Term, kind: str) -> Term:
+        plain, swapped = _COMPARED[function]
+        a, b = (b, a) if swapped else (a, b)
+        if kind in FLOATS and self.rounded:
+            return self._unknown(f"{plain} {kind}", [a, b], "boolean")
+        return a < b if plain == "lt" else a <= b
+
+    def _converted(self, a: Term, before: str, kind: str) -> Term:
+        if before == kind or (before, kind) == ("i32", "i64"):
+            return a
+        if before == "boolean":
+            return z3.If(a, self.literal(1, kind), self.literal(0, kind))
+        if not self.rounded and (before, kind) == ("f32", "f64"):
+            return a
+        of = "a whole number" if before in INTEGERS else before
+        return self._unknown(f"{kind} of {of}", [a], kind)
+
+    def _calculated(self, function: str, arguments: list[Term], kind: str) -> Term:
+        """A difference is the sum with the negative number, in IEEE's arithmetic too."""
+        a, b = arguments[0], arguments[-1]
+        if kind in INTEGERS or not self.rounded:
+            return {
+                "sub": lambda: a - b,
+                "neg": lambda: -a,
+                "add": lambda: a + b,
+                "mul": lambda: a * b,
+            }[function]()
+        if function == "sub":
+            return self._calculated("add", [a, self._unknown(f"neg {kind}", [b], kind)], kind)
+        if function == "neg":
+            return self._unknown(f"neg {kind}", [a], kind)
+        return self._unknown(f"{function} {kind}", sorted(arguments, key=lambda x: x.sexpr()), kind)
+
+    def _unknown(self, name: str, arguments: list[Term], kind: str) -> Term:
+        sorts = [x.sort() for x in arguments]
+        return z3.Function(name, *sorts, self.sort(kind))(*arguments)
+
+    def ordered(self, *terms: Term) -> list[Term]:
+        """That the numbers in some terms lie between the infinities, where one of these is named."""
+        met: dict[int, Term] = {}
+        stack = list(terms)
+        while stack:
+            e = stack.pop()
+            if e.get_id() not in met:
+                met[e.get_id()] = e
+                stack += e.children()
+        if not any(e.eq(end) for e in met.values() for end in (_LEAST, _MOST)):
+            return []
+        leaves = [
+            e
+            for e in met.values()
+            if z3.is_real(e) and z3.is_app(e) and e.decl().kind() == z3.Z3_OP_UNINTERPRETED
+        ]
+        return [fact for e in leaves for fact in (e >= _LEAST, e <= _MOST)]

@@ -1,0 +1,106 @@
+"""Proofs that programs are what loops compute: those of affine loops are found, those of wrong programs are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import relift as rl
+from proofs_tests.compiler.idioms.checks import FILES, lifted
+from proofs_tests.compiler.idioms.mutations import mutants
+from relift.compiler.idioms.lift import LiftedIdiom
+from relift.compiler.idioms.proofs.equality import proof
+
+OPEN = {
+    "scan_in_place": "reads what the iteration before it wrote",
+    "choose": "reads through a pointer that is chosen",
+    "csr": "the length of a row is data", "csr_named": "the length of a row is data",
+    "csr_onto_itself": "the length of a row is data",
+    "scattered_rows": "two dimensions of which it is not known which is the larger",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_affine_loops_are_proved(file: str) -> None:
+    """Every lifted idiom has a proof for all sizes but histograms, whose cells are data, and those that are listed."""
+    without = [i.function for i in lifted(file).idioms if not i.proof.ok and i.idiom != "histogram"]
+    assert set(without) <= OPEN.keys()
+
+
+def found(file: str, function: str) -> LiftedIdiom:
+    """The idiom of a function."""
+    (one,) = [i for i in lifted(file).idioms if i.function == function]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("file", "function"),
+    [
+        ("reductions", "sum"), ("products", "gemm_kji"), ("products", "gemm_alpha_inside"), ("products", "syrk"),
+        ("maps", "five_points"), ("maps", "matrix_sum"), ("reductions", "running"),
+    ],
+)  # fmt: skip
+def test_sums_in_the_order_of_the_loops_hold_to_the_last_bit(file: str, function: str) -> None:
+    """Where a program does the same operations in the same order, nothing is asked of floats."""
+    shown = found(file, function).proof
+    assert shown.ok, shown
+    assert shown.rounded
+
+
+def test_sums_that_are_regrouped_hold_over_real_numbers() -> None:
+    """A sum over rows that goes on in each row is a sum of sums, and the invariant says so."""
+    shown = found("reductions", "sum_matrix").proof
+    assert shown.ok
+    assert not shown.rounded
+    assert any("what it began with, and (add)" in said for said in shown.invariants)
+
+
+@pytest.mark.parametrize(
+    ("file", "function"),
+    [
+        ("reductions", "sum"), ("reductions", "sum_matrix"), ("products", "gemm_ikj"), ("products", "gemm_alpha_beta"),
+        ("maps", "five_points"), ("products", "gemv_by_columns"),
+    ],
+)  # fmt: skip
+def test_wrong_programs_are_not_proved(file: str, function: str) -> None:
+    """A program with one mistake has no proof."""
+    right = found(file, function)
+    assert right.lifted is not None
+    planted = list(mutants(right.lifted.program))[:2]
+    assert planted
+    for wrong in planted:
+        shown = proof(right.relations, right.found, replace(right.lifted, program=wrong))
+        assert not shown.ok, wrong
+
+
+def test_the_program_of_other_loops_is_not_proved() -> None:
+    """The product is not that of a transposed matrix, and a window that begins elsewhere is another one."""
+    plain, turned = (found("products", f) for f in ("gemv", "gemv_transposed"))
+    assert plain.lifted is not None
+    assert not proof(turned.relations, turned.found, plain.lifted).ok
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = 0; i <= n; i++) y[i] = x[i];",
+        "for (int i = 1; i < n; i++) y[i] = x[i - 1];",
+        "for (int i = 0; i < n; i += 2) y[i] = x[i];",
+        "for (int i = n - 1; i >= 0; i--) y[i] = x[i];",
+        "for (int i = 0; i < n; i++) y[i] = x[n - 1 - i];",
+    ],
+)
+def test_bounds_and_strides_are_of_the_proof(loop: str) -> None:
+    """Each loop is its own program, and the program of the plain copy only where both are one."""
+    texts = [
+        f"void f(int n, float *restrict y, const float *restrict x) {{\n{body}\n}}\n"
+        for body in (loop, "for (int i = 0; i < n; i++) y[i] = x[i];")
+    ]
+    (own,), (plain,) = (rl.lift(text, runs=0).idioms for text in texts)
+    assert own.proof.ok, own.proof
+    assert plain.lifted is not None
+    assert own.lifted is not None
+    other = replace(own.lifted, program=plain.lifted.program)
+    same = own.lifted.program.body == plain.lifted.program.body
+    assert proof(own.relations, own.found, other).ok == same
