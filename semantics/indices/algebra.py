@@ -5,7 +5,7 @@ A pattern's `view` is the array that it yields, as a length and a function from 
 on them; who follows indices brings his own:
 
     the compiler and the cost model    polynomials, and cells of memory     (`views`)
-    tier 4a                            terms of Z3, and opaque cells        (`rewrites.checks.smt.values`)
+    tier 4a                            terms of Z3, and opaque cells        (`rewrites.checks.smt.denotation`)
     the interpreter, cell by cell      integers, and lists that are lazy    (`by_cell`)
 """
 

@@ -10,9 +10,17 @@ import z3
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
+from relift.rewrites.checks.smt.denotation import (
+    Cells,
+    Choice,
+    Denotation,
+    Known,
+    Named,
+    Opaque,
+    Value,
+)
 from relift.rewrites.checks.smt.goals import Number
 from relift.rewrites.checks.smt.index_functions import WrittenFunctions
-from relift.rewrites.checks.smt.values import Cells, Choice, Denotation, Known, Named, Opaque, Value
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operator_lambda

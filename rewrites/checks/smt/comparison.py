@@ -9,6 +9,17 @@ from typing import TypeAlias, TypeGuard
 
 import z3
 
+from relift.rewrites.checks.smt.denotation import (
+    Cells,
+    Choice,
+    Fold,
+    Known,
+    Named,
+    Opaque,
+    Value,
+    at,
+    component,
+)
 from relift.rewrites.checks.smt.goals import Number, Open, Prover
 from relift.rewrites.checks.smt.reductions import (
     Indices,
@@ -20,18 +31,7 @@ from relift.rewrites.checks.smt.reductions import (
     linear,
     product,
 )
-from relift.rewrites.checks.smt.values import (
-    Cells,
-    Choice,
-    Fold,
-    Known,
-    Meaning,
-    Named,
-    Opaque,
-    Value,
-    at,
-    component,
-)
+from relift.rewrites.checks.smt.values import Meaning
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 

@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 import z3
 
+from relift.rewrites.checks.smt.denotation import Choice, Fold, Named, Opaque, Value
 from relift.rewrites.checks.smt.goals import Number, Prover
-from relift.rewrites.checks.smt.values import Choice, Fold, Meaning, Named, Opaque, Value
+from relift.rewrites.checks.smt.values import Meaning
 from relift.rewrites.rule import Rule
 from relift.semantics.patterns import Bordered
 from relift.semantics.syntax.sizes import Size
