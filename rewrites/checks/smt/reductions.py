@@ -158,7 +158,7 @@ class Reductions:
             yield replace(fold, step=partial(_unordered, fold, order), extents=extents)
         if len(fold.extents) == 1:
             (n,) = fold.extents
-            for permutation in (*self.meaning.index_functions.permutations(n), lambda i: n - 1 - i):
+            for permutation in (*self.meaning.of_rule.permutations(n), lambda i: n - 1 - i):
                 yield replace(fold, step=partial(_permuted, fold, permutation))
 
     def starts(self, f: Fold, g: Fold) -> Iterator[Number]:

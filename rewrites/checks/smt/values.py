@@ -43,7 +43,8 @@ class Meaning(Denotation):
 
     def __init__(self, rule: Rule, prover: Prover) -> None:
         self.rule, self.prover = rule, prover
-        self.index_functions: IndexFunctions = IndexFunctions(rule, prover)
+        self.of_rule = IndexFunctions(rule, prover)
+        self.index_functions = self.of_rule
 
     def applied(self, head: Named, arguments: tuple[tuple[Value, Type], ...], t: Type) -> Value:
         return self.opaque(t, head, arguments)
