@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -139,18 +140,27 @@ def _broken_law(rule: Rule | RejectedRule) -> CheckReport | None:
 def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) -> Tier:
     """Tier 4b, with the proofs of these rules made; others (an inferred guard) are proved one by one.
 
-    A rule that upsets the generator of statements upsets its own proof only.
+    A rule that cannot be stated is told so by its own proof, and rules of one name have a proof each.  What hinders
+    the prover as such, a full disk, is no rule's: then this tier says it of each, and the other tiers go on.
     """
+    named = Counter(rule.name for rule in rules)
+    together = [rule for rule in rules if named[rule.name] == 1]
 
     @cache
-    def known() -> dict[int, TierResult]:
+    def known() -> dict[int, TierResult] | str:
         try:
-            proofs = prove(rules, progress=progress)
-        except Exception:  # noqa: BLE001  each rule is tried alone, where it is told
-            proofs = {}
-        return {id(rule): proofs[rule.name] for rule in rules if rule.name in proofs}
+            proofs = prove(together, progress=progress)
+        except (OSError, ReliftError) as error:
+            return f"the prover could not be run: {error}"
+        return {id(rule): proofs[rule.name] for rule in together}
 
-    return lambda rule: known().get(id(rule)) or prove([rule])[rule.name]
+    def kernel(rule: Rule) -> TierResult:
+        found = known()
+        if isinstance(found, str):
+            raise ReliftError(found, place="")
+        return found.get(id(rule)) or prove([rule])[rule.name]
+
+    return kernel
 
 
 def search_tier(rule: Rule, bench: Bench | None) -> TierResult:

@@ -7,12 +7,12 @@ tier 3  free     every size up to a bound on free symbols (see `free`)
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
+from relift.rewrites.checks.faults import NAMES, unfinished
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.isolation import Stopped, in_a_process
@@ -104,11 +104,6 @@ def _rejected(rule: RejectedRule, bound: int, provers: Sequence[Tier], guards: b
     )
 
 
-NAMES: dict[TierName, str] = {
-    "1": "types", "2": "random", "3": "free", "4a": "index", "4b": "kernel", "5": "search",
-}  # fmt: skip
-
-
 def _run(name: TierName, tier: Tier, rule: Rule) -> TierResult:
     """What a tier says; whatever goes wrong in it stays in it, and is one line."""
     start = time.monotonic()
@@ -117,30 +112,13 @@ def _run(name: TierName, tier: Tier, rule: Rule) -> TierResult:
             result = in_a_process(lambda: tier(rule))
         else:
             result = tier(rule)
-    except Exception as error:
-        if os.environ.get("RELIFT_TRACEBACK"):
-            raise
-        result = TierResult(name, NAMES[name], "unfinished", _what_went_wrong(error))
+    except Exception as error:  # noqa: BLE001  whatever it is, it says nothing of other tiers and rules
+        result = unfinished(name, error)
     return result if result.seconds else replace(result, seconds=time.monotonic() - start)
 
 
 ALONE: tuple[TierName, ...] = ("2", "5")
 """The tiers that call the user functions of a rule, which may do anything."""
-
-
-def _what_went_wrong(error: Exception) -> str:
-    match error:
-        case ReliftError():
-            return error.message
-        case Stopped():
-            return str(error)
-        case RecursionError():
-            return "the rule is nested too deeply for this tier"
-        case MemoryError():
-            return "it ran out of memory"
-        case _:
-            told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            return f"internal error: {told} (a defect of Relift; RELIFT_TRACEBACK=1 shows where)"
 
 
 T = TypeVar("T")

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from relift.files import temporary_folder, user_cache
 from relift.rewrites.checks.calls import lost
+from relift.rewrites.checks.faults import unfinished
 from relift.rewrites.checks.rocq.definedness import definedness, directions, may_be_partial
 from relift.rewrites.checks.rocq.library import (
     LIBRARY,
@@ -106,6 +107,8 @@ def prove(
             results[rule.name] = _result("skipped", "its terms are nested too deeply to be stated")
         except RefusedScript as refused:
             results[rule.name] = _result("rejected", str(refused))
+        except Exception as error:  # noqa: BLE001  whatever it is, the other rules are stated
+            results[rule.name] = unfinished("4b", error)
     prover = found_prover() if stated else MISSING
     if isinstance(prover, str):
         results |= {each.rule.name: _without_prover(each.rule, prover) for each in stated}
@@ -342,17 +345,8 @@ class Prover:
     def compile(self, folder: Path, module: str, text: str, limit: float) -> tuple[int, str]:
         """The exit status of the prover on a file, and what it printed; 124 when it ran too long."""
         (folder / f"{module}.v").write_text(text)
-        command = [
-            self.coqc,
-            "-q",
-            "-Q",
-            str(self.library),
-            "Relift",
-            "-Q",
-            ".",
-            "Here",
-            f"{module}.v",
-        ]
+        paths = ["-Q", str(self.library), "Relift", "-Q", ".", "Here"]
+        command = [self.coqc, "-q", *paths, f"{module}.v"]
         try:
             ran = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, timeout=limit, check=False
