@@ -20,7 +20,7 @@ ONE, OTHER = RULES["join_split"], RULES["map_fusion"]
 
 def said(rules: Sequence[Rule]) -> list[tuple[str, str]]:
     """The status and the words of tier 4b on each rule; tier 1 finds nothing wrong."""
-    found = []
+    found: list[tuple[str, str]] = []
     for report in check_all(rules, tiers=("1", "4b"), guards=False):
         types, kernel = report.results
         assert types.status == "ok"
@@ -31,7 +31,7 @@ def said(rules: Sequence[Rule]) -> list[tuple[str, str]]:
 def test_a_fault_in_a_statement_is_of_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are stated all the same, and proved together."""
     monkeypatch.delenv("RELIFT_TRACEBACK", raising=False)
-    monkeypatch.setattr(proving.shutil, "which", lambda _: None)
+    monkeypatch.setattr("relift.rewrites.checks.rocq.tier.shutil.which", lambda _: None)
     calls: list[int] = []
 
     def stated(rule: Any) -> str:
