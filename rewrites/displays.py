@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from relift.display.blocks import Block, Cells, Code, Folded, Mood, Span, Table, Title, Words
+from relift.display.blocks import Block, Cells, Code, Folded, Mood, Table, Title, Words
 from relift.display.cells import depth, differing, read
 from relift.rewrites.checks.verdicts import (
     CheckReport,
@@ -15,14 +15,13 @@ from relift.rewrites.checks.verdicts import (
     TierResult,
     printed,
 )
-from relift.rewrites.derivation.steps import Derivation, Step, standing
+from relift.rewrites.derivation.pages import of_steps
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import is_proved, verdict
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.notation.marked import marked
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.terms import Term
 
 MOODS: Mapping[Status, Mood] = {
     "ok": "good", "proved": "good", "unproved": "open", "refuted": "bad", "rejected": "bad",
@@ -84,7 +83,13 @@ def _tiers(results: Sequence[TierResult]) -> Table:
     return Table(
         ("tier", "name", "verdict", "what was done", "time"),
         tuple(
-            (r.tier, r.name, printed(r.tier, r.status), r.detail, f"{r.seconds:.2f} s")
+            (
+                r.tier,
+                r.name,
+                printed(r.tier, r.status),
+                r.detail,
+                f"{r.seconds:.2f}\N{NO-BREAK SPACE}s",
+            )
             for r in results
         ),
         tuple(MOODS[r.status] for r in results),
@@ -118,47 +123,17 @@ def of_guard(guard: Guard) -> list[Block]:
 
 def of_derivation(derivation: Derivation) -> list[Block]:
     """The program, and each step: its rule, what is known of that, and the program with what changed marked."""
-    rules = derivation.known(RULES)
-    name, steps = derivation.origin.name, derivation.steps
+    name, steps = derivation.origin.name, _count(len(derivation.steps), "step")
     shown: list[Block] = [
-        Title(f"Derivation of {name}: {_count(len(steps), 'step')}"),
+        Title(f"Derivation of {name}: {steps}"),
         Code(show(derivation.program.body)),
     ]
     try:
         terms = derivation.replay(RULES)
     except ReliftError as error:
         return [*shown, Words(error.message, "bad")]
-    said = standing(derivation, RULES)
-    for number, step in enumerate(steps, 1):
-        good: Mood = "good" if is_proved(said[number - 1]) else "open"
-        before, after = _part(terms[number - 1], step), _part(terms[number], step)
-        shown += [
-            Words(f"{number}. {_named(step)} ({said[number - 1]})", good),
-            Code(after[0], (after[1],)),
-            Folded(
-                "before, and the rule",
-                [
-                    Code(before[0], (before[1],)),
-                    Code(rules[step.rule].equation()),
-                    Words(rules[step.rule].doc),
-                ],
-            ),
-        ]
+    shown += of_steps(derivation, terms, derivation.known(RULES))
     return [*shown, Words("replayed step by step by a matcher that shares no code with the search")]
-
-
-def _part(t: Term, step: Step) -> tuple[str, Span]:
-    """The program with the place of a step marked."""
-    try:
-        return marked(t, step.position)
-    except (KeyError, ReliftError):
-        return show(t), (0, 0)
-
-
-def _named(step: Step) -> str:
-    backward = ", right to left" if step.direction == "backward" else ""
-    chosen = ", ".join(f"{name} = {value}" for name, value in step.choices.items())
-    return step.rule + backward + (f" with {chosen}" if chosen else "")
 
 
 def _count(n: int, what: str) -> str:

@@ -20,6 +20,7 @@ from relift.compiler.bench.times import (
 )
 from relift.compiler.lowering.analyses import ABLATION
 from relift.device import DeviceDescription
+from relift.display.blocks import Block, Displayed, Table, Title, Words
 from relift.semantics.errors import ReliftError
 
 HIDDEN = {"parameters", "outputs", "log"}
@@ -39,11 +40,21 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """Rows of times, each with its share of the device where it has a time; `device` names what all ran on."""
 
     device: str
     rows: Sequence[Times]
+
+    def display(self) -> Sequence[Block]:
+        """The table of times, and how well the model orders them."""
+        rows = tuple(tuple(cells(row)) for row in self.rows)
+        said = [
+            Words(f"{name}: rank correlation of predicted and measured times {found:.2f}")
+            for name, found in self.correlations.items()
+            if found is not None
+        ]
+        return [Title(f"Times on {self.device}"), Table(COLUMNS, rows), *said]
 
     @property
     def is_ablation(self) -> bool:

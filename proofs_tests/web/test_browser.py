@@ -80,6 +80,19 @@ def test_a_picked_rule_is_proved_tier_by_tier(browser: WebDriver, workbench: Ser
     assert "name=split_join" in browser.current_url
 
 
+def test_a_link_restores_the_picture(browser: WebDriver, workbench: Served) -> None:
+    """What is kept of a rule of the ledger is shown again, by the link of the page, as it looked."""
+    opened(browser, workbench, "#ask=rule&name=split_join")
+    wait(browser, "#progress", "done")
+    link = browser.current_url
+    before = browser.find_element(By.ID, "section-verdict").screenshot_as_png
+    browser.get("about:blank")
+    browser.get(link)
+    wait(browser, "#progress", "done")
+    assert browser.find_element(By.ID, "section-verdict").screenshot_as_png == before
+    assert len(set(before)) > 20  # there is something to be seen
+
+
 def test_a_wrong_rule_is_drawn_with_its_guard_and_run_by_keys(
     browser: WebDriver, workbench: Served
 ) -> None:

@@ -99,9 +99,11 @@ def test_a_request_has_a_longest_length(workbench: Served) -> None:
         "import os; os.remove('yours.py')",
         "import os; os.fork()",
         "import subprocess; subprocess.run(['true'])",
+        "import os, threading; threading.Thread(target=os.getpid).start()",
         "import socket; socket.create_connection(('127.0.0.1', 1))",
         "import ctypes; ctypes.CDLL(None)",
         "exec(\"open('/etc/hostname')\")",
+        "import os, functools; print(list(map(functools.partial(os.listdir), ['/'])))",
     ],
 )
 def test_python_of_a_user_reaches_nothing(workbench: Served, source: str) -> None:

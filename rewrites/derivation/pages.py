@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
+from relift.display.blocks import Block, Code, Folded, Mood, Title, Words
+from relift.display.printing import document
 from relift.rewrites.derivation.confirmation import Confirmation
 from relift.rewrites.derivation.steps import Derivation, Step, standing
-from relift.rewrites.ledger.book import rule_hash, verdict
+from relift.rewrites.ledger.book import is_proved, rule_hash, verdict
 from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError
+from relift.semantics.notation.marked import marked
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.binding import tidy
 from relift.semantics.syntax.terms import Term
@@ -60,27 +63,42 @@ def as_html(
     rules: Mapping[str, Rule],
     confirmed: Confirmation | None,
 ) -> str:
-    """The same as a page: the program before and after each step, with the rule's equation."""
-    name, rules = escape(derivation.origin.name), derivation.known(rules)
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        f"<title>Derivation of {name}</title>",
-        "<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}",
-        "pre{background:#f5f5f5;padding:1em;overflow-x:auto}.rule{background:#eef4fb}</style>",
-        f"<h1>Derivation of {name}</h1><pre>{escape(str(derivation.origin))}</pre>",
-        f"<p>At {escape(_sizes(derivation.sizes))}:</p><pre>{escape(show(tidy(terms[0])))}</pre>",
+    """The same as a page: the program after each step, what changed in it marked, with the rule's equation."""
+    known = derivation.known(rules)
+    before: list[Block] = [Title(f"Derivation of {derivation.origin.name}")]
+    before += [Code(str(derivation.origin)), Words(f"at {_sizes(derivation.sizes)}:")]
+    after = [Words(line) for line in _assumptions(derivation) if line]
+    shown = [
+        *before,
+        Code(show(tidy(terms[0]))),
+        *of_steps(derivation, terms, known),
+        *after,
+        Words(_ending(derivation, confirmed)),
     ]
-    for number, (step, t) in enumerate(zip(derivation.steps, terms[1:], strict=True), 1):
-        rule = rules[step.rule]
-        parts += [
-            f"<h2>{number}. {escape(_title(step, rules))}</h2>",
-            f"<p>{escape(_standing(step, derivation, rules))}</p>",
-            f"<pre class=rule>{escape(rule.equation())}</pre>",
-            f"<pre>{escape(show(tidy(t)))}</pre>",
-        ]
-    parts += [f"<p>{escape(line)}</p>" for line in _assumptions(derivation) if line]
-    parts.append(f"<p>{escape(_ending(derivation, confirmed))}</p></html>\n")
-    return "\n".join(parts)
+    return document(f"Derivation of {derivation.origin.name}", shown)
+
+
+def of_steps(
+    derivation: Derivation, terms: Sequence[Term], rules: Mapping[str, Rule]
+) -> Iterator[Block]:
+    """Each step: its rule, what is known of that, and the program with what changed marked."""
+    said = standing(derivation, rules)
+    for number, step in enumerate(derivation.steps, 1):
+        rule, mood = rules[step.rule], "good" if is_proved(said[number - 1]) else "open"
+        before, after = (_part(terms[n], step) for n in (number - 1, number))
+        yield Words(f"{number}. {_title(step, rules)}")
+        yield Words(_standing(step, derivation, rules).strip(), cast(Mood, mood))
+        yield after
+        yield Folded("before, and the rule", [before, Code(rule.equation()), Words(rule.doc)])
+
+
+def _part(t: Term, step: Step) -> Code:
+    """The program with the place of a step marked."""
+    try:
+        text, span = marked(t, step.position)
+    except (KeyError, ReliftError):
+        return Code(show(t))
+    return Code(text, (span,))
 
 
 def _title(step: Step, rules: Mapping[str, Rule]) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
+
+from relift.display.blocks import Block, Code, Displayed, Title
+from relift.display.printing import document
 
 if TYPE_CHECKING:
     from relift.compiler.running.compiled import Compiled
@@ -30,7 +32,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Displayed):
     """The page of one kernel."""
 
     name: str
@@ -43,19 +45,16 @@ class Chain:
             parts += ["", f"{number}. {section.title}", *(f"   {x}" for x in section.lines)]
         return "\n".join(parts) + "\n"
 
+    def display(self) -> Sequence[Block]:
+        """The links, each with its lines."""
+        shown: list[Block] = [Title(self.name)]
+        for number, section in enumerate(self.sections, 1):
+            shown += [Title(f"{number}. {section.title}"), Code("\n".join(section.lines))]
+        return shown
+
     def html(self) -> str:
         """The page as one self-contained HTML file."""
-        parts = [
-            "<!doctype html><html lang=en><meta charset=utf-8>",
-            f"<title>{escape(self.name)}</title>",
-            "<style>body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}",
-            "pre{background:#f5f5f5;padding:1em;overflow-x:auto}</style>",
-            f"<h1>{escape(self.name)}</h1>",
-        ]
-        for number, section in enumerate(self.sections, 1):
-            body = escape("\n".join(section.lines))
-            parts.append(f"<h2>{number}. {escape(section.title)}</h2><pre>{body}</pre>")
-        return "\n".join([*parts, "</html>\n"])
+        return document(self.name, self.display())
 
 
 def chain_of(

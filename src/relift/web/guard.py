@@ -8,9 +8,11 @@ strangers send requests, serve the printed language only (`relift serve --public
 
 from __future__ import annotations
 
+import _thread
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +35,17 @@ MEMORY = 3 << 30
 
 WRITTEN = 64 << 20
 """Bytes of the largest file that it may write."""
+
+_KEPT = frozenset(
+    ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "OCL_ICD_VENDORS",
+     "RELIFT_DEVICE", "RELIFT_TUNING")
+)  # fmt: skip
+"""Of the environment, what Relift reads; the rest is none of a user's business."""
+
+_STARTING = (
+    "start_new_thread", "start_new", "start_joinable_thread", "_start_new_thread", "_start_joinable_thread",
+)  # fmt: skip
+"""What starts a thread, in `_thread` and as `threading` calls it: in a thread, no line of the user's is on the stack."""
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
 _READING = ("open", "os.listdir", "os.scandir")
@@ -71,10 +84,27 @@ def cut_off() -> bool:
 
 def watch(file: Path) -> None:
     """Refuse from now on whatever code in `file` asks of the system, directly or through others."""
+    for name in set(os.environ) - _KEPT:
+        del os.environ[name]
     written = str(file)
     roots = tuple(str(Path(root).resolve()) + os.sep for root in _own_roots())
     sys.dont_write_bytecode = True
-    sys.addaudithook(_hook(written, roots, inspect.currentframe))
+    hook = _hook(written, roots, inspect.currentframe)
+    sys.addaudithook(hook)
+    for module in (_thread, threading):
+        for name in _STARTING:
+            if hasattr(module, name):
+                setattr(module, name, _told(getattr(module, name), hook))
+
+
+def _told(start: Callable[..., Any], hook: Callable[[str, tuple[Any, ...]], None]) -> Any:
+    """What starts a thread; Python 3.11 tells no hook of it."""
+
+    def started(*arguments: Any, **named: Any) -> Any:
+        hook("_thread.start", ())
+        return start(*arguments, **named)
+
+    return started
 
 
 def _own_roots() -> list[str]:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from relift.compiler.agreement.comparison import in_reach
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.semantics.domains import Numeric
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.numpy_values import from_numpy
@@ -59,6 +60,8 @@ def operations(program: Program, sizes: Mapping[str, int]) -> float:
 
 def _counted(program: Program, sizes: Mapping[str, int]) -> int:
     at = program.at(sizes)
+    if not in_reach(at):
+        raise Unsupported("it is too large to be counted")
     inputs = zip(at.parameters, whole_inputs(at, 0), strict=True)
     domain = Counting()
     values = {p.name: from_numpy(a, p.type) for p, a in inputs}

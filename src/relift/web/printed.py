@@ -156,6 +156,8 @@ def _kind(name: str, text: str) -> _Kind:
     match node:
         case ast.Subscript(ast.Name("Fun" | "Op" | "Index" as head), of):
             parts = list(of.elts) if isinstance(of, ast.Tuple) else [of]
+            if (len(parts) > 1) != (head == "Fun"):
+                raise IllTyped(f"{name} is Fun[A, B], Op[A] or Index[n], not {text}", place="")
             if head == "Index":
                 return Index[_any(parse_size(ast.unparse(parts[0])))]
             types = [_type(ast.unparse(part), variables) for part in parts]

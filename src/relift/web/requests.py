@@ -14,7 +14,7 @@ Language: TypeAlias = Literal["printed", "python"]
 class CheckRule(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="rule", tag_field="ask"
 ):
-    """A rule of the ledger by its name, or one that is written down; `name` says which of several."""
+    """A rule of the ledger by its name, or those that are written down."""
 
     source: str = ""
     language: Language = "printed"
@@ -24,9 +24,10 @@ class CheckRule(
 class RunProgram(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="program", tag_field="ask"
 ):
-    """A program, the sizes at which it is searched for, and the kind of device."""
+    """A program, the sizes at which it is searched for, and the kind of device; `name` says which of several."""
 
     source: str
+    name: str = ""
     language: Language = "printed"
     sizes: str = ""
     target: Literal["cpu", "gpu"] = "cpu"

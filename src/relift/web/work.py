@@ -8,15 +8,17 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from relift.compiler.agreement.comparison import in_reach
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import compile_program
 from relift.compiler.running.timing import timer
 from relift.device import preset
 from relift.display.blocks import Block, Code, Roof, Title, Words
-from relift.egraph.checks.tiers import check
+from relift.egraph.checks.tiers import TIERS, check
 from relift.egraph.cost.model import time_text
 from relift.egraph.displays import of_candidates, of_growth
 from relift.egraph.search.optimize import Optimized
@@ -28,7 +30,7 @@ from relift.rewrites.displays import HEADLINES, of_conclusion, of_results
 from relift.rewrites.ledger.book import known_rules
 from relift.rewrites.loading import load_program, load_rules
 from relift.rewrites.rule import RejectedRule, Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.displays import of_run
 from relift.web import guard
@@ -45,6 +47,9 @@ Say = Callable[[str], None]
 BUDGET, NODES, MEMORY_MB, TOP = 30.0, 20_000, 1_000, 4
 """What a search of the workbench may take, and how many candidates it shows."""
 
+MOST = 8
+"""Rules of one file that are checked."""
+
 SMALL = 4
 """The sizes at which arrays are drawn, where a program can be run at them."""
 
@@ -59,18 +64,33 @@ def work(request: Request, show: Show, say: Say) -> None:
 
 
 def _check(request: CheckRule, show: Show, say: Say) -> None:
-    rule = _rule(request)
+    rules = _rules(request)
+    for number, rule in enumerate(rules[:MOST]):
+        _check_one(rule, _numbered(show, number), say)
+    if len(rules) > MOST:
+        rest = ", ".join(rule.name for rule in rules[MOST:])
+        show("more", [Words(f"not checked: {rest}; {MOST} rules are checked at a time", "open")])
+
+
+def _numbered(show: Show, number: int) -> Show:
+    """Sections of the first rule have their names, those of others a number, too."""
+    behind = f" {number + 1}" if number else ""
+    return lambda name, blocks: show(name + behind, blocks)
+
+
+def _check_one(rule: Rule | RejectedRule, show: Show, say: Say) -> None:
     show("rule", rule.display())
     results: list[TierResult] = []
 
     def finished(result: TierResult) -> None:
         results.append(result)
         show("tiers", of_results(results))
+        if result.tier == TIERS[-1]:
+            say("looking for conditions that are missing, or not needed")
 
     report = check(rule, progress=say, finished=finished)
     if not results:
-        for result in report.results:
-            finished(result)
+        show("tiers", of_results(report.results))
     title = report.text().split("\n", 1)[0]
     show("verdict", [Title(title, HEADLINES[report.headline]), *of_conclusion(report)])
     if isinstance(rule, Rule):
@@ -84,19 +104,16 @@ def _statement(rule: Rule) -> list[Block]:
         return [Words(f"no statement: {error.message}", "open")]
 
 
-def _rule(request: CheckRule) -> Rule | RejectedRule:
+def _rules(request: CheckRule) -> list[Rule | RejectedRule]:
     if not request.source:
         known = known_rules()
         if request.name not in known:
             raise BadRequest(f"the ledger has no rule {request.name[:80]}; write one, or pick one")
-        return known[request.name]
+        return [known[request.name]]
     if request.language == "printed":
-        return rule_of(request.source)
+        return [rule_of(request.source)]
     with ExitStack() as stack:
-        rules = _loaded(lambda: load_rules(_written(request.source, stack)))
-    if request.name and request.name not in rules:
-        raise BadRequest(f"there is no rule {request.name[:80]}; there are: {', '.join(rules)}")
-    return rules[request.name] if request.name else next(iter(rules.values()))
+        return list(_loaded(lambda: load_rules(_written(request.source, stack))).values())
 
 
 def _written(source: str, stack: ExitStack) -> Path:
@@ -112,7 +129,8 @@ def _program(request: RunProgram) -> Program:
     if request.language == "printed":
         return program_of(request.source)
     with ExitStack() as stack:
-        return _loaded(lambda: load_program(str(_written(request.source, stack))))
+        name = f":{request.name}" if request.name else ""
+        return _loaded(lambda: load_program(f"{_written(request.source, stack)}{name}"))
 
 
 T = TypeVar("T")
@@ -174,7 +192,10 @@ def _drawn(program: Program) -> list[Block]:
     for each in (SMALL, SMALL * 2, 6, 12, 16, SMALL + 1, 3):
         sizes = {name: max(each, least) for name, least in program.least_sizes.items()}
         try:
-            return of_run(program, whole_inputs(program.at(sizes), 0))
+            at = program.at(sizes)
+            if not in_reach(at):
+                raise Unsupported("its arrays are too large")
+            return of_run(program, whole_inputs(at, 0))
         except ReliftError as error:
             last = error
     return [Words(f"not drawn: {last.message}", "open")]
@@ -182,8 +203,6 @@ def _drawn(program: Program) -> list[Block]:
 
 def _measured(best: Optimized, target: str, show: Show) -> Optimized:
     """The candidates with their times on the device of this machine, where it has one."""
-    from dataclasses import replace
-
     try:
         time_of = timer(target)
         found = []

@@ -17,6 +17,7 @@ function about() {
     ? "Pick a rule, or write one: each tier appears when it is done."
     : "Pick a program, or write one: it is interpreted, searched for, derived, compiled and timed.";
   const limits = beginnings && beginnings.limits;
+  by("which").hidden = !(python && ask === "program");
   by("means").textContent = python && limits
     ? `Python runs on the machine that serves this page, in a process of its own: at most ${limits.seconds} s of processor time, `
       + `${limits.gigabytes} GB, no network, and no files but Python's own. That stops accidents; it is no jail. Run only what you have read.`
@@ -41,7 +42,7 @@ function request() {
   const source = by("source").value.trim() ? by("source").value : "";
   const language = by("language").value;
   if (ask === "rule") return source ? { ask, source, language } : { ask, name: by("rule").value.trim() };
-  return { ask, source, language, sizes: by("sizes").value.trim(), target: by("target").value };
+  return { ask, source, language, name: by("name").value.trim(), sizes: by("sizes").value.trim(), target: by("target").value };
 }
 
 function remember() {
@@ -52,7 +53,7 @@ function restore() {
   const from = new URLSearchParams(location.hash.slice(1));
   if (!from.has("ask")) return;
   choose(from.get("ask") === "program" ? "program" : "rule");
-  by("rule").value = from.get("name") || "";
+  by(ask === "rule" ? "rule" : "name").value = from.get("name") || "";
   by("source").value = from.get("source") || "";
   by("sizes").value = from.get("sizes") || "";
   if (from.get("language") === "python") by("language").value = "python";
@@ -66,12 +67,13 @@ function restore() {
 }
 
 function section(name) {
-  let found = by(`section-${name}`);
+  const [base, number] = name.split(" ");
+  let found = by(`section-${name.replace(" ", "-")}`);
   if (!found) {
     found = document.createElement("section");
-    found.id = `section-${name}`;
+    found.id = `section-${name.replace(" ", "-")}`;
     const title = document.createElement("h2");
-    title.textContent = TITLES[name] || name;
+    title.textContent = (TITLES[base] || base) + (number ? ` ${number}` : "");
     found.append(title, document.createElement("div"));
     by("output").append(found);
   }
