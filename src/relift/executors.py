@@ -125,6 +125,11 @@ def alone(function: Callable[[T], R], call: T) -> R:
 _ONE = Lock()
 
 
+def is_shared() -> bool:
+    """Whether this process is one of several that share some work: it is not to start several others by itself."""
+    return _ONE.locked()
+
+
 def _submitted(executor: Executor, function: Callable[[T], R], call: T) -> Future[R]:
     """The future of a call; a pool that broke meanwhile says so when it is asked for the result."""
     try:

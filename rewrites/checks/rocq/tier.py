@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from relift.executors import is_shared
 from relift.files import temporary_folder, user_cache
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.faults import unfinished
@@ -116,7 +117,7 @@ def prove(
         batches = list(_batches([claim for each in stated for claim in each.claims]))
         found: dict[str, TierResult] = {}
         done = 0
-        with ThreadPoolExecutor(PROCESSES) as pool:
+        with ThreadPoolExecutor(1 if is_shared() else PROCESSES) as pool:
             for batch, said in zip(batches, pool.map(prover.run, batches), strict=True):
                 found |= said
                 done += len(batch)

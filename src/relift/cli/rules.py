@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relift.cli.options import JsonOption, Refusal
+from relift.cli.options import JsonOption, Refusal, SchedulerOption, WorkersOption
 from relift.cli.output import print_json, print_table, progress_of
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from relift.rewrites.checks.verdicts import TierName
 
 
@@ -26,6 +28,8 @@ def check(
         ),
     ] = None,
     bound: Annotated[int, typer.Option(help="Tier 3 tries every size up to this.", min=1)] = 3,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Validate rewrite rules: types, random values, small sizes on free symbols, provers, search.
@@ -33,7 +37,9 @@ def check(
     Exit status: 0 all are proved for all sizes; 1 one has failed; 3 none has failed, but one is tested only;
     2 bad input, such as a rule whose Python fails.
     """
+    from relift.egraph.checks.shared import Part, check_shared
     from relift.egraph.checks.tiers import TIERS, check_all
+    from relift.executors import on
     from relift.rewrites.checks.verdicts import EXIT_STATUS, summary
     from relift.rewrites.ledger.book import known_rules
     from relift.rewrites.library import CHOICES, RULES
@@ -49,10 +55,17 @@ def check(
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
     tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
-    chosen = [known[name] for name in rules or (known if file else RULES)]
+    names = list(rules or (known if file else RULES))
     reports = []
-    with progress_of("checking") as progress:
-        for r in check_all(chosen, tiers=tiers, bound=bound, progress=progress):
+    with progress_of("checking") as progress, on(workers, scheduler) as executor:
+        if executor is None:
+            found = check_all(
+                [known[n] for n in names], tiers=tiers, bound=bound, progress=progress
+            )
+        else:
+            how = Part((), str(file.resolve()) if file else None, tiers, bound)
+            found = check_shared(names, how, executor, progress)
+        for r in found:
             reports.append(r)
             if not as_json:
                 print(r.text() + "\n", flush=True)
@@ -91,9 +104,12 @@ def ledger(
         int | None, typer.Option(help="With --audit: only this many rules, drawn by --seed.", min=1)
     ] = None,
     seed: Annotated[int, typer.Option(help="What the sample is drawn by.")] = 0,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Every rule and what is known of it; or all that is known of some."""
+    from relift.executors import on
     from relift.files import write_text
     from relift.rewrites.ledger import book, pages
 
@@ -105,9 +121,11 @@ def ledger(
     if sample is not None and (not audit or rules):
         raise Refusal("--sample draws the rules of --audit; give it with --audit and without names")
     if audit:
-        _audit_ledger(rules or _sample(list(known), sample, seed), as_json)
+        with on(workers, scheduler) as executor:
+            _audit_ledger(rules or _sample(list(known), sample, seed), executor, as_json)
     if update:
-        _update_ledger(rules or [])
+        with on(workers, scheduler) as executor:
+            _update_ledger(rules or [], executor)
     if html is not None:
         write_text(html, pages.as_html())
     if as_json:
@@ -141,25 +159,33 @@ def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
     return names if count is None else Random(seed).sample(names, min(count, len(names)))
 
 
-def _update_ledger(names: Sequence[str]) -> None:
+def _update_ledger(names: Sequence[str], executor: Executor | None) -> None:
+    from relift.egraph.checks.shared import entries_shared
     from relift.egraph.checks.tiers import checked_entries
     from relift.rewrites.ledger.book import record, require_prover, require_writable
 
     require_writable()
     require_prover()
     with progress_of("checking") as progress:
-        record(list(checked_entries(names, progress)))
+        if executor is None:
+            record(list(checked_entries(names, progress)))
+        else:
+            record(list(entries_shared(names, executor, progress)))
 
 
-def _audit_ledger(names: Sequence[str], as_json: bool) -> None:
+def _audit_ledger(names: Sequence[str], executor: Executor | None, as_json: bool) -> None:
     """Check rules again, print what the ledger says otherwise, and end with 1 if there is any."""
+    from relift.egraph.checks.shared import audit_shared
     from relift.egraph.checks.tiers import audit
     from relift.rewrites.ledger.book import require_prover
 
     require_prover()
     found: dict[str, list[str]] = {}
     with progress_of("checking") as progress:
-        for name, said in audit(names, progress):
+        checked = (
+            audit(names, progress) if executor is None else audit_shared(names, executor, progress)
+        )
+        for name, said in checked:
             found[name] = said
             if said and not as_json:
                 print(f"{name}: {'; '.join(said)}", flush=True)

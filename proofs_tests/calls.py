@@ -1,0 +1,42 @@
+"""Calls that other processes make in tests: they import nothing but this, which is quick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+PATIENCE = 300.0
+"""Seconds in which a process has to show itself, on however busy a machine."""
+
+
+def waited_for(file: Path) -> Path:
+    """The file, when it is there and has something in it."""
+    end = time.monotonic() + PATIENCE
+    while not file.exists() or not file.stat().st_size:
+        assert time.monotonic() < end, f"{file} does not come"
+        time.sleep(0.02)
+    return file
+
+
+def squared_but_for_a_victim(call: tuple[str, int]) -> int:
+    """A number squared; the first to square 0 says which process it is and waits to be killed."""
+    folder, number = Path(call[0]), call[1]
+    said = folder / "victim"
+    if number == 0 and not said.exists():
+        mine = folder / f"{os.getpid()}"
+        mine.write_text(str(os.getpid()))
+        mine.rename(said)
+        signal.pause()
+    return number * number
+
+
+def died(_: int) -> None:
+    """A call that no process survives."""
+    os._exit(1)
+
+
+def inverse(number: int) -> float:
+    """A call that fails for 0."""
+    return 1 / number

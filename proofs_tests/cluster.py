@@ -1,0 +1,86 @@
+"""A cluster of Dask on this machine, and calls that its workers make in tests.
+
+python -m proofs_tests.cluster [--rules 48]    how much faster two workers check rules of the ledger than one
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from proofs_tests.calls import waited_for
+from relift.egraph.checks.shared import Part, entries_shared, recorded
+from relift.executors import each, on
+from relift.rewrites.ledger.book import Entry, differences
+from relift.rewrites.library import RULES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Generator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The address of a scheduler, and its process followed by those of its workers."""
+    file = folder / "scheduler.json"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    known = ["--scheduler-file", str(file)]
+    commands = [["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *known]]
+    own = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
+    commands += [["worker", *known, *own] for _ in range(workers)]
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for words in commands:
+            running.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "dask", *words],
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+            waited_for(file)
+        yield json.loads(file.read_text())["address"], running
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def seconds_of(workers: int, names: Sequence[str]) -> tuple[float, list[Entry]]:
+    """How long so many workers take to check rules as the ledger does, and what they say; they have started before."""
+    with (
+        tempfile.TemporaryDirectory(prefix="relift-cluster-") as folder,
+        cluster(Path(folder), workers) as (address, _),
+        on(scheduler=address) as executor,
+    ):
+        assert executor is not None
+        list(each(recorded, [Part((name,)) for name in names[: 2 * workers]], executor))
+        began = time.monotonic()
+        found = list(entries_shared(names, executor))
+        return time.monotonic() - began, found
+
+
+def main() -> None:
+    """Measure; see the module."""
+    parser = argparse.ArgumentParser(description="Two workers of Dask against one.")
+    parser.add_argument("--rules", type=int, default=48)
+    count = parser.parse_args().rules
+    names = random.Random(0).sample(list(RULES), count)
+    one, said = seconds_of(1, names)
+    two, again = seconds_of(2, names)
+    same = [differences(x, y) for x, y in zip(said, again, strict=True)]
+    print(f"{count} rules: {one:.1f} s by one worker, {two:.1f} s by two: {one / two:.2f} times")
+    print("the same entries" if not any(same) else f"entries differ: {same}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Long work on processes of this machine and on a cluster: what is killed is done again, and the result is the serial one."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from proofs_tests.calls import died, inverse, squared_but_for_a_victim, waited_for
+from proofs_tests.cluster import cluster
+from proofs_tests.command_line import command
+from relift.egraph.checks.shared import Part, check_shared, parts_of
+from relift.egraph.checks.tiers import check_all
+from relift.executors import LostWorkers, Workers, each, on
+from relift.rewrites.library import RULES
+from relift.semantics.errors import ReliftError
+
+
+def squares_with_a_death(executor: Executor, folder: Path) -> list[int]:
+    """The squares of some numbers; who squares 0 is killed meanwhile."""
+
+    def kill() -> None:
+        os.kill(int(waited_for(folder / "victim").read_text()), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    calls = [(str(folder), number) for number in range(12)]
+    found = list(each(squared_but_for_a_victim, calls, executor))
+    killer.join()
+    return found
+
+
+SQUARES = [number * number for number in range(12)]
+
+
+def test_a_process_that_dies_takes_nothing_along(tmp_path: Path) -> None:
+    """Its calls are made again, and the others are not lost."""
+    with on(workers=2) as executor:
+        assert executor is not None
+        assert squares_with_a_death(executor, tmp_path) == SQUARES
+
+
+def test_a_call_that_nobody_survives_is_given_up() -> None:
+    """With one message."""
+    with Workers(1) as executor, pytest.raises(LostWorkers, match="end before it is done"):
+        list(each(died, [1], executor))
+
+
+def test_an_error_of_a_call_is_raised_here() -> None:
+    """As if it had been made here."""
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ZeroDivisionError):
+        list(each(inverse, [0], executor))
+    assert isinstance(Workers(1), Executor)
+
+
+def test_a_cluster_loses_a_worker_and_nothing_else(tmp_path: Path) -> None:
+    """A real scheduler, two workers, one of them killed; and then the scheduler, which is one message."""
+    with cluster(tmp_path) as (address, processes):
+        with on(scheduler=address) as executor:
+            assert executor is not None
+            assert squares_with_a_death(executor, tmp_path) == SQUARES
+            rules = ["join_split", "map_fusion"]
+            how = Part((), tiers=("1", "3"))
+            found = [r.text() for r in check_shared(rules, how, executor)]
+        here = check_all([RULES[name] for name in rules], tiers=how.tiers)
+        assert [_without_times(t) for t in found] == [_without_times(r.text()) for r in here]
+        (tmp_path / "victim").unlink()
+        with pytest.raises(LostWorkers, match="the cluster has gone"):
+            _with_a_dead_scheduler(address, processes[0], tmp_path)
+
+
+def _with_a_dead_scheduler(address: str, scheduler: subprocess.Popen[bytes], folder: Path) -> None:
+    """Calls of which one waits, while the scheduler is killed."""
+    with on(scheduler=address) as executor:
+
+        def kill() -> None:
+            waited_for(folder / "victim")
+            scheduler.kill()
+
+        threading.Thread(target=kill, daemon=True).start()
+        list(each(squared_but_for_a_victim, [(str(folder), 0)], executor))
+
+
+def _without_times(text: str) -> str:
+    return re.sub(r"\[[\d.]+ s\]", "", text)
+
+
+def test_there_is_no_scheduler() -> None:
+    """One line that says how one is started."""
+    with pytest.raises(ReliftError, match="dask scheduler starts one"), on(scheduler="nonsense:/"):
+        pass
+
+
+def test_parts_hold_all_rules_once() -> None:
+    """In their order; few rules are in parts of one."""
+    names = [str(i) for i in range(50)]
+    assert [n for part in parts_of(names, Part(())) for n in part.names] == names
+    assert [part.names for part in parts_of(["a", "b"], Part(()))] == [("a",), ("b",)]
+
+
+def test_rules_are_checked_by_two_processes() -> None:
+    """The command says what it says with one."""
+    assert command("check", "join_split", "map_fusion", "--tier", "1", "--workers", "2")[0] == 3
