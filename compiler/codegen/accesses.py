@@ -57,6 +57,11 @@ class Accesses:
         yield
         self._work_items = around
 
+    @property
+    def folding(self) -> bool:
+        """Whether what is accessed is part of a fold in place."""
+        return bool(self._folds)
+
     @contextmanager
     def in_fold(self, arrays: frozenset[str]) -> abc.Generator[InPlace, None, None]:
         """What is accessed inside is part of a fold of some arrays in place."""

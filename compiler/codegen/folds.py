@@ -30,6 +30,7 @@ from relift.semantics.patterns import (
     ToPrivate,
 )
 from relift.semantics.syntax.terms import Combine, free_variables
+from relift.semantics.syntax.types import holds_array
 
 # ---- in registers
 
@@ -53,8 +54,11 @@ def reduce(g: Terms, t: Fold, scope: Scope) -> View:
 
 
 def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
-    """Emit a loop that folds into registers and writes each result."""
+    """Emit a loop that folds into registers, or into an array, and writes each result."""
     e, f = g.emission, t.f
+    if holds_array(t.init.type):
+        in_place(g, t, None, scope, places)
+        return
     data = array(g.view(t.xs, scope))
     start = g.evaluate(t.init, scope)
     accumulator = e.hold(start, t.init.type, f.parameters[0].name, scope, fixed=False)
@@ -84,11 +88,18 @@ def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
 # ---- in private memory
 
 
-def in_place(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> ArrayView:
-    """Emit a loop that folds into an array in private memory, in place.
+def in_place(
+    g: Terms,
+    t: Stepping,
+    target: View | None,
+    scope: Scope,
+    places: ArrayView | None = None,
+) -> View:
+    """Emit a loop that folds into an array in private memory, or into a tuple that holds one, in place.
 
     The array is the one that `to_private` of the first value makes, that of the fold that gives the first value, or, at the
-    end of the step of another fold, the array of that one.  With a target, the result is copied there unless it lies there already.
+    end of the step of another fold, the array of that one.  With a target, the result is copied there unless it lies there
+    already; with places, that of each step to the next of them.
     """
     e, f = g.emission, t.f
     accumulator = _accumulator(g, t, target, scope)
@@ -113,6 +124,8 @@ def in_place(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> A
                 raise _not_in_place(
                     t, f"reads element {read.offset} of it where others are written"
                 )
+            if places is not None:
+                copy(e, accumulator, places.at(i), inner)
 
         with around_loop(e, f.body):
             loop(e, data, scope, step, unroll=unrolling(t))
@@ -121,12 +134,12 @@ def in_place(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> A
     return accumulator
 
 
-def _accumulator(g: Terms, t: Stepping, target: ArrayView | None, scope: Scope) -> ArrayView:
+def _accumulator(g: Terms, t: Stepping, target: View | None, scope: Scope) -> View:
     """Where the array of a fold lies, with its first value in it."""
     first = t.first
     if isinstance(first, ToPrivate):
-        return array(into_private(g, first.xs, scope))
-    if isinstance(first, Stepping):
+        return into_private(g, first.xs, scope)
+    if isinstance(first, Stepping) and not first.fills:
         return in_place(g, first, None, scope)  # nobody else reads what it comes to
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
         return target

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relift.compiler.codegen import evaluation, folds
+from relift.compiler.codegen import evaluation, folds, in_order
 from relift.compiler.codegen.arrays import into_local, into_private
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
@@ -25,6 +25,7 @@ from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
     ArrayView,
+    TupleView,
     View,
     Views,
     array,
@@ -38,11 +39,14 @@ from relift.semantics.patterns import (
     Concat,
     EachOf,
     Fold,
+    InOrder,
     InTurn,
     Iterate,
     Let,
     MapSeqSlide,
+    ReduceWhile,
     ScanSeq,
+    Search,
     Stepping,
     Store,
     ToGlobal,
@@ -96,11 +100,13 @@ class Generator:
                 self._in_turn(t, target, scope)
             case ScanSeq():
                 folds.scan(self, t, array(target), scope)
-            case Stepping() if isinstance(t.type, Array):
+            case InOrder():
+                in_order.write(self, t, target, scope)
+            case Stepping() if holds_array(t.type):
                 if isinstance(t.first, ToLocal):
                     self._copy(t, target, scope)
                 else:
-                    folds.in_place(self, t, array(target), scope)
+                    folds.in_place(self, t, target, scope)
             case Let(f, x):
                 self.write(f.body, target, scope.bind(f, self.view(x, scope)))
             case Concat(xs, ys):
@@ -114,10 +120,9 @@ class Generator:
             case Zip(xs, ys):
                 self.write(xs, component_view(target, 0), scope)
                 self.write(ys, component_view(target, 1), scope)
-            case MakeTuple(parts) if holds_array(t.type):
-                for part, place in zip(parts, tuple_view(target).parts, strict=True):
-                    self.write(part, place, scope)
-            case Store() if isinstance(t.type, Array):
+            case MakeTuple() if holds_array(t.type):
+                self._part_by_part(t, tuple_view(target), scope)
+            case Store() if holds_array(t.type):
                 self._copy(t, target, scope)
             case Pattern() if (peeled := peel(t, target)) is not None:
                 self.write(*peeled, scope)
@@ -127,6 +132,24 @@ class Generator:
             ):  # fmt: skip
                 assert not isinstance(t.type, Array), f"cannot happen: {name_of(t)} has no inverse"
                 self._emission.store(self.evaluate(t, scope), target, scope)
+
+    def _part_by_part(self, t: MakeTuple, target: TupleView, scope: Scope) -> None:
+        """Emit the parts of a tuple; where they go over the values that they are computed of, scalars are read first."""
+        e, pairs = self._emission, list(zip(t.parts, target.parts, strict=True))
+        if not e.accesses.folding:
+            for part, place in pairs:
+                self.write(part, place, scope)
+            return
+        held = {
+            i: e.hold(self.evaluate(part, scope), part.type, "v", scope)
+            for i, (part, _) in enumerate(pairs)
+            if not holds_array(part.type)
+        }
+        for i, (part, place) in enumerate(pairs):
+            if i not in held:
+                self.write(part, place, scope)
+        for i, value in held.items():
+            e.store(e.read(value, scope), pairs[i][1], scope)
 
     def _copy(self, t: Term, target: View, scope: Scope) -> None:
         copy(self._emission, self.view(t, scope), target, scope)
@@ -176,7 +199,7 @@ class Generator:
     def _produced(self, t: Term, scope: Scope) -> View:
         """Emit a term that computes."""
         match t:
-            case Stepping() if isinstance(t.type, Array):
+            case Fold() | Iterate() if holds_array(t.type):
                 return self._folded_array(t, scope)
             case Fold():
                 return folds.reduce(self, t, scope)
@@ -184,9 +207,11 @@ class Generator:
                 return folds.iterate(self, t, scope)
             case ToLocal(xs):
                 return into_local(self, xs, scope)
-            case ToPrivate(Stepping() as xs) if isinstance(xs.type, Array):
+            case ToPrivate(Fold() | Iterate() as xs) if holds_array(xs.type):
                 return self.view(xs, scope)
-            case ToPrivate(xs) if isinstance(xs.type, Array):
+            case Search() | ReduceWhile():
+                return in_order.shown(self, t, scope)
+            case ToPrivate(xs) if holds_array(xs.type):
                 return into_private(self, xs, scope)
             case (
                 Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
@@ -195,7 +220,7 @@ class Generator:
                 u = t.xs if isinstance(t, ToPrivate) else t
                 return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
 
-    def _folded_array(self, t: Stepping, scope: Scope) -> View:
+    def _folded_array(self, t: Fold | Iterate, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
             return folds.iterate_locally(self, t, t.x, scope)
         return folds.in_place(self, t, None, scope)

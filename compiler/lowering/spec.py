@@ -30,6 +30,7 @@ from relift.semantics.patterns import (
     Gather,
     Generate,
     Indexed,
+    InOrder,
     InTurn,
     Iterate,
     Let,
@@ -40,6 +41,7 @@ from relift.semantics.patterns import (
     MapWrg,
     PadEmpty,
     Reduce,
+    ReduceWhile,
     ScanSeq,
     Scatter,
     Store,
@@ -162,10 +164,12 @@ def _write(t: Term, place: Place) -> None:
             _write(t.f.body, replace(place, sequential=True))
         case ScanSeq(f, init, xs):
             _check_owner(t, place)
-            _check_registers(t, init.type)
             _read(init, place)
             _read(xs, place)
-            _read(f.body, replace(place, sequential=True))
+            _step(f.body, init.type, place)
+        case InOrder() if not isinstance(t, ReduceWhile):
+            _check_owner(t, place)
+            _go_through(t, place)
         case Let(f, x):
             _read(x, place)
             _write(f.body, place)
@@ -270,19 +274,14 @@ def _read(t: Term, place: Place) -> None:
             )
         case Iterate(_, f, x):
             _read(x, place)
-            if isinstance(t.type, Array):
+            if holds_array(t.type):
                 _write_state(f.body, x, place)
             else:
-                _check_registers(t, t.type)
                 _read(f.body, replace(place, sequential=True))
         case Fold(f, init, xs):
             _read(init, place)
             _read(xs, place)
-            if isinstance(t.type, Array):
-                _write(f.body, replace(place, target="private", sequential=True))
-            else:
-                _check_registers(t, t.type)
-                _read(f.body, replace(place, sequential=True))
+            _step(f.body, init.type, place)
         case ToGlobal():
             raise Unsupported(
                 "to_global inside a kernel; it stands outside all parallel maps and loops, "
@@ -291,7 +290,12 @@ def _read(t: Term, place: Place) -> None:
         case ToLocal(xs):
             _check_local(place)
             _write(xs, replace(place, target="local"))
-        case ToPrivate(xs) if isinstance(xs.type, Array):
+        case ReduceWhile():
+            _check_registers(t, t.init.type)
+            _go_through(t, place)
+        case InOrder():
+            _go_through(t, place)
+        case ToPrivate(xs) if holds_array(xs.type):
             if place.lanes:
                 raise Unsupported("to_private of an array inside map_vec; each lane would need one")
             _write(xs, replace(place, target="private"))
@@ -301,6 +305,27 @@ def _read(t: Term, place: Place) -> None:
         ):  # fmt: skip
             for _, child in children(t):
                 _read(child.body if isinstance(child, Lambda) else child, place)
+
+
+def _step(body: Term, state: Type, place: Place) -> None:
+    """Check what a fold does with each element: it goes over an array, or into registers."""
+    if holds_array(state):
+        _write(body, replace(place, target="private", sequential=True))
+    else:
+        _read(body, replace(place, sequential=True))
+
+
+def _go_through(t: InOrder, place: Place) -> None:
+    """Check what a work-item looks at in order, and what it asks of each element; one that it overwrites is written."""
+    if place.lanes:
+        raise Unsupported(f"{t.name} inside map_vec; the lanes of a vector go the same way")
+    for name, child in children(t):
+        if isinstance(child, Lambda):
+            _read(child.body, replace(place, sequential=True))
+        elif name == "into":
+            _write(child, place)
+        else:
+            _read(child, place)
 
 
 def _write_state(body: Term, first: Term, place: Place) -> None:

@@ -32,6 +32,8 @@ from relift.semantics.patterns import (
     EachInTurn,
     EachOf,
     Fold,
+    InOrder,
+    InsertionSortSeq,
     Iterate,
     Let,
     MapLcl,
@@ -47,22 +49,34 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.patterns.layout import windows_viewed
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
     Apply,
     Call,
     Combine,
     Get,
     Input,
+    Lambda,
     Literal,
     MakeTuple,
     Metavariable,
     Pattern,
     Term,
     Var,
+    children,
     free_variables,
     inside,
 )
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector, cells
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    cells,
+    holds_array,
+)
 
 _BARRIER = 30.0  # cycles that a work-item waits
 
@@ -108,13 +122,11 @@ class Walk:
                 windows = array(windows_viewed(Views(t.name), t.solved["k"], size, step, data))
                 with self._meter.loop(windows.length) as i:
                     self._write(f.body, array(target).at(i), environment.bind(f, windows.at(i)))
-            case ScanSeq(f, init, xs):
-                self._accesses.touch(self._view(init, environment))
-                data = array(self._view(xs, environment))
-                with self._meter.loop(data.length) as i:
-                    inner = environment.bind(f, _registers(init.type), data.at(i))
-                    self._accesses.touch(self._view(f.body, inner))
-                    self._accesses.copy(_registers(init.type), array(target).at(i))
+            case ScanSeq():
+                self._scan(t, array(target), environment)
+            case InOrder():
+                self._in_order(t, environment)
+                self._accesses.copy(_registers(t.type), target)
             case Let(f, x):
                 with self._meter.repeated(_work_items(f.body) / _work_items(x)):
                     value = self._view(x, environment)
@@ -175,7 +187,7 @@ class Walk:
                 touch(left, right)
                 self._operations.combine(t)
             case Fold(f, init, xs):
-                if isinstance(t.type, Array):
+                if holds_array(t.type):
                     return self._fold(t, environment)
                 touch(init)
                 data = array(self._view(xs, environment))
@@ -187,13 +199,15 @@ class Walk:
                     inner = environment.bind(f, _registers(t.type), element)
                     self._accesses.touch(self._view(f.body, inner))
             case Iterate(m, f, x):
-                if isinstance(t.type, Array):
+                if holds_array(t.type):
                     return self._fold(t, environment)
                 touch(x)
                 with self._meter.loop(m):
                     self._accesses.touch(
                         self._view(f.body, environment.bind(f, _registers(t.type)))
                     )
+            case InOrder():
+                self._in_order(t, environment)
             case MapVec(f, v):
                 lanes = vector(self._view(v, environment))
                 self._meter.counted.has_lanes = True
@@ -201,7 +215,7 @@ class Walk:
                     self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
             case ToGlobal(xs) if self._meter.scope.host or not free_variables(t):
                 return self._buffer(xs, environment)
-            case Store(xs) if isinstance(t.type, Array):
+            case Store(xs) if holds_array(t.type):
                 target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
                 self._write(xs, target, environment)
                 if t.space == "local":
@@ -223,6 +237,38 @@ class Walk:
             self._accesses.touch(v)
             return _registers(t)
         return v
+
+    def _scan(self, t: ScanSeq, target: ArrayView, environment: Environment) -> None:
+        """A loop that writes what it has accumulated."""
+        start, data = self._view(t.init, environment), array(self._view(t.xs, environment))
+        arrays = holds_array(t.init.type)
+        accumulator = start if arrays else _registers(t.init.type)
+        if not arrays:
+            self._accesses.touch(start)
+        with self._meter.loop(data.length) as i:
+            inner = environment.bind(t.f, accumulator, data.at(i))
+            if arrays:
+                self._write(t.f.body, accumulator, inner)
+            else:
+                self._accesses.touch(self._view(t.f.body, inner))
+            self._accesses.copy(accumulator, target.at(i))
+
+    def _in_order(self, t: InOrder, environment: Environment) -> None:
+        """What is asked of one element after the other; of a sort, beside each of those before."""
+        shown = [self._view(u, environment) for _, u in children(t) if not isinstance(u, Lambda)]
+        data = array(shown[-1])
+        for each in shown[:-1]:
+            if not isinstance(each, ArrayView):
+                self._accesses.touch(each)
+        half = (data.length.constant or 2) // 2
+        turns = Size.of(half if isinstance(t, InsertionSortSeq) else 1)
+        with self._meter.chain(data.length), self._meter.loop(data.length) as i:
+            self._accesses.touch(data.at(i))
+            for _, f in children(t):
+                if isinstance(f, Lambda):
+                    with self._meter.loop(turns):
+                        arguments = (_registers(x.type) for x in f.parameters)
+                        self._accesses.touch(self._view(f.body, environment.bind(f, *arguments)))
 
     def _buffer(self, xs: Term, environment: Environment) -> View:
         """What a kernel of its own computes before this one, once, wherever it is read."""

@@ -20,8 +20,7 @@ from typing import Any, TypeAlias
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.functions import Written
 from relift.semantics.indices.rows import Numbers
-from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import PATTERNS, Generate
+from relift.semantics.patterns import PATTERNS, IterateSizes
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -54,9 +53,10 @@ Applied: TypeAlias = (
 def require_searchable(t: Term) -> None:
     """Raise `Unsupported` when a program has a pattern that no search result can contain."""
     for u, _ in subterms(t):
-        if isinstance(u, Generate) and not is_layout(u):
+        if isinstance(u, IterateSizes):
             raise Unsupported(
-                "optimize does not lower a generate that computes; write map(f, generate(n, lambda i: i))"
+                "optimize does not lower iterate_sizes of another function than partial_reduce, or so often as a size "
+                "says; compile the program as it is written, or write its steps one after the other"
             )
         if isinstance(u, Pattern) and PATTERNS.get(u.name) is not type(u):
             raise Unsupported(

@@ -12,7 +12,7 @@ from relift.egraph.extraction.reading import Reads
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.egraph.extraction.writing import Writes
 from relift.semantics import patterns
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import holds_array
 
 _UNROLLED = {"map_to_seq_unroll": "map_to_seq", "reduce_seq_to_unroll": None}
 
@@ -77,7 +77,7 @@ class Options:
                     yield from self.writes.start(node, state)
                 case Want.INVERSE:
                     yield from self.writes.inverse(node, state)
-        if state.want is Want.VIEW and isinstance(self.nodes.type(state.eclass), Array):
+        if state.want is Want.VIEW and holds_array(self.nodes.type(state.eclass)):
             yield from self.reads.stored(state)
         if state.want is Want.START and self.generous:
             for option in self.reads.copied(replace(state, want=Want.WRITE)):

@@ -21,9 +21,11 @@ from relift.egraph.extraction.nodes import (
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.egraph.extraction.writing import Writes
 from relift.semantics import patterns
+from relift.semantics.syntax.signatures import Role
 from relift.semantics.syntax.terms import Pattern
-from relift.semantics.syntax.types import Array, dimensions
+from relift.semantics.syntax.types import Array, dimensions, holds_array
 
+_ITEMS = (Place.ITEM, Place.REGISTERS, Place.PRIVATE)
 _OUTER_LOOPS = {
     Place.HOST: (Lowering("map_to_glb", (("d", 0),)),),
     Place.ROWS: (Lowering("map_to_glb", (("d", 0),)),),
@@ -55,6 +57,8 @@ class Reads:
             yield answer(node, below, LAYOUT)
         elif state.want is Want.VIEW and pattern is not None and pattern.keeps:
             yield self._computed(node, state)
+        elif pattern is patterns.ToPrivate and state.place in _ITEMS:
+            yield answer(node, [replace(s, want=Want.WRITE) for s in below], 0.0)
         elif rearranges(pattern):
             yield from self._rearranged(node, pattern, state)
 
@@ -71,10 +75,8 @@ class Reads:
         roles = pattern.signature.roles
         if "index" in roles and state.place is Place.LANE:
             return  # each lane would look up an index of its own
-        laid_out = ("function", "index")  # a kernel looks indices up in a buffer
         below = [
-            State(c, Want.LAYOUT if role in laid_out else state.want, state.place)
-            for c, role in zip(node.children, roles, strict=True)
+            self._of_a_layout(c, role, state) for c, role in zip(node.children, roles, strict=True)
         ]
         label = ("transpose",) if pattern is patterns.Transpose else ()
         cost = LAYOUT * (4 if label or "index" in roles else 1)
@@ -85,6 +87,18 @@ class Reads:
                 for s, role in zip(below, roles, strict=True)
             ]
             yield answer(node, computed, cost)
+
+    def _of_a_layout(self, child: int, role: Role, state: State) -> State:
+        """What a layout asks of a part of it: a kernel looks indices up in a buffer, or computes the one that it needs."""
+        if role == "function":
+            return State(child, Want.LAYOUT, state.place)
+        if role != "index":
+            return State(child, state.want, state.place)
+        if state.want is Want.LAYOUT:
+            return State(child, Want.LAYOUT, state.place)
+        if self.nodes.is_array(child):
+            return State(child, Want.VIEW, Place.HOST)
+        return State(child, Want.VALUE, state.place)
 
     def stored(self, state: State) -> Iterator[Option]:
         """An array that is computed before it is read: another kernel's buffer, local memory, or registers."""
@@ -99,9 +113,13 @@ class Reads:
             inner, rule, cost = state.place, "store_private", size
         else:
             return
+        written = State(state.eclass, Want.WRITE, inner)
         for node in self.nodes.snapshot.nodes(state.eclass):
-            for option in self.writes.write(node, State(state.eclass, Want.WRITE, inner)):
+            for option in self.writes.write(node, written):
                 yield option.inside(rule, cost)
+            if self.generous:
+                for option in self.writes.alone(node, written):
+                    yield option.inside(rule, cost)
 
     def copied(self, state: State) -> Iterator[Option]:
         """What can only be read, copied element by element to where it is wanted."""
@@ -131,7 +149,7 @@ class Reads:
             )
 
     def value(self, node: ENode, state: State) -> Iterator[Option]:
-        if isinstance(self.nodes.type(state.eclass), Array):
+        if holds_array(self.nodes.type(state.eclass)):
             return
         place, pattern = state.place, node.head.pattern
         view = [State(c, Want.VIEW, place) for c in node.children]
@@ -147,8 +165,8 @@ class Reads:
             yield answer(node, view, 0.5)
         elif gives_an_element(pattern) and place is not Place.LANE:
             below = [
-                replace(s, want=Want.LAYOUT) if role == "index" else s
-                for s, role in zip(view, pattern.signature.roles, strict=True)
+                self._of_a_layout(c, role, replace(state, want=Want.VIEW))
+                for c, role in zip(node.children, pattern.signature.roles, strict=True)
             ]
             yield answer(node, below, 1.0)
         elif node.head.kind in ("apply", "call", "combine", "tuple"):
@@ -157,6 +175,9 @@ class Reads:
             yield answer(node, value, 0.1)
         elif pattern is not None and issubclass(pattern, patterns.Reduction):
             yield self._fold(node, place)
+        elif pattern is not None and issubclass(pattern, patterns.InOrder):
+            if place is not Place.LANE:
+                yield from self.writes.in_order(node, place)
         elif pattern is patterns.Iterate and place is not Place.LANE:
             f, x = node.children
             (turns,) = node.head.naturals

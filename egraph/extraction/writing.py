@@ -18,7 +18,7 @@ from relift.egraph.extraction.nodes import (
 from relift.egraph.extraction.states import Lowering, Option, Place, State, Want
 from relift.semantics import patterns
 from relift.semantics.syntax.binding import Position
-from relift.semantics.syntax.types import Array, cells, dimensions
+from relift.semantics.syntax.types import cells, dimensions, holds_array
 
 
 class Writes:
@@ -50,7 +50,10 @@ class Writes:
         elif pattern is patterns.Iterate:
             yield from self._write_iteration(node, state)
         elif pattern is patterns.ScanSeq and place in (Place.HOST, Place.ITEM):
-            yield self._scan(node, place)
+            yield from self._scan(node, state)
+        elif pattern is not None and issubclass(pattern, patterns.InOrder):
+            if place in (Place.HOST, Place.ITEM):
+                yield from self.in_order(node, place)
         elif pattern is patterns.Let:
             f, x = node.children
             yield answer(node, (State(f, Want.WRITE, place), self.nodes.named(x, place)), LAYOUT)
@@ -78,17 +81,49 @@ class Writes:
             lengths = [self.nodes.length(c) for c in node.children]
             yield replace(option, minor=(lengths.index(min(lengths)),))
 
-    def _scan(self, node: ENode, place: Place) -> Option:
+    def _scan(self, node: ENode, state: State) -> Iterator[Option]:
         """A scan as a loop of one work-item."""
+        place = state.place
         f, init, xs = node.children
         n = self.nodes.length(xs)
+        if holds_array(self.nodes.type(init)):
+            data = State(xs, Want.VIEW, place)
+            inner = replace(state, place=Place.ITEM)
+            for option in self._in_place(node, inner, n, f, init, (data,), result=False):
+                yield replace(option, own=option.own + (LAUNCH if place is Place.HOST else 0.0))
+            return
         children = (
             State(f, Want.VALUE, Place.ITEM),
             State(init, Want.VALUE, place),
             State(xs, Want.VIEW, place),
         )
         launch = LAUNCH if place is Place.HOST else 0.0
-        return answer(node, children, launch + 1.5 * n, trips=(n, 1.0, 1.0), label=("scan_seq", n))
+        yield answer(node, children, launch + 1.5 * n, trips=(n, 1.0, 1.0), label=("scan_seq", n))
+
+    def in_order(self, node: ENode, place: Place) -> Iterator[Option]:
+        """What one work-item computes from one element after the other; a sort meets those before each again.
+
+        What it overwrites is computed where the result goes, or copied there.
+        """
+        pattern = node.head.pattern
+        assert pattern is not None, "cannot happen: a node of a pattern"
+        below: list[State] = []
+        turns: list[float] = []
+        n = max(self.nodes.length(c) for c in node.children if self.nodes.is_array(c))
+        often = n * n / 2 if pattern is patterns.InsertionSortSeq else n
+        for child, role in zip(node.children, pattern.signature.roles, strict=True):
+            function = role == "function"
+            want = Want.VIEW if self.nodes.is_array(child) else Want.VALUE
+            below.append(State(child, want, Place.ITEM if function else place))
+            turns.append(often if function else 1.0)
+        launch = LAUNCH if place is Place.HOST else 0.0
+        label = (pattern.name, n)
+        option = answer(node, below, launch + 2.0 * often, trips=tuple(turns), label=label)
+        yield option
+        if pattern is patterns.ScatterIndices:
+            *others, into = below
+            written = replace(into, want=Want.WRITE, place=Place.ITEM)
+            yield replace(option, children=(*others, written))
 
     def alone(self, node: ENode, state: State) -> Iterator[Option]:
         """A result that one work-item computes, since nothing in it is parallel."""
@@ -127,11 +162,13 @@ class Writes:
         function: int,
         init: int,
         rest: tuple[State, ...],
+        *,
+        result: bool = True,
     ) -> Iterator[Option]:
-        """A loop of n steps that each write an array anew."""
-        t, place = self.nodes.type(state.eclass), state.place
+        """A loop of n steps that each write an array anew, or a tuple that holds one; copied where it is the result."""
+        t, place = self.nodes.type(init), state.place
         size = float(cells(t).constant or 0)
-        if not isinstance(t, Array) or size > ACCUMULATOR_CELLS:
+        if not holds_array(t) or size > ACCUMULATOR_CELLS:
             return
         if place in (Place.REGISTERS, Place.PRIVATE):
             own, start = place, State(init, Want.VIEW, place)
@@ -141,11 +178,11 @@ class Writes:
             own = Place.REGISTERS if size <= REGISTER_CELLS else Place.PRIVATE
             start = State(init, Want.START, own)
             loop = "map_to_seq_unroll" if own is Place.REGISTERS else "map_to_seq"
-            copies = [("f",) * d for d in range(len(dimensions(t)[0]))]
+            copies = [("f",) * d for d in range(len(dimensions(t)[0]) if result else 0)]
             lowerings = tuple(
                 Lowering(rule, inside=inside) for rule in ("insert_copy", loop) for inside in copies
             )
-            copied = ("xs",)
+            copied = ("xs",) if copies else ()
         else:
             return
         option = answer(

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
-from relift.rewrites.tactics.sharing import apart, has_fold, named, unrolled
+from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, unrolled
+from relift.rewrites.tactics.spelled_out import raised
 from relift.semantics.syntax.terms import Term
 
-FORMS: tuple[tuple[Tactic, int], ...] = ((skip, 3), (named(), 2), (apart(), 0), (unrolled(), 0))
+FORMS: tuple[tuple[Tactic, int], ...] = (
+    (skip, 3),
+    (named(), 2),
+    (apart(), 0),
+    (unrolled(), 0),
+    (raised(), 2),
+    (copied(), 0),
+)
 """What the program as it is written may become before it is lowered, each on its own.
 
 Of so many values that may be stored every choice is tried; of more all, none, and those that are computed by folds.

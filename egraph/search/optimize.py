@@ -240,7 +240,7 @@ def _task(
     task = Proposals(
         program, sizes_by_name(sizes), device, budget, policy, progress, refused=refused
     )
-    require_searchable(task.source.body)
+    require_searchable(task.said().result)
     require_proved(SEARCHED, RULES)
     require_laws(task.source.body)
     return task

@@ -57,12 +57,14 @@ from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
 from relift.rewrites.tactics.sharing import inlined, storable, stored
+from relift.rewrites.tactics.spelled_out import spelled_out
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
+from relift.semantics.patterns import EachOf, InTurn
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import Array
 
 STAGES: tuple[Stage, ...] = (
@@ -227,7 +229,7 @@ class Proposals:
 
     def prepared(self) -> Derivation:
         """The program without names outside all functions; with a copy of every element where nothing is to lower."""
-        named = after(self.source, self._given(), attempt(inlined()))
+        named = after(self.source, self.said(), attempt(inlined()))
         t, steps = named.result, list(named.steps)
         inner = t.type
         places: Position = ()
@@ -236,6 +238,10 @@ class Proposals:
             steps.append(Step("insert_copy", "forward", places, substitution))
             places, inner = (*places, "f"), inner.element
         return replace(named, steps=tuple(steps), result=t)
+
+    def said(self) -> Derivation:
+        """The program in patterns that are searched."""
+        return after(self.source, self._given(), attempt(spelled_out()))
 
     def _given(self) -> Derivation:
         """The program with nothing done to it yet."""
@@ -340,11 +346,12 @@ class Proposals:
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
         ]
-        if not any(form.proposals for form in found):  # it may be low-level already
-            with suppress(Unsupported):
+        if any(isinstance(t, EachOf | InTurn) for t, _ in subterms(self.source.body)):
+            with suppress(Unsupported):  # it may be low-level already
                 cost = estimate(self.source, self.device)
                 given = self._given()
-                found[0] = Form(given, False, (Proposal(cost, self.source, partial(same, given)),))
+                low = Form(given, False, (Proposal(cost, self.source, partial(same, given)),))
+                found = [low, *found] if found[0].proposals else [low, *found[1:]]
         return found
 
     def unchosen(self) -> Program:

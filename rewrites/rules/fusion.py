@@ -109,6 +109,12 @@ def map_generate(g: Fun[A, B], f: Fun[i32, A]):
     return map(g, generate(n, f)), generate(n, lambda i: g(f(i)))
 
 
+@rule(source="LIFT ArrayFromUserFunGenerator; RISE generate, on the indices themselves")
+def generate_as_map(f: Fun[i32, A]):
+    """What is computed from an index is computed of an array of indices."""
+    return generate(n, f), map(f, generate(n, lambda i: i))
+
+
 @rule(source="LIFT ArrayFromValue under a map")
 def map_repeat(f: Fun[A, B], x: A):
     """A map over copies of one element copies its result."""

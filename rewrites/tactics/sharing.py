@@ -3,6 +3,7 @@
     named         what a function needs again, or for every element of an array, is computed before, under a name
     stored        what needs no variable is stored by a kernel of its own
     apart         what is computed of each element of an array becomes an array, which a kernel may store
+    copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
     unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
     inlined       a name outside all functions goes: equal terms are shared by what stores them
 
@@ -27,7 +28,7 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Iterate, Let, Map, ToGlobal
+from relift.semantics.patterns import Iterate, Let, Map, Stepping, ToGlobal
 from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
 from relift.semantics.syntax.terms import (
     Lambda,
@@ -230,6 +231,29 @@ def _is_read(t: Term, place: Position) -> bool:
 
 
 # ---- iterations
+
+
+def copied() -> Tactic:
+    """The step of a loop that carries an array reads a copy of it, so it may write any element before it reads another."""
+
+    def step_copied(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Stepping) or not isinstance(t.first.type, Array):
+            raise NoMatch("no loop that carries an array")
+        state = t.f.parameters[0]
+        for below, u in reversed(list(positions(t.f.body))):
+            if u == state:
+                at = apply("insert_copy")(at, (*place, "f", *below))
+                at = apply("store_private")(at, (*place, "f", *below))
+        return at
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = everywhere(attempt(step_copied))(at, place)
+        if found == at:
+            raise NoMatch("no loop that carries an array")
+        return found
+
+    return tactic
 
 
 def unrolled() -> Tactic:

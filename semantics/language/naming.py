@@ -85,7 +85,8 @@ def distinctly_named(
     }
     renamed: dict[Named, str] = {}
     for named in found:
-        if vocabulary.get(named.name) == named:
+        known = vocabulary.get(named.name)
+        if getattr(known, "operator", known) == named:
             continue
         candidates = (
             named.name,

@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import index_function
@@ -317,6 +317,8 @@ def _operator(pattern: str, value: Any) -> Operator:
     if isinstance(value, get_args(Operator)):
         operator: Operator = value
         return operator
+    if isinstance(same := getattr(value, "operator", None), get_args(Operator)):
+        return cast("Operator", same)
     raise IllTyped(
         f"{pattern}: an operator with declared laws is needed, such as rl.add; "
         "make one with rl.operator(f, associative=True, ...), or use reduce_seq, which needs none"

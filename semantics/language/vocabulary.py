@@ -16,6 +16,7 @@ np.float32(11.0)
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -136,10 +137,11 @@ def vectorize(width: SizeLike, f: Any) -> Any:
 
 
 class Elementary:
-    """A scalar function of the table, under its name there."""
+    """A scalar function of the table, under its name there; `operator` is the one that it is to a reduction."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, operator: BinaryOperator | None = None) -> None:
         self.__name__ = name
+        self.operator = operator
         self.__doc__ = SCALAR_FUNCTIONS[name].doc
 
     def __call__(self, *arguments: Any) -> Term:
@@ -149,8 +151,6 @@ class Elementary:
         return f"<scalar function {self.__name__}>"
 
 
-minimum: Final = Elementary("minimum")
-maximum: Final = Elementary("maximum")
 absolute: Final = Elementary("absolute")
 floor: Final = Elementary("floor")
 ceil: Final = Elementary("ceil")
@@ -234,6 +234,16 @@ mul: Final = operator(
     distributes_over=(add,),
     name="mul",
 )
+
+
+def _extreme(name: str, neutral: float) -> Elementary:
+    """The smaller or the larger of two; of itself and a value it is that value, and so it is of the infinity."""
+    laws = Laws(associative=True, commutative=True, neutral=neutral, idempotent=True)
+    return Elementary(name, BinaryOperator(name, laws, partial(scalar, name)))
+
+
+minimum: Final = _extreme("minimum", math.inf)
+maximum: Final = _extreme("maximum", -math.inf)
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.algebra import Algebra
 from relift.semantics.patterns.letters import a, m, n
+from relift.semantics.patterns.sequential import InOrder
 from relift.semantics.syntax.signatures import Signature
 from relift.semantics.syntax.terms import Pattern, Term
 from relift.semantics.syntax.types import i32
@@ -119,7 +120,7 @@ class GatherIndices(Pattern):
 
 
 @dataclass(frozen=True)
-class ScatterIndices(Pattern):
+class ScatterIndices(InOrder):
     """`scatter_indices(ids, xs, into)`: `into`, with xs[j] at index ids[j].
 
     Law: gather_indices(ids, scatter_indices(ids, xs, into)) == xs.
@@ -138,7 +139,8 @@ class ScatterIndices(Pattern):
     rocq: ClassVar = "scatter_indices {m} {ids} {xs} {into}"
     rocq_defined: ClassVar = "scatter_indices_defined {ids} {m} {n}"
     partial: ClassVar = True
-    instead: ClassVar = "cells are addressed by index functions only; see scatter"
+    fills: ClassVar = True
+    branches: ClassVar = False
     signature: ClassVar = Signature({"ids": i32[m], "xs": a[m], "into": a[n]}, a[n])
 
     @staticmethod

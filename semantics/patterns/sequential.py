@@ -17,6 +17,14 @@ from relift.semantics.syntax.terms import Lambda, Pattern, Term
 from relift.semantics.syntax.types import Tuple, boolean, i32
 
 
+class InOrder(Pattern):
+    """What one work-item computes that looks at one element after the other, and whose loop no other pattern has."""
+
+    compiled: ClassVar = True
+    searched: ClassVar = True
+    branches: ClassVar = True
+
+
 @dataclass(frozen=True)
 class Accumulating(Stepping):
     """f on what is accumulated so far and each element, from the left."""
@@ -94,7 +102,7 @@ class ScanSeq(Accumulating):
 
 
 @dataclass(frozen=True)
-class ReduceWhile(Pattern):
+class ReduceWhile(InOrder):
     """`reduce_while(f, p, init, xs)`: a left fold that stops before the first x with not p(acc, x).
 
     The result is how many elements were taken, an i32, and the fold of those.
@@ -114,8 +122,6 @@ class ReduceWhile(Pattern):
     name: ClassVar = "reduce_while"
     rocq: ClassVar = "reduce_while {f} {p} {init} {n} {xs}"
     rocq_defined: ClassVar = "reduce_while_defined {f} {f_defined} {p} {p_defined} {init} {n} {xs}"
-    branches: ClassVar = True
-    instead: ClassVar = "fold everything with reduce_seq, and select in the function"
     signature: ClassVar = Signature(
         {"f": Fun[b, a, b], "p": Fun[b, a, boolean], "init": b, "xs": a[n]}, Tuple((i32, b))
     )
@@ -136,7 +142,7 @@ class ReduceWhile(Pattern):
 
 
 @dataclass(frozen=True)
-class FilterSeq(Pattern):
+class FilterSeq(InOrder):
     """`filter_seq(p, fill, xs)`: the elements that p holds of, in order: how many, and an array of them.
 
     The array has the capacity in its type, the length of xs; its cells beyond the count hold `fill`.
@@ -153,10 +159,9 @@ class FilterSeq(Pattern):
     fill: Term
     xs: Term
     name: ClassVar = "filter_seq"
+    fills: ClassVar = True
     rocq: ClassVar = "filter_seq {p} {fill} {n} {xs}"
     rocq_defined: ClassVar = "map_defined {p_defined} {n} {xs}"
-    branches: ClassVar = True
-    instead: ClassVar = "its result has a length that is known when the program runs only"
     signature: ClassVar = Signature(
         {"p": Fun[a, boolean], "fill": a, "xs": a[n]}, Tuple((i32, a[n]))
     )
@@ -170,7 +175,7 @@ class FilterSeq(Pattern):
 
 
 @dataclass(frozen=True)
-class InsertionSortSeq(Pattern):
+class InsertionSortSeq(InOrder):
     """`insertion_sort_seq(before, xs)`: each element in turn goes before the first it must be before.
 
     Law: for a strict order it is the stable sort; for `before` false everywhere it is xs.
@@ -184,10 +189,9 @@ class InsertionSortSeq(Pattern):
     before: Lambda
     xs: Term
     name: ClassVar = "insertion_sort_seq"
+    fills: ClassVar = True
     rocq: ClassVar = "insertion_sort_seq {before} {n} {xs}"
     rocq_defined: ClassVar = "insertion_sort_seq_defined {before} {before_defined} {n} {xs}"
-    branches: ClassVar = True
-    instead: ClassVar = "the interpreter runs it"
     signature: ClassVar = Signature({"before": Fun[a, a, boolean], "xs": a[n]}, a[n])
 
     @staticmethod
@@ -200,7 +204,16 @@ class InsertionSortSeq(Pattern):
 
 
 @dataclass(frozen=True)
-class LinearSearch(Pattern):
+class Search(InOrder):
+    """The first element of xs of which f is 0, or the default."""
+
+    f: Lambda
+    default: Term
+    xs: Term
+
+
+@dataclass(frozen=True)
+class LinearSearch(Search):
     """`linear_search(f, default, xs)`: the first element x with f(x) == 0, else the default.
 
     Law: linear_search(f, d, concat(xs, ys)) == linear_search(f, linear_search(f, d, ys), xs).
@@ -217,8 +230,6 @@ class LinearSearch(Pattern):
     name: ClassVar = "linear_search"
     rocq: ClassVar = "linear_search {f} {default} {n} {xs}"
     rocq_defined: ClassVar = "linear_search_defined {f} {f_defined} {n} {xs}"
-    branches: ClassVar = True
-    instead: ClassVar = "fold with reduce_seq, and select in the function"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod
@@ -227,7 +238,7 @@ class LinearSearch(Pattern):
 
 
 @dataclass(frozen=True)
-class BinarySearch(Pattern):
+class BinarySearch(Search):
     """`binary_search(f, default, xs)`: as `linear_search`, where the sign of f tells where to look.
 
     f(x) is positive where what is sought stands after x, negative where before.
@@ -248,8 +259,6 @@ class BinarySearch(Pattern):
     rocq: ClassVar = "binary_search {f} {default} {n} {xs}"
     rocq_defined: ClassVar = "binary_search_defined {f} {f_defined} {n} {xs}"
     partial: ClassVar = True
-    branches: ClassVar = True
-    instead: ClassVar = "the interpreter runs it"
     signature: ClassVar = Signature({"f": Fun[a, i32], "default": a, "xs": a[n]}, a)
 
     @staticmethod

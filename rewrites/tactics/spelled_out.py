@@ -1,0 +1,85 @@
+"""Tactics that say the same in fewer patterns: what no search result holds, and what a program has already lowered.
+
+spelled_out   patterns that are others put together stand as those
+raised        who computes a map and where its result lies is open again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, repeat, topdown
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import EachOf, Generate, InTurn, IterateSizes, Store
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Pattern, Term, subterms
+
+_IN_OTHERS: tuple[tuple[str, Direction], ...] = (
+    ("partial_reduce_as_reduce", "forward"),
+    ("generate_as_map", "forward"),
+    ("slide_to_rotate_values", "backward"),
+    ("slide_map_to_circular_buffer", "backward"),
+    ("map_slide_to_map_seq_slide", "backward"),
+    ("reduce_seq_to_unroll", "backward"),
+    *((f"map_to_{kind}", "backward") for kind in ("seq_unroll", "stream", "iterate_stream", "warp", "lane")),
+)  # fmt: skip
+"""Rules that put other patterns in the place of one that no search result holds."""
+
+_LOWERED: tuple[tuple[str, Direction], ...] = tuple(
+    (rule, "backward")
+    for rule in (
+        "map_to_seq", "map_to_glb", "map_to_wrg", "map_to_lcl", "store_global", "store_local", "store_private",
+    )
+)  # fmt: skip
+
+
+def spelled_out() -> Tactic:
+    """What is not searched in terms of what is; raises `NoMatch` when there is nothing of it."""
+    one = first(*(apply(rule, direction) for rule, direction in _IN_OTHERS), _next_size)
+    return _wherever(_is_short, one)
+
+
+def raised() -> Tactic:
+    """Maps that no level has, and results that no memory has; raises `NoMatch` when all are so."""
+    one = first(*(apply(rule, direction) for rule, direction in _LOWERED))
+    return _wherever(_is_lowered, one)
+
+
+def _wherever(concerns: Callable[[Term], bool], tactic: Tactic) -> Tactic:
+    """The tactic as often as it applies to a term that it concerns."""
+
+    def here(at: Rewriting, place: Position) -> Rewriting:
+        if not concerns(term_at(at.term, place)):
+            raise NoMatch("nothing of this kind")
+        return tactic(at, place)
+
+    def all_(at: Rewriting, place: Position) -> Rewriting:
+        if not any(concerns(t) for t, _ in subterms(term_at(at.term, place))):
+            raise NoMatch("nothing of this kind")
+        return repeat(topdown(here))(at, place)
+
+    return all_
+
+
+def _is_short(t: Term) -> bool:
+    if isinstance(t, Generate):
+        return not is_layout(t)
+    return isinstance(t, Pattern) and not t.searched
+
+
+def _is_lowered(t: Term) -> bool:
+    return isinstance(t, EachOf | InTurn | Store)
+
+
+def _next_size(at: Rewriting, place: Position) -> Rewriting:
+    """One step of an iteration that shortens an array: the first of several, or the only one."""
+    t = term_at(at.term, place)
+    if not isinstance(t, IterateSizes) or t.m.constant is None:
+        raise NoMatch("no iteration of known length that shortens an array")
+    if t.m.constant == 0:
+        return apply("iterate_sizes_none")(at, place)
+    if t.m.constant == 1:
+        return apply("iterate_sizes_once")(at, place)
+    return apply("iterate_sizes_add", m=1, k=t.m.constant - 1)(at, place)
