@@ -44,9 +44,7 @@ from relift.semantics.patterns import (
     Iterate,
     Let,
     MapSeqSlide,
-    ReduceWhile,
     ScanSeq,
-    Search,
     Stepping,
     Store,
     ToGlobal,
@@ -199,7 +197,7 @@ class Generator:
     def _produced(self, t: Term, scope: Scope) -> View:
         """Emit a term that computes."""
         match t:
-            case Fold() | Iterate() if holds_array(t.type):
+            case Stepping() if holds_array(t.type) and not t.fills:
                 return self._folded_array(t, scope)
             case Fold():
                 return folds.reduce(self, t, scope)
@@ -207,9 +205,9 @@ class Generator:
                 return folds.iterate(self, t, scope)
             case ToLocal(xs):
                 return into_local(self, xs, scope)
-            case ToPrivate(Fold() | Iterate() as xs) if holds_array(xs.type):
+            case ToPrivate(Stepping() as xs) if holds_array(xs.type) and not xs.fills:
                 return self.view(xs, scope)
-            case Search() | ReduceWhile():
+            case InOrder() if not t.fills:
                 return in_order.shown(self, t, scope)
             case ToPrivate(xs) if holds_array(xs.type):
                 return into_private(self, xs, scope)
@@ -220,7 +218,7 @@ class Generator:
                 u = t.xs if isinstance(t, ToPrivate) else t
                 return self._emission.hold(self.evaluate(u, scope), u.type, "v", scope)
 
-    def _folded_array(self, t: Fold | Iterate, scope: Scope) -> View:
+    def _folded_array(self, t: Stepping, scope: Scope) -> View:
         if isinstance(t, Iterate) and isinstance(t.x, ToLocal):
             return folds.iterate_locally(self, t, t.x, scope)
         return folds.in_place(self, t, None, scope)

@@ -70,16 +70,15 @@ def write(g: Terms, t: InOrder, target: View, scope: Scope) -> None:
             _sorted(g, t, array(target), scope)
         case ScatterIndices():
             _scattered(g, t, array(target), scope)
-        case Search() | ReduceWhile():
-            copy(g.emission, shown(g, t, scope), target, scope)
         case InOrder():
-            raise AssertionError(f"cannot happen: {t.name} is compiled")
+            copy(g.emission, shown(g, t, scope), target, scope)
 
 
-def shown(g: Terms, t: Search | ReduceWhile, scope: Scope) -> View:
+def shown(g: Terms, t: InOrder, scope: Scope) -> View:
     """Emit what computes a value, and say where it is."""
     if isinstance(t, ReduceWhile):
         return _reduced(g, t, scope)
+    assert isinstance(t, Search), f"cannot happen: {t.name} has its place in memory"
     data = array(g.view(t.xs, scope))
     default = g.view(t.default, scope)
     place = _first(g, t, data, scope)

@@ -62,9 +62,8 @@ from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
-from relift.semantics.patterns import EachOf, InTurn
 from relift.semantics.syntax.binding import Position, canonical
-from relift.semantics.syntax.terms import Term, subterms
+from relift.semantics.syntax.terms import Pattern, Term, subterms
 from relift.semantics.syntax.types import Array
 
 STAGES: tuple[Stage, ...] = (
@@ -346,7 +345,7 @@ class Proposals:
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
         ]
-        if any(isinstance(t, EachOf | InTurn) for t, _ in subterms(self.source.body)):
+        if any(isinstance(t, Pattern) and t.fills for t, _ in subterms(self.source.body)):
             with suppress(Unsupported):  # it may be low-level already
                 cost = estimate(self.source, self.device)
                 given = self._given()

@@ -12,7 +12,7 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, repeat, topdown
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import EachOf, Generate, InTurn, IterateSizes, Store
+from relift.semantics.patterns import Generate, IterateSizes, Store
 from relift.semantics.syntax.binding import Position, term_at
 from relift.semantics.syntax.terms import Pattern, Term, subterms
 
@@ -70,7 +70,7 @@ def _is_short(t: Term) -> bool:
 
 
 def _is_lowered(t: Term) -> bool:
-    return isinstance(t, EachOf | InTurn | Store)
+    return isinstance(t, Pattern) and (t.fills or isinstance(t, Store))
 
 
 def _next_size(at: Rewriting, place: Position) -> Rewriting:
