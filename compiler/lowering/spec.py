@@ -157,7 +157,7 @@ def _write(t: Term, place: Place) -> None:
     match t:
         case PadEmpty() if place.target == "global":
             raise Unsupported(
-                "pad_empty leaves cells of a global buffer open; write pad(left, right, 0, xs), which fixes them"
+                "pad_empty leaves cells of a global buffer open; write pad(left, right, clamp, xs), which fixes them"
             )
         case InTurn():
             _read(t.xs, place)

@@ -202,10 +202,9 @@ class Walk:
                 if holds_array(t.type):
                     return self._fold(t, environment)
                 touch(x)
+                inner = environment.bind(f, _registers(t.type))
                 with self._meter.loop(m):
-                    self._accesses.touch(
-                        self._view(f.body, environment.bind(f, _registers(t.type)))
-                    )
+                    self._accesses.touch(self._view(f.body, inner))
             case InOrder():
                 self._in_order(t, environment)
             case MapVec(f, v):

@@ -48,6 +48,25 @@ def each(layout: Body) -> Body:
 
 
 COMPILED: dict[str, Body] = {
+    "linear_search": lambda xs: rl.linear_search(lambda v: rl.select(v > 0.5, 0, 1), 0.25, xs),
+    "linear_search of none": lambda xs: rl.linear_search(lambda v: 1, 0.25, xs),
+    "linear_search of rows": lambda xs: rl.linear_search(
+        lambda r: rl.select(r[0] > 0.5, 0, 1), rl.repeat(3, 0.0), rl.split(3, xs)
+    ),
+    "binary_search": lambda xs: rl.map_glb(0)(
+        lambda v: rl.binary_search(lambda i: 7 - i, -1, rl.generate(12, lambda i: i)), xs
+    ),
+    "reduce_while": lambda xs: rl.reduce_while(lambda s, x: s + x, lambda s, x: s + x < 3.0, 0.0, xs)[1],
+    "filter_seq": each(lambda xs: rl.to_global(rl.filter_seq(lambda v: v > 0.5, 0.25, xs))[1]),
+    "insertion_sort_seq": lambda xs: rl.join(
+        rl.map_glb(0)(lambda c: rl.insertion_sort_seq(lambda x, y: x < y, c), rl.split(6, xs))
+    ),
+    "insertion_sort_seq of rows": lambda xs: rl.insertion_sort_seq(
+        lambda x, y: x[1] < y[1], rl.split(3, xs)
+    ),
+    "scatter_indices": lambda xs: rl.scatter_indices(
+        rl.literal_array([5, 0]), rl.take(2, xs), rl.map_seq(inc, xs)
+    ),
     "concat, read": each(lambda xs: rl.concat(xs, rl.take(3, xs))),
     "concat, written": lambda xs: rl.concat(rl.map_glb(0)(inc, xs), rl.map_glb(0)(inc, rl.tail(xs))),
     "head": lambda xs: rl.map_glb(0)(lambda v: v + rl.head(xs), xs),
@@ -149,19 +168,6 @@ def test_indices_from_an_array() -> None:
 
 REFUSED: dict[str, tuple[Body, str]] = {
     "partial_reduce": (lambda xs: rl.partial_reduce(rl.add, 0.0, 3, xs), "map_seq"),
-    "reduce_while": (
-        lambda xs: rl.reduce_while(lambda s, x: s + x, lambda s, x: s < 3.0, 0.0, xs)[1],
-        "select in the function",
-    ),
-    "filter_seq": (lambda xs: rl.filter_seq(lambda x: x > 0.0, 0.0, xs)[1], "length"),
-    "insertion_sort_seq": (
-        lambda xs: rl.insertion_sort_seq(lambda x, y: x < y, xs), "the interpreter runs it",
-    ),
-    "linear_search": (lambda xs: rl.linear_search(lambda x: 0, 0.0, xs), "reduce_seq"),
-    "binary_search": (lambda xs: rl.binary_search(lambda x: 0, 0.0, xs), "the interpreter"),
-    "scatter_indices": (
-        lambda xs: rl.scatter_indices(rl.literal_array([1, 0]), rl.take(2, xs), xs), "see scatter",
-    ),
     "circular_buffer": (lambda xs: rl.circular_buffer(2, inc, xs), "map_seq_slide"),
     "map_warp": (lambda xs: rl.map_warp(0)(inc, xs), "map_lcl"),
     "map_lane": (lambda xs: rl.map_lane(0)(inc, xs), "map_lcl"),

@@ -243,7 +243,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "open cells in a buffer": (
         lambda x: rl.pad_empty(1, 1, rl.map_glb(0)(lambda r: r[0], x)),
-        r"pad_empty leaves cells of a global buffer open; write pad\(left, right, 0, xs\)",
+        r"pad_empty leaves cells of a global buffer open; write pad\(left, right, clamp, xs\)",
     ),
     "a large private array": (
         lambda x: rl.map_glb(0)(
