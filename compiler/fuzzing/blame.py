@@ -56,14 +56,19 @@ def blamed(
         case "formulation":
             return _said("interpreter", _innermost(subject), (seen.detail,), "")
         case "error":
-            place = seen.detail.rpartition("(")[2].rstrip(")")
-            return _said("compiler", place, (seen.detail,), _general(seen.detail))
+            return of_error(seen.detail)
         case "text":
             return _of_text(seen.report, seen.detail)
         case "differs" | "not built" | "crashed" | "hangs":
             return _device(subject, seen, witnesses, simulate=simulate)
         case "right" | "refused" | "not made" | "undefined" | "too large":
             raise AssertionError(f"cannot happen: {seen.sight} is nobody's fault")
+
+
+def of_error(detail: str) -> Blame:
+    """The compiler, for an error that is none of Relift's own."""
+    place = detail.rpartition("(")[2].rstrip(")")
+    return _said("compiler", place, (detail,), _general(detail.rpartition("(")[0]))
 
 
 def _said(culprit: Culprit, name: str, because: tuple[str, ...], more: str) -> Blame:

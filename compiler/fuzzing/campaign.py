@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.fuzzing.blame import Blame, blamed
+from relift.compiler.fuzzing.blame import Blame, blamed, of_error
 from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of
 from relift.compiler.fuzzing.containment import Contained, device_of
 from relift.compiler.fuzzing.coverage import FOLLOWED, of_compiler, of_terms, of_text
 from relift.compiler.fuzzing.findings import Finding
-from relift.compiler.fuzzing.judging import FINDINGS, Court, Seen
+from relift.compiler.fuzzing.judging import FINDINGS, Court, Seen, told
 from relift.compiler.fuzzing.report import FILES, PAGE, files_of
 from relift.compiler.fuzzing.shrinking import shrunk
 from relift.compiler.fuzzing.subjects import Subject, subject_of
@@ -125,9 +125,9 @@ def outcome_of(case: Case, court: Court, task: Task, book: Book | None = None) -
     except ReliftError as error:
         return Outcome(str(case), "refused", error.message)
     except Exception as error:  # noqa: BLE001  # a finding, though there is no subject to show
-        detail = f"{type(error).__name__}: {error}"
+        blame = of_error(told(error))
         return Outcome(
-            str(case), "error", detail, culprit="compiler", cause=f"making {type(error).__name__}"
+            str(case), "error", blame.because[0], culprit=blame.culprit, cause=blame.cause
         )
     if subject is None:
         return Outcome(str(case), "not made")
@@ -280,11 +280,11 @@ def campaign(
     count: int | None = None,
     seconds: float | None = None,
     executor: Executor | None = None,
-    told: Callable[[Outcome, State], None] = lambda outcome, state: None,
+    heard: Callable[[Outcome, State], None] = lambda outcome, state: None,
 ) -> State:
     """Try so many cases, or for so long; what the folder `out` has of the same settings is not tried again.
 
-    `told` is called with each outcome and what is known then.  Raises `ReliftError` where the folder holds another
+    `heard` is called with each outcome and what is known then.  Raises `ReliftError` where the folder holds another
     campaign, or cannot be written.
     """
     logged = _logged(out, settings)
@@ -309,7 +309,7 @@ def campaign(
             if out is not None:
                 _append(out / LOG, line)
             state.take(line)
-            told(outcome, state)
+            heard(outcome, state)
         done = count is not None and state.tried >= count
         if done or (seconds is not None and time.monotonic() - began >= seconds):
             return state

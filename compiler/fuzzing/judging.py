@@ -66,9 +66,7 @@ class Court:
         except ReliftError as error:
             return Seen("refused", error.message)
         except Exception as error:  # noqa: BLE001  # whatever is no refusal of Relift is a finding
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            file = where.filename.rpartition("relift/")[2]
-            return Seen("error", f"{type(error).__name__}: {error} ({file}, {where.name})")
+            return Seen("error", told(error))
 
     def _seen(self, subject: Subject) -> Seen:
         compiled = subject.compiled()
@@ -94,6 +92,13 @@ class Court:
         """What a device does otherwise than the interpreter."""
         answer = device.run(compiled, subject.rows(compiled))
         return judged(answer, subject, device.label, expected)
+
+
+def told(error: Exception) -> str:
+    """An error that is none of Relift's own, and where it was raised."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    file = where.filename.rpartition("relift/")[2]
+    return f"{type(error).__name__}: {error} ({file}, {where.name})"
 
 
 def judged(answer: Answer, subject: Subject, device: str, expected: Any) -> Seen | None:

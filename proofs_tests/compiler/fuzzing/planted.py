@@ -84,8 +84,8 @@ def _first(log: Path) -> str:
     if not log.exists():
         return ""
     whole = [line for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
-    causes = (json.loads(line).get("cause") for line in whole)
-    return next(filter(None, causes), "")
+    found = [line for line in map(json.loads, whole) if "cause" in line]
+    return next((f"{line['cause']} ({line['case']}: {line['detail']})" for line in found), "")
 
 
 def in_a_device(name: str, seconds: float) -> str:

@@ -99,11 +99,11 @@ def _tried(
     try:
         with on(workers, scheduler) as executor, progress_of("fuzzing") as report:
 
-            def told(_: object, state: State) -> None:
+            def heard(_: object, state: State) -> None:
                 report(f"{state.programs} programs, {state.findings} findings")
 
             return campaign(
-                settings, out, count=count, seconds=seconds, executor=executor, told=told
+                settings, out, count=count, seconds=seconds, executor=executor, heard=heard
             )
     finally:
         end_all()
