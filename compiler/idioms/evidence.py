@@ -8,6 +8,7 @@ whose only effect is the idiom; for others the reason is said.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -21,7 +22,11 @@ from relift.compiler.idioms.facts.layout import size_in_bytes
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.rounding import Ambiguous, Bounded, bounds, rounded_inputs
 from relift.semantics.errors import ReliftError, Undefined
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.language.programs import Program
+from relift.semantics.numpy_values import from_numpy
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Type
 
@@ -29,6 +34,8 @@ RUNS = 100
 GUARD = 256
 """Cells on each side of an array that must stay as they are."""
 _MOST_REFUSED = 40
+_HOSTILE = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-40, 16777217.0)
+"""What is drawn, now and then, where hostile inputs are asked for."""
 _C = {
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
@@ -103,8 +110,10 @@ def evidence(
     compiled: Compiled,
     runs: int = RUNS,
     seed: int = 0,
+    *,
+    hostile: bool = False,
 ) -> Evidence:
-    """The program of a find against the C that it was found in."""
+    """The program of a find against the C that it was found in; `hostile`: NaN, infinities and the like are drawn, too."""
     try:
         result = _result(relations, found)
         _require_plain(relations, found, lifted)
@@ -114,14 +123,16 @@ def evidence(
     done, refused = 0, 0
     while done < runs:
         case = _drawn(relations, lifted, random, refused)
+        if hostile and not any("NaN" in c for c in lifted.conditions):
+            _make_hostile(case, random)
         try:
             expected = _interpreted(lifted, case)
+            difference = _compared(relations, lifted, compiled, case, expected, returned=result)
         except (Undefined, IndexError, NotRun):
             refused += 1
             if refused > _MOST_REFUSED * (done + 5):
                 return Evidence(done, skipped="no inputs were drawn that the conditions admit")
             continue
-        difference = _compared(relations, lifted, compiled, case, expected, returned=result)
         if difference is not None:
             return Evidence(done, difference=f"{difference}, at {_said(case, relations)}")
         done += 1
@@ -231,6 +242,16 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
     return case
 
 
+def _make_hostile(case: Case, random: Random) -> None:
+    """A few cells of arrays of floats become what programs are seldom tried on."""
+    for room in case.rooms.values():
+        if room.dtype.kind == "f" and random.random() < 0.5:
+            for _ in range(random.randint(1, 6)):
+                room[random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))] = random.choice(
+                    _HOSTILE
+                )
+
+
 def _rounded(size: Size) -> set[str]:
     """The values of the function inside of the quotients of a size."""
     return {n for a in size.atoms() if isinstance(a, Quotient) for n in a.of.names()}
@@ -312,65 +333,103 @@ def _cells(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
 def _interpreted(lifted: Lifted, case: Case) -> Any:
     """What the program gives, by the interpreter."""
     program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
-    arguments: list[Any] = []
-    for p, given in zip(lifted.parameters, program.parameters, strict=True):
-        if p.first is None:
-            assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
-            arguments.append(_DTYPES[p.type.name](case.values[p.value]))
-            continue
-        cells, _ = _cells(given.type, {})
-        room = case.rooms[p.value]
-        shape: list[int] = []
-        t = given.type
-        while isinstance(t, Array):
-            shape.append(t.length.evaluate({}))
-            t = t.element
-        arguments.append(room[GUARD : GUARD + cells].reshape(shape).copy())
     try:
         with np.errstate(all="ignore"):
-            return program(*arguments)
+            return program(*_arguments(lifted, program, case.rooms, case.values))
     except Undefined:
         raise
     except ReliftError as error:
         raise NotRun(error.message) from None
 
 
+def _arguments(
+    lifted: Lifted, program: Program, rooms: Mapping[str, Any], values: Mapping[str, Any]
+) -> list[Any]:
+    """The arrays and numbers that a program is given."""
+    arguments: list[Any] = []
+    for p, given in zip(lifted.parameters, program.parameters, strict=True):
+        if p.first is None:
+            assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
+            arguments.append(_DTYPES[p.type.name](values[p.value]))
+            continue
+        cells, _ = _cells(given.type, {})
+        shape: list[int] = []
+        t = given.type
+        while isinstance(t, Array):
+            shape.append(t.length.evaluate({}))
+            t = t.element
+        arguments.append(rooms[p.value][GUARD : GUARD + cells].reshape(shape).copy())
+    return arguments
+
+
+def _apart(lifted: Lifted, case: Case, rooms: Mapping[str, Any]) -> Any:
+    """How far the result may be from what another order of the operations gives; raises `NotRun`."""
+    program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
+    arguments = _arguments(lifted, program, rooms, case.values)
+    given = {
+        p.name: rounded_inputs(from_numpy(x, p.type))
+        for p, x in zip(program.parameters, arguments, strict=True)
+    }
+    try:
+        found = evaluate(program.body, World(inputs=given, domain=Bounded()))
+    except Ambiguous:
+        raise NotRun("rounding decides a comparison") from None
+    apart = bounds(found)
+    if not np.isfinite(apart).all():
+        raise NotRun("another order of the operations may overflow")
+    return apart
+
+
 def _compared(
-    relations: Relations,
-    lifted: Lifted,
-    compiled: Compiled,
-    case: Case,
-    expected: Any,
-    *,
-    returned: bool,
-) -> str | None:
-    """The first difference between what the C does and what is expected."""
-    wanted = {b: room.copy() for b, room in case.rooms.items()}
+    relations: Relations, lifted: Lifted, compiled: Compiled, case: Case, expected: Any, *, returned: bool
+) -> str | None:  # fmt: skip
+    """The first difference between what the C does and what is expected; raises `NotRun`."""
+    before = {b: room.copy() for b, room in case.rooms.items()}
     got = _called(relations.function, relations.module, compiled, case)
     if returned:
-        return None if _close(got, expected) else f"{got} where the program gives {expected}"
+        near = _same(got, expected) or _near(got, expected, _apart(lifted, case, before))
+        return None if near else f"{got} where the program gives {expected}"
     target = lifted.target
-    cells = wanted[target.value]
+    spelled = relations.evolution.spelled(target.value)
+    cells = before[target.value].copy()
     origin = case.firsts[target.value] + target.first.evaluate(case.values)
     strides = [s.evaluate(case.values) for s in target.strides]
     expected = np.asarray(expected)
-    for place in np.ndindex(expected.shape):
-        cells[origin + sum(i * s for i, s in zip(place, strides, strict=True))] = expected[place]
+    allowed = np.zeros(cells.shape)
+    places = [
+        (place, origin + sum(i * s for i, s in zip(place, strides, strict=True)))
+        for place in np.ndindex(expected.shape)
+    ]
+    for place, at in places:
+        cells[at] = expected[place]
     for base, room in case.rooms.items():
-        if base != target.value and not _close(room, wanted[base]):
+        if base != target.value and not _same(room, before[base]):
             return f"{relations.evolution.spelled(base)} is changed"
-    if not _close(case.rooms[target.value], cells):
-        at = int(np.argmax(~np.isclose(case.rooms[target.value], cells, rtol=1e-4, equal_nan=True)))
-        return f"{relations.evolution.spelled(target.value)}[{at - case.firsts[target.value]}] is {case.rooms[target.value][at]} where the program gives {cells[at]}"
-    return None
+    there = case.rooms[target.value]
+    if _same(there, cells):
+        return None
+    apart = _apart(lifted, case, before)
+    for place, at in places:
+        allowed[at] = apart[place]
+    wrong = [at for at in range(len(cells)) if not _near(there[at], cells[at], allowed[at])]
+    if not wrong:
+        return None
+    cell = f"{spelled}[{wrong[0] - case.firsts[target.value]}]"
+    return f"{cell} is {there[wrong[0]]} where the program gives {cells[wrong[0]]}"
 
 
-def _close(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any) -> bool:
+    """Whether all numbers are the same, one NaN being like another."""
     a, b = np.asarray(a), np.asarray(b)
-    if a.dtype.kind in "iu" and b.dtype.kind in "iu":
-        return bool(np.array_equal(a, b))
-    tolerance = 1e-4 if np.float32 in (a.dtype, b.dtype) else 1e-9
-    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f" and b.dtype.kind == "f"))
+
+
+def _near(a: Any, b: Any, allowed: Any) -> bool:
+    """Whether a float is as near to another as the roundings of both allow."""
+    if _same(a, b):
+        return True
+    difference = abs(float(a) - float(b))
+    return bool(np.isfinite(difference) and np.isfinite(allowed) and difference <= allowed)
 
 
 def _called(function: Function, module: Module, compiled: Compiled, case: Case) -> Any:

@@ -35,7 +35,7 @@ from relift.compiler.idioms.facts.source import Uncompilable, bitcode, normal_fo
 from relift.compiler.idioms.finding import Found, find
 from relift.compiler.idioms.lifting.effects import effect_of
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
-from relift.compiler.idioms.refusals import refusal
+from relift.compiler.idioms.refusals import passed_over, refusal
 from relift.files import temporary_folder
 from relift.semantics.errors import bounded_depth
 
@@ -206,6 +206,7 @@ def lift(
         ]
         idioms += _in_function(f, relations, search.found, compiled, runs, seed)
         skipped += _uncounted(relations)
+        skipped += passed_over(relations, search.found)
     return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
 
 

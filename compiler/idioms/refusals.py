@@ -1,10 +1,16 @@
-"""Functions that are left as they are, each by the name of what is in them."""
+"""Functions and loops that are left as they are, each by the name of what is in them."""
 
 from __future__ import annotations
 
-from relift.compiler.idioms.facts.control import Control
-from relift.compiler.idioms.facts.evolution import library_name
+from collections.abc import Iterator, Sequence
+
+from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.control import Control, Loop
+from relift.compiler.idioms.facts.evolution import harmless, library_name
+from relift.compiler.idioms.facts.expressions import line_of
 from relift.compiler.idioms.facts.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.finding import Found
 
 
 def refusal(function: Function, module: Module) -> str | None:
@@ -20,6 +26,53 @@ def refusal(function: Function, module: Module) -> str | None:
     if _is_irreducible(function):
         return "a jump leads into the middle of a loop"
     return None
+
+
+def passed_over(relations: Relations, found: Sequence[Found]) -> Iterator[tuple[str, str]]:
+    """The loops that are counted and in which nothing is found, the outermost of a nest, each with what is in the way."""
+    said: set[str] = set()
+    for loop in relations.control.loops.values():  # the outer ones first
+        if relations.evolution.trips(loop) is None or loop.header in said:
+            continue
+        if any(f.loop.blocks & loop.blocks for f in found):
+            continue
+        inner = [x for x in relations.control.loops.values() if x.header in loop.blocks]
+        if any(relations.evolution.trips(x) is None for x in inner):
+            continue  # that one is named
+        said |= {x.header for x in inner}
+        line = line_of(relations.evolution, loop)
+        yield (
+            relations.function.name,
+            f"the loop at line {line} is no idiom: {_in_the_way(relations, loop)}",
+        )
+
+
+def _in_the_way(relations: Relations, loop: Loop) -> str:
+    inside = [i for label in loop.blocks for i in relations.function.blocks[label]]
+    for i in inside:
+        if i.opcode == "call" and not harmless(i):
+            return f"it calls {i.about.lstrip('@')} (line {i.line})"
+    known = {a.instruction.position: a for a in relations.accesses.values()}
+    stores = [known.get(i.position) for i in inside if i.opcode == "store"]
+    for i in inside:
+        if i.opcode == "store" and known.get(i.position) is None:
+            return f"it stores to an address that is not understood (line {i.line})"
+    reads = [known[i.position] for i in inside if i.opcode == "load" and i.position in known]
+    for store in stores:
+        other = _other_cell(store, reads)
+        if store is not None and other is not None:
+            array = relations.evolution.spelled(store.base)
+            return f"it reads cells of {array} that other iterations write (line {other.instruction.line})"
+    if not stores:
+        return "what it carries from one iteration to the next depends on their order"
+    return "no constraint of the library explains what it stores"
+
+
+def _other_cell(store: Access | None, reads: Sequence[Access]) -> Access | None:
+    """A read of the array of a store, at another cell than that of the same iteration."""
+    if store is None:
+        return None
+    return next((r for r in reads if r.base == store.base and r.index != store.index), None)
 
 
 def _reason(i: Instruction) -> str | None:

@@ -26,7 +26,7 @@ from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import BinaryOperator, Input, Operator, Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
 class Programs(Denotation):
@@ -89,7 +89,7 @@ class Programs(Denotation):
                     return Cells(length, lambda i: below(element, at + i * width))
                 case Scalar():
                     return Known(self.cell(p.value, first + at, t.name))
-                case _:
+                case Tuple() | Vector() | TypeVariable():
                     raise Unsupported(f"an array of {t} in a proof", place="")
 
         return below(p.type, z3.IntVal(0))

@@ -1,4 +1,4 @@
-"""Lifted programs with one mistake: another number, another function, another cell of a window."""
+"""Lifted programs with one mistake: another number or function, another begin, stride or length."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from relift.compiler.idioms.lifting.programs import Lifted
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Reduce
 from relift.semantics.syntax.nodes import fields, rebuilt
+from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Apply, Lambda, Literal, Term
 
 _OTHERS = {"add": "sub", "sub": "add", "mul": "add", "div": "mul", "lt": "ge", "gt": "le"}
@@ -26,6 +28,28 @@ def mutants(program: Program) -> Iterator[Program]:
         if body != program.body:
             yield replace(program, body=body)
         number += 1
+
+
+def misplaced(lifted: Lifted) -> Iterator[Lifted]:
+    """What was lifted with a wrong begin of an array, a wrong stride, or a loop that runs once more."""
+    for i, p in enumerate(lifted.parameters):
+        if p.first is not None:
+            moved = replace(p, first=p.first + 1)
+            yield replace(
+                lifted, parameters=(*lifted.parameters[:i], moved, *lifted.parameters[i + 1 :])
+            )
+    target = lifted.target
+    for d, stride in enumerate(target.strides):
+        for wrong in (stride + 1, -stride):
+            strides = (*target.strides[:d], wrong, *target.strides[d + 1 :])
+            yield replace(lifted, target=replace(target, strides=strides))
+    if target.strides:
+        yield replace(lifted, target=replace(target, first=target.first + 1))
+    for name, meaning in lifted.sizes.items():
+        if not any("length of" in part for part in meaning.names()):
+            less = {name: Size.atom(name) - 1}
+            values = {value: size.substitute(less) for value, size in lifted.values.items()}
+            yield replace(lifted, sizes={**lifted.sizes, name: meaning + 1}, values=values)
 
 
 class _Planting:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import relift as rl
@@ -16,6 +17,10 @@ from proofs_tests.compiler.idioms.mutations import mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
 from relift.compiler.idioms.facts.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
+from relift.compiler.idioms.rounding import Bounded, bounds, rounded_inputs
+from relift.semantics.interpreter import World, evaluate
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.syntax.terms import Input
 
 INSIDE = {  # what these find is used inside the function, or given there: it is not run alone
     "two_sums", "integral", "place_of_least", "place_of_most", "second_largest", "solve", "csr_onto_itself",
@@ -148,6 +153,8 @@ def test_no_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ("int f(int n) { return n ? f(n - 1) : 0; }\n", "it calls itself"),
         ("float f(float *x, int n) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) break; s += x[i]; } return s; }\n", "has several exits"),
         ("float f(float *x) { float s = 0; for (int i = 0; x[i] > 0; i++) s += x[i]; return s; }\n", "is not counted before it begins"),
+        ("void g(int); void f(int n) { for (int i = 0; i < n; i++) g(i); }\n", "the loop at line 1 is no idiom: it calls g"),
+        ("void f(int n, float *x) { for (int i = 1; i < n; i++) x[i] = x[i - 1] * x[i - 1] + x[i]; }\n", "reads cells of x that other iterations write"),
     ],
 )  # fmt: skip
 def test_what_is_left_alone_is_named(text: str, reason: str) -> None:
@@ -155,3 +162,38 @@ def test_what_is_left_alone_is_named(text: str, reason: str) -> None:
     found = rl.lift(text, runs=0)
     assert not found.idioms
     assert any(reason in said for _, said in found.skipped), found.skipped
+
+
+def test_the_page_shows_the_c_beside_the_programs_and_is_escaped(tmp_path: Path) -> None:
+    """What stands in the file is text of the page, never its markup; each find has a colour and a link to its line."""
+    file = tmp_path / "f.c"
+    file.write_text(
+        "/* <script>alert(1)</script> */\nint f(int n, int *x) {\n  int s = 0;\n  for (int i = 0; i < n; i++)\n    s += x[i];\n  return s; }\n"
+    )
+    out = tmp_path / "f.html"
+    assert command("lift", str(file), "--runs", "3", "--html", str(out))[0] == 0
+    shown = out.read_text()
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert 'href="#line-4"' in shown
+    assert shown.count('style="background:') == 2
+    assert "reduce(add, 0, x)" in shown
+    assert "proved for all sizes" in shown
+    assert command("lift", str(file), "--runs", "3", "--html", str(file))[0] == 2
+
+
+def test_rounding_is_bounded_by_what_is_computed() -> None:
+    """The bound of a sum is that of any order of it: reached by none here, and far below what one wrong cell changes."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300).astype(np.float32)
+    x_exact = float(np.sum(x.astype(np.float64)))
+    term = parse_term("reduce(add, 0.0, x)", x=Input("x", rl.f32[300]))
+    inputs = {"x": rounded_inputs(list(x))}
+    found = evaluate(term, World(inputs=inputs, domain=Bounded()))
+    apart = float(bounds(found))
+    for order in (x, x[::-1], np.sort(x)):
+        other = np.float32(0)
+        for cell in order:
+            other = np.float32(other + cell)
+        assert abs(float(other) - x_exact) <= apart / 2
+    assert 0 < apart < 0.02

@@ -32,6 +32,12 @@ def lift(
             help="Write the file with guarded calls; OUT.kernels.c has what they call.",
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT", help="Write a page: the C with the finds in colour, beside the programs."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
@@ -40,6 +46,8 @@ def lift(
     with progress_of(f"lifting {file}"):
         found = lifted(file, function, runs=runs, seed=random)
     written = _replaced(found, file, replace) if replace is not None else None
+    if html is not None:
+        _write_page(found, file, html)
     if as_json:
         said = {} if written is None else {"replaced": [name for _, name in written.replaced]}
         print_json({**found.to_json(), **said})
@@ -60,6 +68,15 @@ def _replaced(found: LiftedFile, file: Path, out: Path) -> Replacement:
     write_text(out, written.text)
     write_text(_kernels(out), written.kernels)
     return written
+
+
+def _write_page(found: LiftedFile, file: Path, out: Path) -> None:
+    from relift.compiler.idioms.page import page
+    from relift.files import write_text
+
+    if out.resolve() == file.resolve():
+        raise Refusal(f"--html {out}: name another file than the one in C")
+    write_text(out, page(found, file.read_text(encoding="utf-8", errors="replace")))
 
 
 def _kernels(out: Path) -> Path:
