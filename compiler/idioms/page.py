@@ -60,8 +60,7 @@ def _source(found: LiftedFile, text: str) -> str:
         of_line.update(dict.fromkeys(range(idiom.line, max(last, idiom.line) + 1), number))
     shown: list[str] = []
     for line, code in enumerate(lines, start=1):
-        number = of_line.get(line)
-        colour = "" if number is None else f' style="background:{_colour(number)}"'
+        colour = f' style="background:{_colour(of_line[line])}"' if line in of_line else ""
         shown.append(f'<span id="line-{line}"{colour}><i>{line:>4}</i>  {escape(code)}</span>')
     return "".join(shown)
 
