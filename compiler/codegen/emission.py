@@ -5,6 +5,7 @@ The chapters of code generation share it: `loops`, `arrays`, `folds`, `evaluatio
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Protocol
 
@@ -137,7 +138,8 @@ class Emission:
         """The parameters of f that are used more than once; loops that are written out apply f many times."""
         known, found = self._applied.get(id(f), (None, ()))
         if known is None:
-            found = tuple(x for x in f.parameters if _reused(x, f.body))
+            held = (x for x in f.parameters if _fits_registers(x.type))
+            found = tuple(x for x in held if is_reused(x, f.body))
             self._applied[id(f)] = f, found
         return found
 
@@ -214,11 +216,34 @@ class Terms(Protocol):
         ...
 
 
-def _reused(x: Var, body: Term) -> bool:
-    """Whether a scalar, or a component of a tuple of scalars, is used more than once."""
-    if isinstance(x.type, Scalar):
-        return sum(2 if bound else 1 for u, bound in subterms(body) if u == x) > 1
-    if not isinstance(x.type, Tuple) or not all(isinstance(t, Scalar) for t in x.type.parts):
-        return False
-    found = [(u.index, bound) for u, bound in subterms(body) if isinstance(u, Get) and u.of == x]
-    return any(bound for _, bound in found) or len(found) > len({index for index, _ in found})
+def is_reused(x: Var, body: Term) -> bool:
+    """Whether x, or a component of it, is used more than once; under a lambda it may be used any number of times.
+
+    Each component that is used once alone is no reuse: a sum of pairs needs no register for either pair.
+    """
+    uses = Counter[tuple[int, ...]]()
+    for u, bound in subterms(body):
+        if (path := _path_in(x, u)) is not None:
+            if bound:
+                return True
+            uses[path] += 1
+    parts = Counter[tuple[int, ...]]()
+    for path, count in uses.items():
+        if path:
+            parts[path[:-1]] += count
+    return any(count > 1 and count > parts[path] for path, count in uses.items())
+
+
+def _path_in(x: Var, u: Term) -> tuple[int, ...] | None:
+    """The path from x to the component that u is, if it is one."""
+    if isinstance(u, Get):
+        around = _path_in(x, u.of)
+        return None if around is None else (*around, u.index)
+    return () if u == x else None
+
+
+def _fits_registers(t: Type) -> bool:
+    """Whether a value of type t is a scalar or a tuple of scalars."""
+    return isinstance(t, Scalar) or (
+        isinstance(t, Tuple) and all(isinstance(p, Scalar) for p in t.parts)
+    )

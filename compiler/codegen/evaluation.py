@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relift.compiler.codegen.body import Body
-from relift.compiler.codegen.emission import Terms
+from relift.compiler.codegen.emission import Terms, is_reused
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.codegen.values.expressions import CExpression, literal, spread
@@ -38,7 +38,6 @@ from relift.semantics.syntax.terms import (
     UserFunction,
     Var,
     Vectorized,
-    subterms,
 )
 from relift.semantics.syntax.types import Type, Vector
 
@@ -109,15 +108,9 @@ def _argument(g: Terms, f: Lambda | None, index: int, t: Term, scope: Scope) -> 
     if is_layout(t):
         return g.view(t, scope)
     value = g.evaluate(t, scope)
-    if f is None or _uses(f, index) <= 1:
+    if f is None or not is_reused(f.parameters[index], f.body):
         return as_view(value, t.type, None if scope.lane is None else scope.lane.index)
     return g.emission.hold(value, t.type, "v", scope)
-
-
-def _uses(f: Lambda, index: int) -> int:
-    """How often a parameter occurs; under a lambda it may be used any number of times."""
-    x = f.parameters[index]
-    return sum(2 if bound else 1 for u, bound in subterms(f.body) if u == x)
 
 
 # ---- user functions
