@@ -15,8 +15,9 @@ from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.codegen.unrolling import Unrolling
 from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.lowering.distribution import InPlace, PrivateArray
-from relift.semantics.indices.atoms import Index, linear_in, variables_of
-from relift.semantics.indices.expressions import substitute, variable
+from relift.semantics.indices.atoms import Index, depends_on, linear_in, variables_of
+from relift.semantics.indices.expressions import modulo, substitute, variable
+from relift.semantics.indices.stored import VectorAccess
 from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
@@ -32,6 +33,8 @@ class Accesses:
         self.walks: Counter[str] = Counter()
         """The accesses of neighbours: in a `loop`, or by `items` side by side."""
         self._private: dict[str, PrivateArray] = {}
+        self._widths: dict[Memory, set[int | None]] = {}
+        """How many lanes access a private array of scalars as one vector; None where they do not."""
         self._work_items: frozenset[str] = frozenset()  # of the `map_lcl` around
         self._loops: tuple[str, ...] = ()  # the counters of the loops around
         self._unrolled: frozenset[str] = frozenset()  # those of loops that the driver unrolls
@@ -107,6 +110,7 @@ class Accesses:
     def _note(self, cell: Cell, lane: Lane | None, *, writes: bool) -> None:
         if cell.memory.name in self._private:
             self._note_index(cell, lane)
+            self._note_vector(cell, lane)
         self._note_in_folds(cell, lane, writes=writes)
         self._note_walk(cell, lane)
 
@@ -117,6 +121,31 @@ class Accesses:
             constant |= {str(lane.index)}
         if any(str(atom) not in constant for atom in variables_of(cell.offset)):
             self.indexed.setdefault(cell.memory.name, cell.offset)
+
+    def _note_vector(self, cell: Cell, lane: Lane | None) -> None:
+        """Note whether lanes that access a private array of scalars access a whole vector of it."""
+        memory = cell.memory
+        if memory.width is not None or lane is None or not depends_on(cell.offset, lane.index):
+            return
+        linear = linear_in(cell.offset, lane.index)
+        whole = linear is not None and linear[0] == 1 and modulo(linear[1], lane.width) == 0
+        fits = whole and modulo(memory.cells, lane.width) == 0 and lane.width != 3
+        self._widths.setdefault(memory, set()).add(lane.width if fits else None)
+
+    def as_vectors(self) -> dict[str, VectorAccess]:
+        """The private arrays of scalars that lanes access as whole vectors of one width alone, each with how.
+
+        One instruction then reads or writes all lanes.  Such an array is a row of vectors where it can be registers,
+        and where it lies in memory it is aligned, so that pointers to vectors reach it.
+        """
+        found: dict[str, VectorAccess] = {}
+        for memory, widths in self._widths.items():
+            width = next(iter(widths))
+            if len(widths) > 1 or width is None:
+                continue
+            in_memory = memory.name in self.indexed
+            found[memory.name] = VectorAccess(alignment=width) if in_memory else VectorAccess(width)
+        return found
 
     def _note_walk(self, cell: Cell, lane: Lane | None) -> None:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""

@@ -9,7 +9,7 @@ from relift.compiler.certificates.overflow import spans_of
 from relift.compiler.codegen.body import Body
 from relift.compiler.codegen.emission import Emission
 from relift.compiler.codegen.generate import Generator
-from relift.compiler.codegen.interface import interface
+from relift.compiler.codegen.interface import Interface, interface
 from relift.compiler.codegen.passes.alike_reads import alike_reads
 from relift.compiler.codegen.passes.conditional_barriers import close_conditional_barriers
 from relift.compiler.codegen.passes.local_memory import share_places
@@ -41,7 +41,7 @@ from relift.compiler.text.tree import (
     statements_within,
     within,
 )
-from relift.semantics.indices.stored import memories, stored
+from relift.semantics.indices.stored import VectorAccess, memories, stored
 from relift.semantics.indices.views import Environment, Memory
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import Name, Size
@@ -85,13 +85,11 @@ def kernel_of(
     given = interface(stage, settings.names)
     lengths = _lengths(stage)
     open_ = {size for n in lengths for size in n.names()}
-    inside = Names(settings.functions.names)
-    inside.take([*(a.name for a in given.arguments), *open_])
+    taken = [*(a.name for a in given.arguments), *open_]
     long = settings.wide or _is_long(lengths, settings.turns)
     addressing = Addressing(long)
-    emission = Emission(Body(inside), settings.functions, threads, addressing, settings.analyses)
-    result = stored(stage.result, stage.body.type)
-    Generator(emission).write(stage.body, result, Scope(Environment(given.views)))
+    emission = _emitted(stage, threads, settings, given, taken, addressing)
+    inside = emission.body.names
     body, local_arrays = share_places(
         emission.body.statements, emission.local_arrays, emission.pointed_to
     )
@@ -115,6 +113,31 @@ def kernel_of(
     turns = tuple(sorted(threads.turns))
     counted = _counted(tree, threads, lengths) if open_ and not long else ()
     return Kernel(name, names, threads.total, threads.local, local_bytes, turns, counted), tree
+
+
+def _emitted(
+    stage: Stage,
+    threads: Threads,
+    settings: Settings,
+    given: Interface,
+    taken: Sequence[str],
+    addressing: Addressing,
+) -> Emission:
+    """The statements of a kernel; once more where its accesses say that private arrays are accessed as vectors."""
+
+    def emitted(vectors: Mapping[str, VectorAccess]) -> Emission:
+        inside = Names(settings.functions.names)
+        inside.take(taken)
+        emission = Emission(
+            Body(inside), settings.functions, threads, addressing, settings.analyses, vectors
+        )
+        result = stored(stage.result, stage.body.type)
+        Generator(emission).write(stage.body, result, Scope(Environment(given.views)))
+        return emission
+
+    first = emitted({})
+    vectors = first.accesses.as_vectors()
+    return emitted(vectors) if vectors else first
 
 
 # ---- lengths

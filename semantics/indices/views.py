@@ -70,7 +70,8 @@ from relift.semantics.syntax.types import Scalar, i32
 class Memory:
     """A row of `cells` scalars, in one address space; arrays of tuples have one for each component.
 
-    With a `width`, it is declared as a row of vectors: cell i is lane `i % width` of vector `i / width`.
+    With a `width`, it is declared as a row of vectors: cell i is lane `i % width` of vector `i / width`.  With an
+    `alignment`, a private row of scalars is aligned to so many of them, and accessed by pointers to vectors.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Memory:
     cells: Size
     space: Space
     width: int | None = None
+    alignment: int | None = None
 
 
 @dataclass(frozen=True)

@@ -265,14 +265,16 @@ def _load_value(leaf: Value, lane: Lane | None) -> CExpression:
 def _contiguous(leaf: Cell, lane: Lane | None) -> Index | None:
     """The address of lane 0 when lanes are consecutive cells that one instruction accesses.
 
-    Private arrays lie in registers, which have no addresses: there, only vectors that are stored as such.
+    Private arrays lie in registers, which have no addresses: there, only vectors that are stored as such, or in an
+    array that is aligned for them.
     """
     linear = None if lane is None else linear_in(leaf.offset, lane.index)
     if lane is None or linear is None or linear[0] != 1:
         return None
     memory, base = leaf.memory, linear[1]
-    if memory.space == "private" and (memory.width != lane.width or modulo(base, lane.width) != 0):
-        return None
+    if memory.space == "private":
+        at_once = lane.width in (memory.width, memory.alignment)
+        return base if at_once and modulo(base, lane.width) == 0 else None
     return base
 
 

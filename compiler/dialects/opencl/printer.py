@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.dialects.printing import Printer
-from relift.compiler.text.tree import Cast, KernelText, Source
+from relift.compiler.text.tree import Cast, KernelText, Name, Source
 
 
 class OpenCL(Printer):
@@ -13,7 +13,9 @@ class OpenCL(Printer):
     def cast(self, e: Cast) -> str:
         """A pointer into private memory, where C would need no word for it, is shown as such."""
         if e.type.pointer and e.type.space == "private":
-            return f"(private {self.type(e.type)}){self.expression(e.arguments[0])}"
+            [pointer] = e.arguments
+            shown = self.expression(pointer)
+            return f"(private {self.type(e.type)}){shown if isinstance(pointer, Name) else f'({shown})'}"
         return super().cast(e)
 
     def kernel(self, k: KernelText) -> str:

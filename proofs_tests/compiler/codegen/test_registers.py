@@ -70,6 +70,45 @@ def test_accumulators_are_variables(width: int, parts: int) -> None:
     assert all(c.ok for c in certificates(compiled))
 
 
+@pytest.mark.parametrize("width", [4, 8])
+@pytest.mark.parametrize(
+    ("written", "order", "declared"),
+    [
+        (rl.map_seq_unroll, "as it is", "float{0} own0, own1;"),
+        (rl.map_seq, "as it is", "float own[{1}] __attribute__((aligned({2})));"),
+        (rl.map_seq, "reversed", "float own[{1}];"),  # no lanes in the order of memory
+    ],
+)
+def test_an_array_that_lanes_access_together_holds_vectors(
+    width: int, written: Any, order: str, declared: str
+) -> None:
+    """A fold that adds whole vectors to an array of scalars adds all lanes at once, where they lie in one place."""
+    part = 2 * width
+    reversed_ = order == "reversed"
+
+    @rl.program
+    def sums(A: rl.f32[ROWS, part]):
+        def added(acc, row):
+            vectors = rl.as_vector(
+                width, rl.zip(rl.gather(rl.reverse, acc) if reversed_ else acc, row)
+            )
+            both = written(lambda v: rl.map_vec(lambda p: p[0] + p[1], v), vectors)
+            flat = rl.as_scalar(both)
+            return rl.scatter(rl.reverse, flat) if reversed_ else flat
+
+        def item(rows):
+            zeros = rl.to_private(written(lambda v: v, rl.repeat(part, 0.0)))
+            return written(lambda v: v, rl.reduce_seq(added, zeros, rows))
+
+        return rl.map_glb(0)(item, rl.split(3, A))
+
+    compiled = compile_program(sums)
+    x = np.arange(ROWS * part, dtype=np.float32).reshape(ROWS, part)
+    assert declared.format(width, part, 4 * width) in compiled.source
+    np.testing.assert_array_equal(compiled(x), sums(x))
+    assert all(c.ok for c in certificates(compiled))
+
+
 def test_an_index_of_run_time_keeps_the_array() -> None:
     """An array that a loop indexes stays one, beside one that has names."""
 
