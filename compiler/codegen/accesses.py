@@ -17,7 +17,6 @@ from relift.compiler.codegen.values.cells import Lane
 from relift.compiler.lowering.distribution import InPlace, PrivateArray
 from relift.semantics.indices.atoms import Index, depends_on, linear_in, variables_of
 from relift.semantics.indices.expressions import modulo, substitute, variable
-from relift.semantics.indices.stored import VectorAccess
 from relift.semantics.indices.views import Cell, Guarded, Leaf, Memory, Value
 from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.types import Type
@@ -132,20 +131,18 @@ class Accesses:
         fits = whole and modulo(memory.cells, lane.width) == 0 and lane.width != 3
         self._widths.setdefault(memory, set()).add(lane.width if fits else None)
 
-    def as_vectors(self) -> dict[str, VectorAccess]:
-        """The private arrays of scalars that lanes access as whole vectors of one width alone, each with how.
+    def as_vectors(self) -> dict[str, int]:
+        """The private arrays that lie in memory and that lanes access as whole vectors of one width alone, with that.
 
-        One instruction then reads or writes all lanes.  Such an array is a row of vectors where it can be registers,
-        and where it lies in memory it is aligned, so that pointers to vectors reach it.
+        Aligned, they are accessed through pointers to vectors, by one instruction for all lanes.
         """
-        found: dict[str, VectorAccess] = {}
-        for memory, widths in self._widths.items():
-            width = next(iter(widths))
-            if len(widths) > 1 or width is None:
-                continue
-            in_memory = memory.name in self.indexed
-            found[memory.name] = VectorAccess(alignment=width) if in_memory else VectorAccess(width)
-        return found
+        return {
+            memory.name: width
+            for memory, widths in self._widths.items()
+            if memory.name in self.indexed and len(widths) == 1
+            for width in widths
+            if width is not None
+        }
 
     def _note_walk(self, cell: Cell, lane: Lane | None) -> None:
         """Note who has neighbouring cells in a loop: its turns, or work-items side by side."""

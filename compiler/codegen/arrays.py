@@ -47,14 +47,14 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
         below = Environment(variables={hole.name: into_private(g, data, scope)})
         return view(layout, below)
     spread = owners(t, e.threads)
-    where = stored(e.body.fresh("own", t.type), t.type, "private", spread, e.vectors)
+    where = stored(e.body.fresh("own", t.type), t.type, "private", spread, e.aligned)
     found = memories_of(where)
     check_size(found, t.type)
     e.accesses.declare(found, t.type, spread)
     for m in found:
         length = max(1, number(m.cells) // (m.width or 1))  # C has no arrays of no cells
         c = memory_type(m.scalar, m.width)
-        aligned = m.scalar.bytes * m.alignment if m.alignment else None
+        aligned = m.scalar.bytes * m.alignment if m.alignment else 0
         e.statement(Declaration(c, m.name, Whole(length), None, aligned=aligned))
     g.write(t, where, scope)
     return where

@@ -31,7 +31,6 @@ from relift.compiler.lowering.threads import Threads, number
 from relift.compiler.text.tree import Declaration, Name, Statement, bare, variables, words
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.expressions import variable
-from relift.semantics.indices.stored import VectorAccess
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -59,15 +58,15 @@ class Emission:
         threads: Threads | None = None,
         addressing: Addressing | None = None,
         analyses: Analyses = ALL,
-        vectors: Mapping[str, VectorAccess] | None = None,
+        aligned: Mapping[str, int] | None = None,
     ) -> None:
         self.body = body
         self.functions = functions
         self.threads = threads or Threads((1,), (1,), frozenset())
         self.addressing = addressing or Addressing()
         self.analyses = analyses
-        self.vectors = vectors or {}
-        """The private arrays of scalars that are accessed as vectors, each with how."""
+        self.aligned = aligned or {}
+        """The private arrays of scalars that are accessed as vectors, each with how many lanes these have."""
         self.barriers = Barriers(body, active=self.threads.group_size > 1)
         self.accesses = Accesses(self.barriers)
         self.local_arrays: list[Memory] = []

@@ -41,7 +41,7 @@ from relift.compiler.text.tree import (
     statements_within,
     within,
 )
-from relift.semantics.indices.stored import VectorAccess, memories, stored
+from relift.semantics.indices.stored import memories, stored
 from relift.semantics.indices.views import Environment, Memory
 from relift.semantics.notation.printer import show
 from relift.semantics.syntax.sizes import Name, Size
@@ -125,19 +125,19 @@ def _emitted(
 ) -> Emission:
     """The statements of a kernel; once more where its accesses say that private arrays are accessed as vectors."""
 
-    def emitted(vectors: Mapping[str, VectorAccess]) -> Emission:
+    def emitted(aligned: Mapping[str, int]) -> Emission:
         inside = Names(settings.functions.names)
         inside.take(taken)
         emission = Emission(
-            Body(inside), settings.functions, threads, addressing, settings.analyses, vectors
+            Body(inside), settings.functions, threads, addressing, settings.analyses, aligned
         )
         result = stored(stage.result, stage.body.type)
         Generator(emission).write(stage.body, result, Scope(Environment(given.views)))
         return emission
 
     first = emitted({})
-    vectors = first.accesses.as_vectors()
-    return emitted(vectors) if vectors else first
+    aligned = first.accesses.as_vectors()
+    return emitted(aligned) if aligned else first
 
 
 # ---- lengths

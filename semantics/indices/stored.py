@@ -25,27 +25,19 @@ from relift.semantics.syntax.terms import Input
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
-@dataclass(frozen=True)
-class VectorAccess:
-    """A private memory is a row of vectors of `width` lanes, or one of scalars aligned for vectors of `alignment`."""
-
-    width: int | None = None
-    alignment: int | None = None
-
-
 def stored(
     name: str,
     t: Type,
     space: Space = "global",
     owners: Sequence[Index | None] = (),
-    vectors: Mapping[str, VectorAccess] | None = None,
+    aligned: Mapping[str, int] | None = None,
 ) -> View:
     """The view of a value that lies in memory in the order of its type, outermost index slowest.
 
     A tuple is stored as one memory per component, called `name_0`, `name_1`, ...  A dimension of the array
     with an owner is spread over the work-items: it takes no space, and each has the element that it owns.
-    Vectors in private memory stay vectors there, but those of 3 lanes, which take the space of 4; `vectors` are the
-    memories of scalars, by name, that are accessed as vectors all the same.
+    Vectors in private memory stay vectors there, but those of 3 lanes, which take the space of 4; `aligned` are the
+    memories of scalars, by name, that are accessed as vectors all the same, each with how many lanes these have.
 
     >>> from relift import f32, i32, tup
     >>> from relift.semantics.indices.expressions import variable
@@ -59,7 +51,7 @@ def stored(
     >>> cell(array(array(stored("own", f32[16, 4], "private", [l])).at(l)).at(i)).offset
     i
     """
-    return _stored(name, t, space, (), _Shape(tuple(owners), vectors or {}))
+    return _stored(name, t, space, (), _Shape(tuple(owners), aligned or {}))
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class _Shape:
     """How a value is stored besides the order of its indices; `shares` are those of the indices so far."""
 
     owners: tuple[Index | None, ...]
-    vectors: Mapping[str, VectorAccess] = field(default_factory=dict[str, VectorAccess])
+    aligned: Mapping[str, int] = field(default_factory=dict[str, int])
     dimension: int = 0
     shares: tuple[Share, ...] = ()
     width: int | None = None
@@ -108,8 +100,7 @@ def _stored(
             offset, cells = Size.of(0), Size.of(1)
             for i, n in place:
                 offset, cells = offset * n + i, cells * n
-            access = shape.vectors.get(name, VectorAccess(shape.width))
-            memory = Memory(name, t, cells, space, access.width, access.alignment)
+            memory = Memory(name, t, cells, space, shape.width, shape.aligned.get(name))
             return Cell(memory, recombined(offset), shape.shares)
         case TypeVariable():
             raise Unsupported(f"{name}: a value of type {t} has no place in memory")

@@ -272,11 +272,13 @@ class Cuda(Printer):
         return f"{'const ' * t.constant}{self.scalar(t)}{'*' * t.pointer}{' const' * t.fixed}"
 
     def declaration(self, s: Declaration) -> str:
-        """Arrays of a group are shared."""
-        shared = f"__shared__ __align__({s.aligned or 16}) " * is_local_array(s)
+        """Arrays of a group are shared, and aligned for vectors; others where a vector is read of them."""
+        shared = is_local_array(s)
+        aligned = s.aligned or 16 * shared
+        where = "__shared__ " * shared + f"__align__({aligned}) " * (aligned > 0)
         extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
         value = "" if s.value is None else f" = {self.expression(s.value)}"
-        return f"{shared}{self.type(s.type)} {_name(s.name)}{extent}{value}"
+        return f"{where}{self.type(s.type)} {_name(s.name)}{extent}{value}"
 
     def barrier(self, s: Barrier) -> str:
         """Where all threads of a block wait."""

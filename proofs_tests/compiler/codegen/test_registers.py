@@ -74,12 +74,12 @@ def test_accumulators_are_variables(width: int, parts: int) -> None:
 @pytest.mark.parametrize(
     ("written", "order", "declared"),
     [
-        (rl.map_seq_unroll, "as it is", "float{0} own0, own1;"),
+        (rl.map_seq_unroll, "as it is", "float own0 = 0.0f;"),  # registers have no addresses
         (rl.map_seq, "as it is", "float own[{1}] __attribute__((aligned({2})));"),
         (rl.map_seq, "reversed", "float own[{1}];"),  # no lanes in the order of memory
     ],
 )
-def test_an_array_that_lanes_access_together_holds_vectors(
+def test_an_array_in_memory_that_lanes_access_together_is_aligned(
     width: int, written: Any, order: str, declared: str
 ) -> None:
     """A fold that adds whole vectors to an array of scalars adds all lanes at once, where they lie in one place."""
