@@ -18,7 +18,7 @@ their tile read.  The plan is a tactic for every size, see `relift.rewrites.tact
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
@@ -76,6 +76,9 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
         for block in blocks_of(nest.rows, nest.columns, device)[:_BLOCKS]:
             yield blocks_of_pairs(block)
             yield blocks_of_pairs(replace(block, packed=False))
+        if nest.batches == 1:
+            for block in padding_blocks(nest.rows, nest.columns, device)[:_BLOCKS]:
+                yield blocks_of_pairs(block)
 
 
 _BLOCKS = 8
@@ -83,15 +86,49 @@ _BLOCKS = 8
 
 
 def blocks_of(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
-    """The blocks that divide a result and that the registers of a CPU hold, the best first."""
+    """The blocks that divide a result and that the registers of a CPU hold, the best first.
+
+    >>> from relift.device import CPU
+    >>> from relift.egraph.search.plans import blocks_of
+    >>> blocks_of(1000, 999, CPU)
+    []
+    """
     lanes = [w for w in (16, 8, 4, 2) if w <= device.vector_width and columns % w == 0]
-    blocks = (
-        Block(r, v, w)
-        for w, r, v in itertools.product(lanes[:1], range(1, device.vector_registers), range(1, 9))
-        if rows % r == 0 and columns % (v * w) == 0
-    )
-    fitting = (b for b in blocks if b.registers <= device.vector_registers)
-    return sorted(fitting, key=lambda b: (_instructions(b), b.rows))
+    blocks = _fitting(lanes[:1], device)
+    dividing = (b for b in blocks if rows % b.rows == columns % b.columns == 0)
+    return sorted(dividing, key=lambda b: (_instructions(b), b.rows))
+
+
+def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[Block]:
+    """The blocks by which a result is padded, the best first; none where those that divide it do as well.
+
+    >>> from relift.device import CPU
+    >>> from relift.egraph.search.plans import padding_blocks
+    >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
+    (Block(rows=8, vectors=3, lanes=16, packed=True), [])
+    """
+
+    def price(b: Block) -> float:
+        whole = -(-rows // b.rows) * b.rows * -(-columns // b.columns) * b.columns
+        return _instructions(b) * whole / (rows * columns)
+
+    blocks = _fitting([device.vector_width], device)
+    inside = (b for b in blocks if b.rows <= rows and b.columns <= columns)
+    found = sorted(inside, key=lambda b: (price(b), b.rows))
+    dividing = blocks_of(rows, columns, device)[:1]
+    enough = dividing and found and _instructions(dividing[0]) <= _PADDING_PAYS * price(found[0])
+    return [] if enough else found
+
+
+_PADDING_PAYS = 1.2
+"""A result is padded where its blocks then take so many times fewer instructions: it is written twice."""
+
+
+def _fitting(lanes: Sequence[int], device: DeviceDescription) -> list[Block]:
+    """The blocks that registers hold."""
+    sides = itertools.product(lanes, range(1, device.vector_registers), range(1, 9))
+    blocks = (Block(rows, vectors, width) for width, rows, vectors in sides)
+    return [b for b in blocks if b.registers <= device.vector_registers]
 
 
 def _instructions(block: Block) -> float:

@@ -32,6 +32,10 @@ DERIVED = 8
 
 _SIDES = range(16, 161)
 _DEPTHS = range(8, 41)
+_PADDED = tuple(range(16, 161, 16))
+"""Sides of tiles for a nest that they need not divide: some of its rows or columns are then computed in vain."""
+_RESTS = tuple(range(8, 41, 8))
+"""Depths that leave a rest of the folds, where none divides them."""
 _BLOCKS = (2, 1)
 _WARP = 32
 """Work-items that a unit of a GPU runs together."""
@@ -88,7 +92,7 @@ def _length(t: Term) -> int:
 
 
 def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
-    """The tiles that divide a nest and that a device has room for, the best first.
+    """The tiles that a device has room for, the best first: those that divide a nest, and those by which it is padded.
 
     >>> from relift.egraph.search.tilings import Extent, tilings
     >>> from relift.device import GPU
@@ -96,12 +100,15 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     [(128, 128)]
     >>> [(t.rows, t.columns) for t in tilings(Extent(256, 256, 4096, 1, 4), GPU)[:2]]
     [(32, 128), (64, 64)]
+    >>> [(t.rows, t.columns, t.depth) for t in tilings(Extent(4097, 4097, 4097, 1, 4), GPU)[:1]]
+    [(64, 160, 40)]
     """
     width = device.vector_width
+    more = _PADDED if nest.batches == 1 else ()
     sizes = itertools.product(
-        _divisors(nest.rows, _SIDES, width),
-        _divisors(nest.columns, _SIDES, width),
-        _divisors(nest.steps, _DEPTHS, width),
+        sorted({*_divisors(nest.rows, _SIDES, width), *more}),
+        sorted({*_divisors(nest.columns, _SIDES, width), *more}),
+        _divisors(nest.steps, _DEPTHS, width) or _RESTS,
         _BLOCKS,
         _BLOCKS,
     )
@@ -117,7 +124,7 @@ def _divisors(length: int, among: range, width: int) -> list[int]:
 
 def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
     """About how many cycles a nest takes in these tiles."""
-    groups = nest.batches * (nest.rows // tiles.rows) * (nest.columns // tiles.columns)
+    groups = nest.batches * -(-nest.rows // tiles.rows) * -(-nest.columns // tiles.columns)
     down, across = tiles.work_items
     items, cells = down * across, tiles.rows * tiles.columns
     shares = -(-groups // device.compute_units)
@@ -136,7 +143,11 @@ def price(nest: Extent, tiles: Tiles, device: DeviceDescription) -> float:
         (tiles.rows + tiles.columns) * nest.scalar_bytes / memory,
     )
     overhead = (cells / _LANES + read_again / _LOCAL) * 0.1 + _TURN / tiles.depth
-    return shares * nest.steps * (step + overhead) / busy
+    copied = any((nest.rows % tiles.rows, nest.columns % tiles.columns))
+    cycles = shares * nest.steps * (step + overhead) / busy
+    if copied:  # the result is written, read and written
+        cycles += 2 * nest.rows * nest.columns * nest.scalar_bytes / memory / device.compute_units
+    return cycles
 
 
 def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

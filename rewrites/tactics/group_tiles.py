@@ -42,6 +42,7 @@ from relift.rewrites.tactics.nest_blocks import (
     in_each_block,
 )
 from relift.rewrites.tactics.nest_dimensions import nest_at, nested
+from relift.rewrites.tactics.nest_padding import in_whole_blocks
 from relift.rewrites.tactics.nests import OPERANDS, Parts, normal_form, parts_at, prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
@@ -162,6 +163,16 @@ def columns_of_blocks() -> Tactic:
     )
 
 
+def main_and_rest(steps: int) -> Tactic:
+    """A reduction of zipped arrays takes the first of them, and its result goes on with those that are left."""
+    return then(
+        inside("xs")(apply("concat_take_drop", "backward", m=steps)),
+        apply("reduce_seq_concat"),
+        inside("init", "xs")(apply("take_zip")),
+        inside("xs")(apply("drop_zip")),
+    )
+
+
 def by_chunks(depth: int) -> Tactic:
     """A reduction of zipped arrays goes chunk by chunk of both."""
     return then(
@@ -240,14 +251,19 @@ def name_registers(width: int) -> Tactic:
 def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
     """A reduction chunk by chunk with a table of accumulators: who computes what, and what is kept where."""
     start = then(copy(*WORK_ITEMS, *[UNROLLED] * 4), apply("store_private"))
-    blocks = then(name_registers(tiles.width), inside("f", "f")(nest(*[UNROLLED] * 4)))
     chunk = then(
-        inside("f")(nest(*WORK_ITEMS, blocks)),
+        inside("f")(_blocks(tiles)),
         inside("xs", "xs")(stage_first),
         inside("xs", "ys")(stage_second),
         apply("reduce_seq_to_unroll"),
     )
     return then(inside("init")(start), inside("f")(chunk))
+
+
+def _blocks(tiles: Tiles) -> Tactic:
+    """A step of a reduction: each work-item multiplies its own blocks."""
+    blocks = then(name_registers(tiles.width), inside("f", "f")(nest(*[UNROLLED] * 4)))
+    return nest(*WORK_ITEMS, blocks)
 
 
 def written(tiles: Tiles, parts: Parts) -> Tactic:
@@ -281,15 +297,24 @@ def tile_for_groups(tiles: Tiles) -> Tactic:
             raise NoMatch(
                 "groups compute nests of two maps around a fold, alone or in one more map"
             )
-        here = (*place, *found.place)
-        at = normal_form()(at, here)
-        parts = parts_at(at, here)
-        at = inside(*parts.folds)(prologues_stored())(at, here)
-        stages = [_staged(tiles, at, (*here, *parts.folds, *operand)) for operand in OPERANDS]
-        at = _tiled(tiles, parts, stages)(at, here)
+        in_tiles = _in_tiles(tiles, found.lengths[2])
+        at = in_whole_blocks(found, tiles.rows, tiles.columns, in_tiles)(at, place)
         for outside in found.around:
             at = apply("map_to_wrg", d=2)(at, (*place, *outside))
         return at
+
+    return tactic
+
+
+def _in_tiles(tiles: Tiles, steps: int) -> Tactic:
+    """A nest whose rows and columns tiles divide, tile by tile."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = normal_form()(at, place)
+        parts = parts_at(at, place)
+        at = inside(*parts.folds)(prologues_stored())(at, place)
+        stages = [_staged(tiles, at, (*place, *parts.folds, *operand)) for operand in OPERANDS]
+        return _tiled(tiles, parts, steps, stages)(at, place)
 
     return tactic
 
@@ -299,10 +324,14 @@ def _staged(tiles: Tiles, at: Rewriting, operand: Position) -> Tactic:
     return (stage_rows if lies_across(at.term, operand) else stage_columns)(tiles)
 
 
-def _tiled(tiles: Tiles, parts: Parts, stages: Sequence[Tactic]) -> Tactic:
+def _tiled(tiles: Tiles, parts: Parts, steps: int, stages: Sequence[Tactic]) -> Tactic:
     """A nest in normal form in tiles, each of which a group computes."""
     down, across = tiles.work_items
-    work = then(lift_reduction(), by_chunks(tiles.depth), give_out(tiles, *stages))
+    work = then(by_chunks(tiles.depth), give_out(tiles, *stages))
+    if rest := steps % tiles.depth:
+        last = inside("f")(_blocks(tiles))
+        work = then(main_and_rest(steps - rest), inside("init")(work), last)
+    work = then(lift_reduction(), work)
     items = then(inside(*parts.folds)(work), written(tiles, parts))
     group = then(
         in_blocks(TILES, parts, tiles.width, tiles.width),

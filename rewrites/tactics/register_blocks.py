@@ -30,6 +30,7 @@ from relift.rewrites.tactics.combinators import (
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy, nest
 from relift.rewrites.tactics.nest_blocks import TILE, TILES, in_blocks, in_each_block
 from relift.rewrites.tactics.nest_dimensions import nest_at, nested
+from relift.rewrites.tactics.nest_padding import in_whole_blocks
 from relift.rewrites.tactics.nests import OPERANDS, Parts, normal_form, parts_at, prologues_stored
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.patterns import Map
@@ -77,16 +78,24 @@ def blocks_of_pairs(block: Block) -> Tactic:
         found = nest_at(at, place)
         if len(found.around) > 1:
             raise NoMatch("blocks are for a nest alone or in one more map")
-        here = (*place, *found.place)
-        at = normal_form()(at, here)
-        parts = parts_at(at, here)
-        at = inside(*parts.folds)(prologues_stored())(at, here)
-        if block.packed:
-            at = inside(*parts.folds, *OPERANDS[1])(in_panels(block.columns))(at, here)
-        at = _tiled(block, parts)(at, here)
+        at = in_whole_blocks(found, block.rows, block.columns, _in_blocks(block))(at, place)
         for outside in found.around:
             at = apply("map_to_glb", d=2)(at, (*place, *outside))
         return at
+
+    return tactic
+
+
+def _in_blocks(block: Block) -> Tactic:
+    """A nest that blocks divide, block by block."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = normal_form()(at, place)
+        parts = parts_at(at, place)
+        at = inside(*parts.folds)(prologues_stored())(at, place)
+        if block.packed:
+            at = inside(*parts.folds, *OPERANDS[1])(in_panels(block.columns))(at, place)
+        return _tiled(block, parts)(at, place)
 
     return tactic
 

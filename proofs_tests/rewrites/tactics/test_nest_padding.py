@@ -1,0 +1,115 @@
+"""Nests whose sizes no blocks divide: padded, and with a rest of the folds."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from relift import add, f32, map, maximum, nat, program, reduce, transpose
+from relift import zip as zipped
+from relift.compiler.agreement.inputs import whole_inputs
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.program import compile_program
+from relift.rewrites.derivation.confirmation import confirm
+from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.ledger import book as ledger
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
+
+b, n, m, k = nat("b"), nat("n"), nat("m"), nat("k")
+
+
+def dot(x, y):
+    return reduce(add, 0.0, map(lambda p: p[0] * p[1], zipped(x, y)))
+
+
+@program
+def product(A: f32[n, k], B: f32[k, m]):
+    return map(lambda x: map(lambda y: dot(x, y), transpose(B)), A)
+
+
+@program
+def scaled(A: f32[n, k], B: f32[m, k], C: f32[n, m], bias: f32[m]):
+    """The epilogue reads a cell and a column of its own."""
+
+    def row(r):
+        def cell(q):
+            return maximum(2.0 * dot(r[0], q[0]) + q[1][0], q[1][1])
+
+        return map(cell, zipped(B, zipped(r[1], bias)))
+
+    return map(row, zipped(A, C))
+
+
+@program
+def batched(A: f32[b, n, k], B: f32[b, k, m]):
+    return map(
+        lambda p: map(lambda x: map(lambda y: dot(x, y), transpose(p[1])), p[0]), zipped(A, B)
+    )
+
+
+SIZES = {"n": 9, "m": 18, "k": 6}
+_FEW_STEPS = 100
+TACTICS: dict[str, Tactic] = {
+    "groups": tile_for_groups(Tiles(8, 16, 4, 1, 1)),
+    "blocks": blocks_of_pairs(Block(4, 2, 8)),
+}
+
+
+@pytest.fixture(scope="module", params=[(p, t) for p in (product, scaled) for t in TACTICS],
+                ids=lambda case: f"{case[0].name}-{case[1]}")  # fmt: skip
+def found(request: pytest.FixtureRequest) -> Derivation:
+    source, tactic = request.param
+    return derive(source, TACTICS[tactic], SIZES)
+
+
+def test_a_padded_nest_computes_what_the_program_means(found: Derivation) -> None:
+    kernel = compile_program(replace(found.program, body=found.result))
+    arrays = whole_inputs(found.program, seed=1)
+
+    np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+    claims = [claim for one in certificates(kernel) for claim in one.claims]
+    assert {c.verdict for c in claims if c.kind in ("bounds", "races", "barriers")} == {"proved"}
+
+
+def test_padding_is_by_proved_rules_and_is_confirmed(found: Derivation) -> None:
+    entries = ledger.load()
+
+    assert {entries[step.rule].tiers["4b"].status for step in found.steps} == {"proved"}
+    if len(found.steps) < _FEW_STEPS:
+        assert confirm(found, RULES) is not None
+    else:
+        assert found.replay(RULES)[-1] == found.result
+
+
+@pytest.mark.parametrize("sizes", [{"n": 8, "m": 18, "k": 4}, {"n": 9, "m": 16, "k": 4}], ids=str)
+def test_one_dimension_is_padded_alone(sizes: dict[str, int]) -> None:
+    found = derive(product, TACTICS["groups"], sizes)
+    kernel = compile_program(replace(found.program, body=found.result))
+    arrays = whole_inputs(found.program, seed=1)
+
+    assert [step.rule for step in found.steps].count("pad_clamp_removed") == 1
+    np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+
+
+def test_a_rest_of_the_folds_goes_on_in_registers() -> None:
+    found = derive(product, TACTICS["groups"], {"n": 8, "m": 16, "k": 6})
+    kernel = compile_program(replace(found.program, body=found.result))
+    arrays = whole_inputs(found.program, seed=1)
+
+    assert "reduce_seq_concat" in {step.rule for step in found.steps}
+    assert kernel.source.count("kernel void") == 1
+    np.testing.assert_array_equal(kernel(*arrays), found.program(*arrays))
+
+
+def test_a_nest_in_a_map_is_not_padded() -> None:
+    with pytest.raises(NoMatch, match="are not padded"):
+        derive(batched, TACTICS["groups"], {"b": 2, **SIZES})
