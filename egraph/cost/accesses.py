@@ -99,8 +99,7 @@ class Accesses:
                 self.touch(outside)
             case Cell(memory, offset):
                 self.meter.counted.touched[memory.name] = memory
-                # what all turns of a loop that is written out read at one address is read once
-                again = prod(n for i, n in self.meter.scope.unrolled if not depends_on(offset, i))
+                again = self._read_again(offset)
                 cycles, waits = self._access(memory, offset)
                 self.meter.charge(cycles / again, apart=self._lies_apart(memory, offset))
                 self.meter.wait(waits / again)
@@ -109,6 +108,21 @@ class Accesses:
                         self.touch(Cell(self._memories[atom.name], atom.offset))
             case Value() | ArrayView():
                 pass
+
+    def _read_again(self, offset: Index) -> float:
+        """How often the turns of loops that are written out read an address that others of them read: once is enough.
+
+        Of loops that move it alike, as those over the windows of a strip and over their cells, most turns do.
+        """
+        loops = self.meter.scope.unrolled
+        same = prod(n for i, n in loops if not depends_on(offset, i))
+        if not self.meter.on_gpu or self._storing:
+            return same
+        alike: dict[int, list[float]] = {}
+        for i, n in loops:
+            if (stride := _stride(offset, i)) and n > 1:
+                alike.setdefault(abs(stride), []).append(n)
+        return same * prod(prod(ns) / (sum(ns) - len(ns) + 1) for ns in alike.values())
 
     def _guard(self) -> float:
         """Instructions of a condition on what is read; a vector of a CPU is then taken lane by lane."""

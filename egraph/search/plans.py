@@ -42,7 +42,12 @@ from relift.rewrites.tactics.shared_folds import (
     blocks_of_folds,
     folds_that_share,
 )
-from relift.rewrites.tactics.stencil_strips import strips_in_groups
+from relift.rewrites.tactics.stencil_strips import (
+    lines_in_groups,
+    strips_in_groups,
+    strips_of_items,
+    strips_of_lines,
+)
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide, Transpose
 from relift.semantics.syntax.terms import subterms
@@ -211,6 +216,11 @@ _WIDTH = 4
 _TILES = (64, 32, 16)
 """Windows of a stencil's tile in each direction."""
 
+_DOWN = (8, 16)
+"""Windows of a strip that is read where the image is."""
+_ALONG = (256, 1024)
+"""Windows of a line that a group has."""
+
 
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
@@ -245,15 +255,20 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
 
 
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that give overlapping tiles of a stencil of two dimensions to the groups of a GPU.
+    """Tactics for the stencils of a GPU: overlapping tiles and lines for its groups, strips of windows for its work-items.
 
-    They raise `NoMatch` where the tiles do not divide the image.
+    They raise `NoMatch` where these do not divide the image.
     """
     if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
         for windows in _TILES:
             yield stencil_in_groups(windows)
         for windows, down in _STRIPS:
             yield strips_in_groups(windows, down)
+        for down in _DOWN:
+            yield strips_of_items(down)
+            yield strips_of_lines(down)
+        for windows in _ALONG:
+            yield lines_in_groups(windows)
 
 
 def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

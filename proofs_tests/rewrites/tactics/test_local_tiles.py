@@ -21,9 +21,11 @@ from relift import (
     map_nd,
     maximum,
     nat,
+    pad,
     pad_nd,
     program,
     reduce,
+    slide,
     slide_nd,
     transpose,
 )
@@ -40,12 +42,17 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.row_tiles import rows_in_groups
-from relift.rewrites.tactics.stencil_strips import strips_in_groups
+from relift.rewrites.tactics.stencil_strips import (
+    lines_in_groups,
+    strips_in_groups,
+    strips_of_items,
+    strips_of_lines,
+)
 from relift.semantics.language.programs import Program
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
-n, m = nat("n"), nat("m")
+n, m, r = nat("n"), nat("m"), nat("r")
 ROOM = 48 * 1024
 
 
@@ -68,6 +75,21 @@ def blurred(image: f32[n, m]):
     """A window is folded as it is."""
     windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), 0.0, image))
     return map_nd(2, lambda w: reduce(add, 0.0, join(w)), windows)
+
+
+def along(line, weights):
+    windows = slide(2 * r + 1, 1, pad(r, r, 0.0, line))
+    return map(lambda w: reduce(add, 0.0, map(lambda p: p[0] * p[1], zipped(w, weights))), windows)
+
+
+@program
+def along_lines(image: f32[n, m], weights: f32[2 * r + 1]):
+    return map(lambda line: along(line, weights), image)
+
+
+@program
+def down_columns(image: f32[n, m], weights: f32[2 * r + 1]):
+    return transpose(map(lambda line: along(line, weights), transpose(image)))
 
 
 @program
@@ -93,6 +115,10 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
         strips_in_groups(16, 4),
         {"h": 32, "w": 16, "r": 2},
     ),
+    (load_program(str(EXAMPLES / "hotspot.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
+    (load_program(str(EXAMPLES / "hotspot.py")), strips_of_items(4), {"n": 8, "m": 16}),
+    (along_lines, lines_in_groups(8), {"n": 4, "m": 16, "r": 1}),
+    (down_columns, strips_of_lines(4), {"n": 16, "m": 4, "r": 1}),
     (load_program(str(EXAMPLES / "j2d5pt.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
     (softened, strips_in_groups(8, 2), {"n": 8, "m": 16}),
     (blurred, strips_in_groups(8, 8), {"n": 8, "m": 16}),
@@ -106,7 +132,9 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: case[0].name)
+@pytest.fixture(
+    scope="module", params=CASES, ids=[f"{p.name}-{i}" for i, (p, _, _) in enumerate(CASES)]
+)
 def found(request: pytest.FixtureRequest) -> Derivation:
     source, tactic, sizes = request.param
     return derive(source, tactic, sizes)
