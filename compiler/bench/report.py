@@ -1,12 +1,10 @@
-"""What is said of rows of times: their shares of a device, tables of text, a plot, JSON."""
+"""What is said of rows of times: their shares of a device, tables of text, JSON."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from relift.compiler.bench.times import (
@@ -21,7 +19,6 @@ from relift.compiler.bench.times import (
 from relift.compiler.lowering.analyses import ABLATION
 from relift.device import DeviceDescription
 from relift.display.blocks import Block, Displayed, Table, Title, Words
-from relift.semantics.errors import ReliftError
 
 HIDDEN = {"parameters", "outputs", "log"}
 """What a row of times carries for the runner only."""
@@ -155,27 +152,3 @@ def ablation_cells(rows: Sequence[Times]) -> list[list[str]]:
         [name, *(cell(name, known, analyses) for analyses in ABLATION)]
         for name, known in slowdowns(rows).items()
     ]
-
-
-def plot(report: Report, file: Path) -> None:
-    """Bars: the share of the roofline of each benchmark."""
-    try:
-        matplotlib: Any = importlib.import_module("matplotlib")
-    except ImportError:
-        message = "a plot needs matplotlib; pip install 'relift[plots]'"
-        raise ReliftError(message, place="") from None
-    matplotlib.use("Agg")
-    pyplot: Any = importlib.import_module("matplotlib.pyplot")
-
-    timed = [row for row in report.rows if "seconds" in row]
-    names = [
-        " ".join([row["name"], *(f"{k}={v}" for k, v in row["variant"].items())]) for row in timed
-    ]
-    figure, axes = pyplot.subplots(figsize=(8, 1 + 0.3 * len(timed)), layout="constrained")
-    axes.barh(names, [row["roofline"] * 100 for row in timed])
-    axes.invert_yaxis()
-    axes.axvline(100, color="black", linewidth=1)
-    axes.set_xlabel("per cent of the roofline")
-    axes.set_title(report.device)
-    figure.savefig(file)
-    pyplot.close(figure)

@@ -116,6 +116,20 @@ class Timings:
             for row in rows:
                 database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)", row)
 
+    def history(self, program: str) -> dict[str, list[float]]:
+        """The seconds that were measured of programs of a name, by device, in the order in which they were."""
+        found: dict[str, list[float]] = {}
+        with self._database() as database:
+            rows = database.execute(
+                "SELECT device, seconds, failure FROM timings WHERE program = ? ORDER BY measured",
+                (program,),
+            ).fetchall()
+        for device, seconds, failure in rows:
+            taken = self._timing(seconds, failure).seconds
+            if taken is not None:
+                found.setdefault(str(device), []).append(taken)
+        return found
+
     def check(self) -> None:
         """Raise `BadDatabase` when the database cannot be used."""
         with self._database():

@@ -1,8 +1,8 @@
 """The command line: each verb calls one part of Relift and prints what it returns.
 
 A file for each family of verbs: `rules` (check, ledger), `searching` (optimize, explain), `proving` (prove), `building`
-(compile, build), `kernels` (run, verify), `validating` (validate), `fuzzing` (fuzz), `lifting` (lift), `machines` (bench, devices),
-`installation` (doctor, cache), `serving` (serve).  What they share: `options` that they read, `output` that they print.
+(compile, build), `kernels` (run, verify), `validating` (validate), `fuzzing` (fuzz), `lifting` (lift), `machines`
+(bench, devices), `drawing` (plot), `installation` (doctor, cache), `serving` (serve).  What they share: `options` that they read, `output` that they print.
 
 Exit status: 0 success, 1 the answer is "no" (refuted, mismatch), 2 bad input, 3 neither yes nor no (`check`: a
 rule is tested only; `validate`: unknown), 70 a defect of Relift, 130 interrupted.
@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from relift.cli.building import build, compile_
+from relift.cli.drawing import plot
 from relift.cli.fuzzing import fuzz
 from relift.cli.installation import cache, doctor
 from relift.cli.kernels import run, verify
@@ -52,6 +53,7 @@ app.command()(prove)
 app.command()(lift)
 app.command()(bench)
 app.command()(devices)
+app.command()(plot)
 app.command()(doctor)
 app.command()(cache)
 app.command()(serve)

@@ -176,10 +176,10 @@ def _calibrate(found: Mapping[str, Any], as_json: bool) -> None:
 
 def _show(report: Report, as_json: bool, plot: Path | None) -> None:
     """Print a table of times, or JSON; exit status 1 when a result is wrong."""
-    from relift.compiler.bench.report import plot as draw
-
     if plot is not None:
-        draw(report, plot)
+        from relift.pictures import shares
+
+        shares(report, plot)
     if as_json:
         print_json(report.to_json())
     elif report.is_ablation:
