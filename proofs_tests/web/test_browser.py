@@ -8,12 +8,12 @@ from collections.abc import Generator
 from urllib.parse import urlencode
 
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.support.wait import WebDriverWait
 
+from proofs_tests.web.browsing import PATIENCE, browser_in
 from proofs_tests.web.serving import Served, served
 
 pytestmark = pytest.mark.skipif(
@@ -24,9 +24,6 @@ pytestmark = pytest.mark.skipif(
 
 DOT = "dot(x: f32[n], y: f32[n]) = reduce(add, 0.0, map(lambda p: p[0] * p[1], zip(x, y)))"
 
-PATIENCE = 120
-"""Seconds after which something is taken never to come; nothing waits that long where it comes."""
-
 
 @pytest.fixture(scope="module")
 def workbench() -> Generator[Served]:
@@ -35,19 +32,9 @@ def workbench() -> Generator[Served]:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Generator[WebDriver]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium"
-    for flag in (
-        "headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
-        "disable-component-update", "disable-sync", "disable-dev-shm-usage", "window-size=1100,900",
-        f"user-data-dir={tmp_path_factory.mktemp('browser')}",
-    ):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_page_load_timeout(PATIENCE)
-    yield driver
-    driver.quit()
+def browser() -> Generator[WebDriver]:
+    with browser_in() as found:
+        yield found
 
 
 def text(browser: WebDriver, where: str) -> str:

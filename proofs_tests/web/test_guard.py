@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,14 @@ from relift.web.printed import program_of, rule_of
 def test_a_printed_program_is_read_as_it_is_printed(name: str) -> None:
     program = program_of(picks.PROGRAMS[name].source)
     assert str(program_of(str(program))) == str(program)
+
+
+def test_what_the_guide_shows_is_read() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "workbench.md"
+    texts = re.findall(r"```text\n(?!\$)(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    rule, program = texts
+    assert isinstance(rule_of(rule), Rule)
+    assert program_of(program).name == "dot"
 
 
 @pytest.mark.parametrize(

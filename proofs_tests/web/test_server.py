@@ -170,6 +170,22 @@ def test_fifty_clients_at_once_are_all_answered(workbench: Served) -> None:
     assert not workbench.nursery.running
 
 
+def test_a_rule_is_kept_and_a_waiting_client_hears_of_it(workbench: Served) -> None:
+    """Of clients that ask the same, those that wait are answered by what the first one hears."""
+    again = "again(xs: A[k * m]): join(split(m, xs)) == xs"
+
+    def one(number: int) -> list[str]:
+        events = workbench.events(ask="rule", source=again)
+        return [e["html"] for e in events if e.get("name") == "rule"]
+
+    with ThreadPoolExecutor(6) as pool:
+        first, *others = pool.map(one, range(6))
+    assert first
+    assert all(other == first for other in others)
+    asked = [request for request in workbench.nursery.kept if again in str(request)]
+    assert len(asked) == 1
+
+
 def test_the_limits_are_those_of_the_page(workbench: Served) -> None:
     limits = json.loads(workbench.answer("GET", "/begin").read())["limits"]
     assert limits["seconds"] == guard.SECONDS

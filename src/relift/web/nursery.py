@@ -12,19 +12,22 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Literal
 
 from relift.display.blocks import Block
 from relift.display.printing import html
 from relift.semantics.errors import ReliftError
 from relift.web import guard
-from relift.web.requests import Request
+from relift.web.requests import CheckRule, Request
 
 LARGEST = 4 << 20
 """Bytes of one section; one that is larger is left out, and that is said."""
 
 KEPT = 64
-"""So many requests for what the ledger has are answered again from what was said before."""
+"""So many rules are answered again by what was said before; those in Python are not kept."""
+
+HEARTBEAT = 5.0
+"""Seconds after which a client that waits is told how many are before it."""
 
 Event = dict[str, Any]
 
@@ -36,9 +39,9 @@ class Nursery:
         self.at_once = at_once or max(2, os.cpu_count() or 2)
         self.waiting = waiting
         self.running: set[int] = set()
-        self.queued = 0
+        self._waiting: list[asyncio.Future[Literal[True]]] = []
         self._turn = asyncio.Semaphore(self.at_once)
-        self._kept: OrderedDict[Request, list[Event]] = OrderedDict()
+        self.kept: OrderedDict[Request, list[Event]] = OrderedDict()
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["relift.web.work"])
 
@@ -50,29 +53,44 @@ class Nursery:
 
     async def answers(self, request: Request) -> AsyncGenerator[Event]:
         """What is said on a request, as it is said; whoever stops listening ends the work."""
-        if request in self._kept:
-            self._kept.move_to_end(request)
-            for event in self._kept[request]:
-                yield event
-            return
-        if self._turn.locked():
-            yield {"kind": "progress", "text": f"waiting for {self.queued + 1} before this one"}
-        self.queued += 1
+        turn = asyncio.ensure_future(self._turn.acquire())
+        self._waiting.append(turn)
         try:
-            await self._turn.acquire()
+            while not turn.done() and request not in self.kept:
+                before = self._waiting.index(turn)
+                yield {"kind": "progress", "text": f"waiting, with {before} before"}
+                await asyncio.wait({turn}, timeout=HEARTBEAT)
+            self._waiting.remove(turn)
+            work = self._again(request) if request in self.kept else self._heard(request)
+            try:
+                async for event in work:
+                    yield event
+            finally:
+                await work.aclose()
         finally:
-            self.queued -= 1
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            if turn.done() and not turn.cancelled():
+                self._turn.release()
+            turn.cancel()
+
+    async def _again(self, request: Request) -> AsyncGenerator[Event]:
+        """What was said before."""
+        self.kept.move_to_end(request)
+        for event in self.kept[request]:
+            yield event
+
+    async def _heard(self, request: Request) -> AsyncGenerator[Event]:
+        """What is said now; kept where it is said of a rule, and no Python of a user's was run."""
         said: list[Event] = []
-        try:
-            async for event in self._work(request):
-                said.append(event)
-                yield event
-        finally:
-            self._turn.release()
-        if said and said[-1]["kind"] == "done" and not getattr(request, "source", ""):
-            self._kept[request] = [e for e in said if e["kind"] != "progress"]
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        async for event in self._work(request):
+            said.append(event)
+            yield event
+        is_done = bool(said) and said[-1]["kind"] == "done"
+        if is_done and isinstance(request, CheckRule) and request.language == "printed":
+            self.kept[request] = [e for e in said if e["kind"] != "progress"]
+            if len(self.kept) > KEPT:
+                self.kept.popitem(last=False)
 
     async def _work(self, request: Request) -> AsyncGenerator[Event]:
         reader, writer = self._context.Pipe(duplex=False)
