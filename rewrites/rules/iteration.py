@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import A, B, k, m, n, q
+from relift.rewrites.proof_scripts import ITERATE_TRANSPOSED
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     iterate,
@@ -87,7 +88,7 @@ def iterate_as_reduce(f: Fun[A, A], z: A, xs: B[n]):
     return reduce_seq(lambda acc, x: f(acc), z, xs), iterate(n, f, z)
 
 
-@rule(source="LIFT transposeBothSides under iterate")
+@rule(source="LIFT transposeBothSides under iterate", proof=ITERATE_TRANSPOSED)
 def iterate_transposed(f: Fun[A[n, m], A[n, m]], xss: A[m, n]):
     """Transposes between the steps cancel."""
     return (

@@ -26,6 +26,7 @@ from relift.rewrites.notation import (
     n,
     q,
 )
+from relift.rewrites.proof_scripts import REDUCE_TWICE
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (
@@ -163,6 +164,7 @@ def reduce_neutral(op: Op[A], z: A):
 @rule(
     where=[*COMMUTATIVE_SEMIGROUP, idempotent("op")],
     source="Bird, theory of lists, idempotent reductions",
+    proof=REDUCE_TWICE,
 )
 def reduce_twice(op: Op[A], z: A, xs: A[n]):
     """Elements that are seen twice count once, as for a minimum or a maximum."""

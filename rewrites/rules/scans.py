@@ -12,6 +12,7 @@ transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
 from __future__ import annotations
 
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
+from relift.rewrites.proof_scripts import SCAN_BLOCKED
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     concat,
@@ -78,6 +79,7 @@ def scan_start(op: Op[A], x: A, z: A, xs: A[n]):
 @rule(
     where=MONOID,
     source="RISE scan.blockScanStepRec, workEfficientScan.expandBlockScan; Blelloch, blocked scan",
+    proof=SCAN_BLOCKED,
 )
 def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
     """Chunks are scanned on their own, each from what the chunks before it reduce to."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import COMMUTATIVE_MONOID, A, B, C, D, e, k, m, n, q, r, w
+from relift.rewrites.proof_scripts import VECTORIZE_REDUCE_PADDED
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     as_scalar,
@@ -237,6 +238,7 @@ def vectorize_map_padded(f: Fun[A, B], c: A, xs: A[q * (e + r) + e]):
 @rule(
     where=COMMUTATIVE_MONOID,
     source="LIFT vectorizeReduce on a padded array; RISE vectorize.roundUpAfter",
+    proof=VECTORIZE_REDUCE_PADDED,
 )
 def vectorize_reduce_padded(op: Op[A], z: A, xs: A[q * (e + r) + e]):
     """The last vector is filled with neutral elements."""

@@ -156,12 +156,12 @@ def test_an_entry_that_was_edited_by_hand_is_believed_in_nothing(copied: Path) -
 @needs_prover
 def test_a_forged_entry_is_found_by_the_audit(copied: Path) -> None:
     """Who forges the seal as well meets the prover."""
-    forge(copied, "reduce_twice", seal=True)
-    assert verdict(RULES["reduce_twice"]) == "PROVED"
+    forge(copied, "map_reordered_with_stride", seal=True)
+    assert verdict(RULES["map_reordered_with_stride"]) == "PROVED"
 
-    ((name, said),) = audit(["reduce_twice"])
+    ((name, said),) = audit(["map_reordered_with_stride"])
 
-    assert name == "reduce_twice"
+    assert name == "map_reordered_with_stride"
     assert said == ["tier 4b says UNPROVED, recorded is PROVED"]
 
 

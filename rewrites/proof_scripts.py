@@ -1,0 +1,129 @@
+"""Proof scripts of rules whose proof needs an induction, or a cut, that no tactic finds.
+
+Each is a list of Rocq's tactics, after `Tactic.v`, on the statement of the rule that bears its name; tier 4b runs it and
+audits what it proves.
+"""
+
+_ORDER = """
+assert (sym : forall a b, R a b -> R b a) by apply (per_sym P).
+assert (trans : forall a b c, R a b -> R b c -> R a c) by (intros a b c; apply (per_trans P)).
+assert (left : forall a b, R a b -> R a a) by (intros a b E; exact (trans _ _ _ E (sym _ _ E))).
+assert (Op : Rfun R (Rfun R R) op op) by (intros a b E c d G;
+  apply (trans _ (op' b d)); [apply F; assumption | apply sym; apply F;
+  [exact (left _ _ (sym _ _ E)) | exact (left _ _ (sym _ _ G))]]).
+"""
+"""Of an operator on elements related by R: both orders, chains, and that it respects R on its own."""
+
+ITERATE_TRANSPOSED = """
+intros A R k m n f f' xss xss' P F X.
+unfold transpose.
+induction k as [| k step].
+- intros i I j J. apply X; assumption.
+- intros i I j J. simpl. refine (F _ _ _ j J i I). intros a La b Lb. exact (step b Lb a La).
+"""
+
+REDUCE_TWICE = (
+    """
+intros A R n op op' z z' xs xs' P As Co Id F Z X.
+opened.
+"""
+    + _ORDER
+    + """
+assert (Xs : forall i, i < n -> R (xs i) (xs i)) by (intros i I; exact (left _ _ (X i I))).
+assert (Z1 : R z z) by (exact (left _ _ Z)).
+assert (Fl : forall k, k <= n -> R (fold op z k xs) (fold op z k xs)) by (intros k K; apply fold_related;
+  [exact Z1 | intros i b c I E; apply Op; [exact E | apply Xs; lia]]).
+assert (kept : forall a v w, R a a -> R v v -> R w w -> R (op a v) a -> R (op (op a w) v) (op a w)).
++ intros a v w Qa Qv Qw E. apply (trans _ (op a (op w v))); [apply sym, As; assumption |].
+  apply (trans _ (op a (op v w))); [apply Op; [assumption | apply Co; assumption] |].
+  apply (trans _ (op (op a v) w)); [apply As; assumption |]. apply Op; assumption.
++ assert (absorbs : forall k, k <= n -> forall i, i < k -> R (op (fold op z k xs) (xs i)) (fold op z k xs)).
+  * induction k as [| k step]; intros K i I; [lia |]. simpl.
+    assert (Q : R (fold op z k xs) (fold op z k xs)) by (apply Fl; lia).
+    destruct (Nat.eq_dec i k) as [E | E].
+    { subst i. apply (trans _ (op (fold op z k xs) (op (xs k) (xs k)))); [apply sym, As; [exact Q | apply
+        Xs; lia | apply Xs; lia] |]. apply Op; [exact Q |]. apply Id. apply Xs. lia. }
+    { apply kept; [exact Q | apply Xs; lia | apply Xs; lia | apply step; lia]. }
+  * assert (again : forall k, k <= n -> R (fold op (fold op z n xs) k xs) (fold op z n xs)).
+    { induction k as [| k step]; intros K; simpl; [apply Fl; lia |].
+      apply (trans _ (op (fold op z n xs) (xs k))); [apply Op; [apply step; lia | apply Xs; lia] | apply
+        absorbs; lia]. }
+    { replace (2 * n) with (n + n) by lia. rewrite fold_append.
+      apply (trans _ (fold op (fold op z n xs) n xs)).
+      + apply fold_related.
+        - apply fold_related; [exact Z1 |]. intros i b c I E. apply Op; [exact E |]. destruct (Nat.ltb_spec
+            i n) as [L | L]; [apply Xs; exact I | lia].
+        - intros i b c I E. apply Op; [exact E |]. destruct (Nat.ltb_spec (n + i) n) as [L | L]; [lia |].
+            replace (n + i - n) with i by lia. apply Xs; exact I.
+      + apply (trans _ (fold op z n xs)); [apply again; lia |]. apply fold_related; [exact Z |]. intros i b
+          c I E. apply F; [exact E | apply X; exact I]. }
+"""
+)
+
+SCAN_BLOCKED = (
+    """
+intros A R k m op op' z z' xs xs' P M As Ne F Z X.
+opened.
+reduced.
+"""
+    + _ORDER
+    + """
+intros i I.
+assert (Q : i / m < k) by (apply Nat.div_lt_upper_bound; lia).
+assert (L : i mod m < m) by (apply Nat.mod_upper_bound; lia).
+assert (V : S i = i / m * m + S (i mod m)) by (pose proof (divided i m); lia).
+assert (below : forall a b, a < i / m -> b < m -> a * m + b < k * m) by (intros a b La Lb; nia).
+assert (inside : forall b, b < S (i mod m) -> i / m * m + b < k * m) by (intros b Lb; nia).
+rewrite V at 1.
+rewrite fold_append.
+apply (trans _ (fold op (if i / m <? 1 then z else fold op z (S (i / m - 1)) (fun a => fold op z m (fun j =>
+  xs (a * m + j)))) (S (i mod m)) (fun j => xs (i / m * m + j)))).
+- apply fold_related.
+  + destruct (Nat.ltb_spec (i / m) 1) as [Small | Large].
+    * assert (E : i / m = 0) by lia. rewrite E. simpl. exact (left _ _ Z).
+    * replace (S (i / m - 1)) with (i / m) by lia. apply (@fold_blocks A R op z P Op (left _ _ Z) As Ne (i /
+        m * m) (i / m) m xs eq_refl).
+      intros j J. apply (left _ (xs' j)). apply X. nia.
+  + intros j b c J E. apply Op; [exact E |]. apply (left _ (xs' (i / m * m + j))). apply X. apply inside.
+      exact J.
+- apply fold_related.
+  + destruct (Nat.ltb_spec (i / m) 1) as [Small | Large]; [exact Z |].
+    apply fold_related; [exact Z |]. intros a b c La E. apply F; [exact E |].
+    apply fold_related; [exact Z |]. intros j d e J G. apply F; [exact G |]. apply X. apply below; lia.
+  + intros j b c J E. apply F; [exact E |]. apply X. apply inside. exact J.
+"""
+)
+
+VECTORIZE_REDUCE_PADDED = (
+    """
+intros A R e q r op op' z z' xs xs' P M As Ne Co F Z X.
+opened.
+reduced.
+"""
+    + _ORDER
+    + """
+assert (lane : forall n (f : arr (arr A)) l, fold (fun (v w : arr A) (i0 : nat) => op' (v i0) (w i0)) (fun _
+  : nat => z') n f l = fold op' z' n (fun j => f j l)) by (induction n as [| n step]; intros f l; simpl;
+  [reflexivity | rewrite step; reflexivity]).
+set (whole := fun i => if i <? e * q + q * r + e then xs i else z).
+assert (good : proper R ((q + 1) * (e + r)) whole).
+- intros i I. unfold whole. destruct (Nat.ltb_spec i (e * q + q * r + e)) as [S1 | S1]; [exact (left _ _ (X
+    i S1)) | exact (left _ _ Z)].
+- apply (trans _ (fold op z ((q + 1) * (e + r)) whole)).
+  + apply sym. replace ((q + 1) * (e + r)) with (0 + (e * q + q * r + e) + r) by ring.
+    apply (@fold_bordered A R op z P Op (left _ _ Z) Ne); intros i I; [lia | |]; unfold whole.
+    * destruct (Nat.ltb_spec (0 + i) (e * q + q * r + e)) as [S1 | S1]; [simpl; exact (left _ _ (X i I)) |
+        lia].
+    * destruct (Nat.ltb_spec (0 + (e * q + q * r + e) + i) (e * q + q * r + e)) as [S1 | S1]; [lia | exact
+        (left _ _ Z)].
+  + apply (trans _ (fold op z (e + r) (fun j => fold op z (q + 1) (fun i => whole (i * (e + r) + j))))).
+    * exact (@fold_strided A R op z P Op (left _ _ Z) As Ne Co _ (q + 1) (e + r) whole eq_refl good).
+    * apply fold_related; [exact Z |]. intros l b c L E. apply F; [exact E |]. rewrite lane.
+      rewrite (Nat.mod_small l (e + r)) by exact L.
+      apply fold_related; [exact Z |]. intros i d g I G. apply F; [exact G |]. unfold whole.
+      replace (i * (e + r) + l - 0) with (i * (e + r) + l) by lia.
+      destruct (Nat.ltb_spec (i * (e + r) + l) 0) as [S0 | S0]; [lia |].
+      destruct (Nat.ltb_spec (i * (e + r) + l) (e * q + q * r + e)) as [S1 | S1]; [apply X; exact S1 | exact
+        Z].
+"""
+)
