@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.idioms.facts.expressions import Opaque
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.inspecting import Inspection, inspection
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
 from relift.compiler.idioms.lifting.programs import Lifted, Parameter
 from relift.compiler.idioms.lowered import lowered
+from relift.compiler.idioms.spelling import C_TYPES, Kept, letter, polynomial
 from relift.compiler.program import kernels_of
 from relift.compiler.running.launch import Kernel, Launch
 from relift.compiler.text.tree import Source
@@ -23,7 +25,6 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Type
 
-_C = {"f32": "float", "f64": "double", "i32": "int", "i64": "long"}
 _ROOM = 4096
 """What a kernel may count beyond its spans."""
 
@@ -38,10 +39,6 @@ class Replacement:
     kept: tuple[tuple[LiftedIdiom, str], ...]
 
 
-class _Kept(Exception):
-    """Why a loop stays as it is."""
-
-
 def replacement(found: LiftedFile, text: str) -> Replacement:
     """The file with its loops replaced where that can be done."""
     done: list[tuple[LiftedIdiom, str]] = []
@@ -50,7 +47,7 @@ def replacement(found: LiftedFile, text: str) -> Replacement:
     for idiom in found.idioms:
         try:
             call = _call(idiom, text, [c.place for c in calls])
-        except (_Kept, Opaque) as reason:
+        except (Kept, Opaque) as reason:
             kept.append((idiom, str(reason)))
             continue
         except ReliftError as reason:
@@ -86,55 +83,62 @@ class _Call:
 def _call(idiom: LiftedIdiom, text: str, taken: Sequence[tuple[int, int]]) -> _Call:
     lifted, extent = idiom.lifted, idiom.extent
     if lifted is None:
-        raise _Kept(idiom.reason or "there is no program")
+        raise Kept(idiom.reason or "there is no program")
     if not idiom.evidence.ok:
-        raise _Kept(f"its program is not shown to agree ({idiom.evidence})")
+        raise Kept(f"its program is not shown to agree ({idiom.evidence})")
     if idiom.relations.evolution.wraps:
-        raise _Kept("an index may wrap around")
+        raise Kept("an index may wrap around")
     if idiom.under_conditions:
-        raise _Kept(f"a kernel would go to every cell, where {idiom.under_conditions[0]}")
+        raise Kept(f"a kernel would go to every cell, where {idiom.under_conditions[0]}")
     if extent is None:
-        raise _Kept("its place in the file is not known")
+        raise Kept("its place in the file is not known")
     place = (extent.line, extent.column)
     if place in taken:
-        raise _Kept("the loop is replaced already")
+        raise Kept("the loop is replaced already")
     rest = text.split("\n")[extent.line - 1][extent.column - 1 :]
     if not re.match(r"(for|while|do)\b", rest):
-        raise _Kept("it is not a loop of this file's own text, but of a macro or another file")
+        raise Kept("it is not a loop of this file's own text, but of a macro or another file")
     _require_only_effect(idiom)
     name = f"relift_{idiom.function}_{extent.line}_{extent.column}"
     low = lowered(replace(lifted.program, name=name.removeprefix("relift_")))
     source, launch = kernels_of(low, contract=False)
     if len(launch.kernels) != 1 or launch.kernels[0].turns or not entry(source.kernels[0]).free:
-        raise _Kept("no kernel: it would be several")
-    values = _values(lifted)
+        raise Kept("no kernel: it would be several")
+    inspected = inspection(idiom) if any(map(_is_length, lifted.sizes.values())) else None
+    values = _values(lifted, inspected)
     scalar = idiom.relations.function.type_of(lifted.target.value) != "ptr"
     spelled = {v: _spelled(v, idiom.relations, idiom) for v in values}
     given, typed = _passed(lifted, idiom.relations, spelled, idiom, scalar=scalar)
     return _Call(
         name, place, ", ".join(given), f"int {name}({', '.join(typed)})",
-        _wrapper(name, typed, lifted, launch, entry(source.kernels[0]).name, scalar=scalar), source,
+        _wrapper(name, typed, lifted, launch, entry(source.kernels[0]).name, inspected, scalar=scalar), source,
     )  # fmt: skip
 
 
-def _values(lifted: Lifted) -> list[str]:
+def _is_length(size: Size) -> bool:
+    """Whether a size is the length of an array, of which C says nothing."""
+    return any(n.startswith("length of") for n in size.names())
+
+
+def _values(lifted: Lifted, inspected: Inspection | None) -> list[str]:
     """The values of the function that sizes, strides and begins are made of."""
-    sizes = [*lifted.sizes.values(), lifted.target.first, *lifted.target.strides]
+    sizes = [s for s in lifted.sizes.values() if not _is_length(s)]
+    sizes += [lifted.target.first, *lifted.target.strides]
     sizes += [p.first for p in lifted.parameters if p.first is not None]
-    found = sorted({n for s in sizes for n in s.names()})
-    if any(n.startswith(("length of", "$")) for n in found):
-        raise _Kept("the length of an array is not known where the loop stands")
-    return found
+    found = {n for s in sizes for n in s.names()} | (inspected.values if inspected else set())
+    if any(n.startswith("$") for n in found):
+        raise Kept("a length is not known where the loop stands")
+    return sorted(found)
 
 
 def _require_only_effect(idiom: LiftedIdiom) -> None:
-    """Raise `_Kept` where a loop does more than its idiom."""
+    """Raise `Kept` where a loop does more than its idiom."""
     relations, loop = idiom.relations, idiom.found.loop
     target = idiom.lifted.target.value if idiom.lifted is not None else ""
     for i in relations.instructions.values():
         if i.block in loop.blocks:
             if i.opcode == "store" and relations.evolution.base_of(i.operands[1]) != target:
-                raise _Kept(f"the loop stores elsewhere, too (line {i.line})")
+                raise Kept(f"the loop stores elsewhere, too (line {i.line})")
             continue
         for operand in i.operands:
             inner = relations.instructions.get(operand)
@@ -142,7 +146,7 @@ def _require_only_effect(idiom: LiftedIdiom) -> None:
                 continue
             if operand != target and operand not in _last_values(relations, target):
                 shown = relations.evolution.spelled(operand)
-                raise _Kept(f"{shown} of the loop is used after it (line {i.line})")
+                raise Kept(f"{shown} of the loop is used after it (line {i.line})")
 
 
 def _last_values(relations: Relations, target: str) -> tuple[str, ...]:
@@ -152,20 +156,20 @@ def _last_values(relations: Relations, target: str) -> tuple[str, ...]:
 
 
 def _spelled(value: str, relations: Relations, idiom: LiftedIdiom) -> str:
-    """A value as the C file can say it where the loop stands; raises `_Kept`."""
+    """A value as the C file can say it where the loop stands; raises `Kept`."""
     function = relations.function
     if value.startswith("@"):
         return value[1:]
     names = function.variables.get(value, ())
     if value not in function.arguments or len(names) != 1:
-        raise _Kept(f"{relations.evolution.spelled(value)} has no name where the loop stands")
+        raise Kept(f"{relations.evolution.spelled(value)} has no name where the loop stands")
     (name,) = names
     for other, called in function.variables.items():
         if other == value or name not in called:
             continue
         found = relations.instructions.get(other)
         if found is None or found.block not in idiom.found.loop.blocks:
-            raise _Kept(f"{name} has another value at another place")
+            raise Kept(f"{name} has another value at another place")
     return name
 
 
@@ -183,9 +187,9 @@ def _passed(
     if scalar:
         names = [n for n in relations.function.variables.get(lifted.target.value, ()) if n]
         if len(names) != 1:
-            raise _Kept("the variable that holds the result is not known")
+            raise Kept("the variable that holds the result is not known")
         given.append(f"&{names[0]}")
-        typed.append(f"{_C[result.name]} *to")
+        typed.append(f"{C_TYPES[result.name]} *to")
     else:
         given.append(f"(void *){_spelled(lifted.target.value, relations, idiom)}")
         typed.append("void *to")
@@ -196,58 +200,53 @@ def _passed(
             typed.append(f"const void *array_{p.name}")
         else:
             assert isinstance(p.type, Scalar), "cannot happen: what is no array is a scalar"
-            typed.append(f"{_C[p.type.name]} value_{p.name}")
+            typed.append(f"{C_TYPES[p.type.name]} value_{p.name}")
     for value, name in spelled.items():
         given.append(f"(long long){name}")
-        typed.append(f"long long {_letter(value)}")
+        typed.append(f"long long {letter(value)}")
     return given, typed
-
-
-def _letter(value: str) -> str:
-    return "of_" + re.sub(r"\W", "_", value.lstrip("%@"))
 
 
 def _element(t: Type) -> Scalar:
     while isinstance(t, Array):
         t = t.element
-    if not isinstance(t, Scalar) or t.name not in _C:
-        raise _Kept(f"a result of type {t} has no place in C")
+    if not isinstance(t, Scalar) or t.name not in C_TYPES:
+        raise Kept(f"a result of type {t} has no place in C")
     return t
 
 
 # ---- what is written
 
 
-def _c(size: Size, *, in_sizes: bool, wide: bool = False) -> str:
-    """A polynomial as C: over the sizes of the program, or over values of the function; products of many may be wide."""
-    parts: list[str] = []
-    for monomial, c in size.ordered():
-        factors = [str(c)] if c != 1 or not monomial else []
-        for atom, power in monomial:
-            if not isinstance(atom, str):
-                raise _Kept("a number of iterations is a quotient")
-            factors += [f"size_{atom}" if in_sizes else _letter(atom)] * power
-        parts.append(" * ".join(["(__int128)1"] * wide + factors))
-    return " + ".join(f"({p})" for p in parts) or "0"
-
-
 def _wrapper(
-    name: str, typed: Sequence[str], lifted: Lifted, launch: Launch, kernel: str, *, scalar: bool
+    name: str,
+    typed: Sequence[str],
+    lifted: Lifted,
+    launch: Launch,
+    kernel: str,
+    inspected: Inspection | None,
+    *,
+    scalar: bool,
 ) -> str:
-    element = _C[_element(lifted.program.body.type).name]
+    element = C_TYPES[_element(lifted.program.body.type).name]
     lengths: list[str] = []
     t = lifted.program.body.type
     while isinstance(t, Array):
-        lengths.append(_c(t.length, in_sizes=True))
+        lengths.append(polynomial(t.length, in_sizes=True))
         t = t.element
     lines = [f"long {name}_refused;", f"int {name}({', '.join(typed)}) {{"]
     checks = [f"size_{n} < 0 || size_{n} > 0x7fffffff" for n in lifted.sizes]
+    if inspected is not None:
+        lines += inspected.lines
+        checks.append("least_index < 0")
     for n, meaning in lifted.sizes.items():
+        if _is_length(meaning):
+            continue
         least = max((k for size, k in lifted.natural if size == meaning), default=0)
-        lines.append(f"  const long long size_{n} = {_c(meaning, in_sizes=False)};")
+        lines.append(f"  const long long size_{n} = {polynomial(meaning, in_sizes=False)};")
         checks.append(f"size_{n} < {least}")
     checks += [
-        f"{_c(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}"
+        f"{polynomial(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}"
         for s in launch.kernels[0].spans
     ]
     for check in checks:
@@ -271,14 +270,14 @@ def _wrapper(
 def _target_lines(lifted: Lifted, lengths: Sequence[str], element: str, name: str) -> list[str]:
     """Where the result goes, and that no two of its cells are one."""
     lines = [
-        f"  {element} *const first = ({element} *)to + ({_c(lifted.target.first, in_sizes=False)});"
+        f"  {element} *const first = ({element} *)to + ({polynomial(lifted.target.first, in_sizes=False)});"
     ]
     lines.append("  long long low = 0, high = 1, room = 1;")
     for d, (length, stride) in reversed(
         list(enumerate(zip(lengths, lifted.target.strides, strict=True)))
     ):
         lines.append(
-            f"  const long long length_{d} = {length}, stride_{d} = {_c(stride, in_sizes=False)};"
+            f"  const long long length_{d} = {length}, stride_{d} = {polynomial(stride, in_sizes=False)};"
         )
         lines.append(
             f"  if (length_{d} > 1 && (stride_{d} < 0 ? -stride_{d} : stride_{d}) < room) return relift_refuse(&{name}_refused);"
@@ -293,12 +292,12 @@ def _target_lines(lifted: Lifted, lengths: Sequence[str], element: str, name: st
 def _array_lines(p: Parameter, lifted: Lifted, name: str, *, scalar: bool) -> list[str]:
     """An array that is read, from its first cell on, and that it is not where the result goes."""
     assert p.first is not None, "cannot happen: it is an array"
-    kind, cells, t = _C[_element(p.type).name], list[str](), p.type
+    kind, cells, t = C_TYPES[_element(p.type).name], list[str](), p.type
     while isinstance(t, Array):
-        cells.append(f"({_c(t.length, in_sizes=True)})")
+        cells.append(f"({polynomial(t.length, in_sizes=True)})")
         t = t.element
     lines = [
-        f"  const {kind} *const data_{p.name} = (const {kind} *)array_{p.name} + ({_c(p.first, in_sizes=False)});"
+        f"  const {kind} *const data_{p.name} = (const {kind} *)array_{p.name} + ({polynomial(p.first, in_sizes=False)});"
     ]
     if not scalar and p.value != lifted.target.value:
         end = f"data_{p.name} + {' * '.join(cells)}"
@@ -327,7 +326,7 @@ def _launch_lines(
             given.append(f"&value_{buffers[argument]}")
         else:
             given.append(f"(void *)data_{buffers[argument]}")
-    totals = [f"(int)({_c(s, in_sizes=True)})" for s in k.total] + ["1", "1"]
+    totals = [f"(int)({polynomial(s, in_sizes=True)})" for s in k.total] + ["1", "1"]
     lines += [
         f"  void *given[] = {{{', '.join(given)}}};",
         f"  const int offset[3] = {{0, 0, 0}}, range[3] = {{{', '.join(totals[:3])}}};",

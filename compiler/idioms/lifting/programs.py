@@ -34,8 +34,8 @@ from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.tracing import scope
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input
-from relift.semantics.syntax.types import SCALARS, Array, Type
+from relift.semantics.syntax.terms import Apply, Input, distinct
+from relift.semantics.syntax.types import INTEGERS, SCALARS, Array, Scalar, Type
 
 
 @dataclass(frozen=True)
@@ -283,8 +283,18 @@ class _Lifting(Elements):
         if floats and operator in ("minimum", "maximum"):
             self.condition("nothing that is compared is NaN")
 
+    def _of_conversions(self, term: Any) -> None:
+        for t in distinct(term):
+            if isinstance(t, Apply) and t.function in INTEGERS:
+                before = t.arguments[0].type
+                if isinstance(before, Scalar) and before.is_float:
+                    self.condition(
+                        "no float that becomes a whole number is NaN or too large for it"
+                    )
+
     def _finished(self, body: Any, target: Target) -> Lifted:
         term = as_term(body)
+        self._of_conversions(term)
         arrays = [
             Parameter(self.names[n], n, b.term.type, self.sizes.back(b.shift) * _row_of(b))
             for n, b in self.bases.items()

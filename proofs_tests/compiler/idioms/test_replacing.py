@@ -37,7 +37,7 @@ class Replaced(Compiled):
         return int(ctypes.addressof(ctypes.c_char.in_dll(self.found, name)))
 
 
-@pytest.mark.parametrize(("file", "least"), [("reductions", 20), ("maps", 25), ("products", 18)])
+@pytest.mark.parametrize(("file", "least"), [("reductions", 20), ("maps", 25), ("products", 20)])
 def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_path: Path) -> None:
     """Each function with a call in the place of its loop agrees with the program, and no guard failed."""
     source = FOLDER / f"{file}.c"
@@ -77,6 +77,59 @@ def test_arrays_that_overlap_take_the_loop(
         wanted[at_y + i] = wanted[at_x + i] + 1
     assert np.array_equal(got, wanted)
     assert ctypes.c_long.in_dll(made, f"{name}_refused").value == refused
+
+
+CSR = """void f(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[col[k]];
+    y[r] = s;
+  }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def csr(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, str]:
+    """A sparse product with a call in the place of its loops, and the name of that."""
+    written = replacement(rl.lift(CSR, runs=5), CSR)
+    ((_, name),) = written.replaced
+    return library(tmp_path_factory.mktemp("csr"), written), name
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "onto_itself", "refused"),
+    [
+        ([0, 2, 2, 5], [0, 3, 1, 2, 3], False, 0),
+        ([0, 0, 0, 0], [], False, 0),
+        ([0, 3, 1, 5], [0, 3, 1, 2, 3], False, 0),  # a row that ends before it begins is empty
+        ([0, 2, 2, 5], [0, 3, 1, 2, 3], True, 1),
+        ([0, 2, 2, 5], [0, 3, -1, 2, 3], False, 1),
+    ],
+)
+def test_sparse_products_look_at_their_indices_first(
+    rows: list[int],
+    columns: list[int],
+    onto_itself: bool,
+    refused: int,
+    csr: tuple[ctypes.CDLL, str],
+) -> None:
+    """How long the arrays are is found out from the indices; a negative one, and a product onto itself, take the loop."""
+    made, name = csr
+    rng = np.random.default_rng(0)
+    rs, col = np.array(rows, np.int32), np.array([*columns, 0], np.int32)
+    v, room = rng.random(6, np.float32), rng.random(12, np.float32)
+    x, y = room[1:5], room[1:4] if onto_itself else room[8:11]
+    wanted = room.copy()
+    for r in range(3):
+        total = np.float32(0)
+        for k in range(rows[r], rows[r + 1]):
+            total += v[k] * wanted[1 + columns[k]]
+        wanted[(1 if onto_itself else 8) + r] = total
+    before = ctypes.c_long.in_dll(made, f"{name}_refused").value
+    made.f(ctypes.c_int(3), *(ctypes.c_void_p(a.ctypes.data) for a in (y, rs, col, v, x)))
+    assert np.array_equal(room, wanted)
+    assert ctypes.c_long.in_dll(made, f"{name}_refused").value - before == refused
 
 
 def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:

@@ -1,0 +1,31 @@
+"""What the functions of a replaced file call values and sizes, in C."""
+
+from __future__ import annotations
+
+import re
+
+from relift.semantics.syntax.sizes import Size
+
+C_TYPES = {"f32": "float", "f64": "double", "i32": "int", "i64": "long"}
+
+
+class Kept(Exception):
+    """Why a loop stays as it is."""
+
+
+def letter(value: str) -> str:
+    """The parameter that has a value of the function."""
+    return "of_" + re.sub(r"\W", "_", value.lstrip("%@"))
+
+
+def polynomial(size: Size, *, in_sizes: bool, wide: bool = False) -> str:
+    """A polynomial as C: over the sizes of the program, or over values of the function; products of many may be wide."""
+    parts: list[str] = []
+    for monomial, c in size.ordered():
+        factors = [str(c)] if c != 1 or not monomial else []
+        for atom, power in monomial:
+            if not isinstance(atom, str):
+                raise Kept("a number of iterations is a quotient")
+            factors += [f"size_{atom}" if in_sizes else letter(atom)] * power
+        parts.append(" * ".join(["(__int128)1"] * wide + factors))
+    return " + ".join(f"({p})" for p in parts) or "0"
