@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from relift.semantics.notation.printer import show
     from relift.semantics.syntax.signatures import Fun, Index, Op
     from relift.semantics.syntax.types import boolean, f16, f32, f64, i32, i64, nat, tup, vec
+    from relift.torch_operators import torch_op
 
 __version__ = "0.2.0"
 
@@ -154,6 +155,7 @@ _ELSEWHERE = {
     "sketch": "relift.egraph.sketches.language",
     "slide_nd": "relift.semantics.language.multidimensional",
     "tile": "relift.semantics.language.multidimensional",
+    "torch_op": "relift.torch_operators",
     "transpose_axes": "relift.semantics.language.multidimensional",
     "tup": "relift.semantics.syntax.types",
     "type_variables": "relift.rewrites.conditions",
@@ -175,7 +177,7 @@ __all__ = [
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",
     "rule", "select", "shift", "show", "sin", "sketch", "slide_nd", "sqrt", "tan", "tanh", "tile",
-    "transpose_axes", "tup", "type_variables", "untile", "userfun", "validate", "vec", "vectorize", "wrap",
+    "torch_op", "transpose_axes", "tup", "type_variables", "untile", "userfun", "validate", "vec", "vectorize", "wrap",
     "zip", "zip_nd",
 ]  # fmt: skip
 
