@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.search.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
+from relift.rewrites.tactics.chunked_scans import in_chunks
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.group_tiles import stencil_in_groups
@@ -49,8 +50,8 @@ from relift.rewrites.tactics.stencil_strips import (
     strips_of_lines,
 )
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Map, Reduce, Slide, Transpose
-from relift.semantics.syntax.terms import subterms
+from relift.semantics.patterns import Map, Reduce, ScanSeq, Slide, Transpose
+from relift.semantics.syntax.terms import Term, subterms
 
 
 @dataclass(frozen=True)
@@ -269,6 +270,34 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
             yield strips_of_lines(down)
         for windows in _ALONG:
             yield lines_in_groups(windows)
+
+
+def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that scan long arrays in chunks: short ones on a GPU, a few for each core on a CPU.
+
+    >>> import relift as rl
+    >>> from relift.device import CPU, GPU
+    >>> from relift.egraph.search.plans import chunked_scans
+    >>> @rl.program
+    ... def sums(x: rl.f32[65536]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
+    (3, 2)
+    """
+    longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
+    if device.kind == "gpu":
+        chunks = [(elements, 64) for elements in (16, 32, 64)]
+    else:
+        cores = max(1, device.compute_units)
+        chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
+    for elements, least in chunks:
+        if longest > least:
+            yield in_chunks(elements, least)
+
+
+def _scanned(t: Term) -> int:
+    """How many elements a scan goes through."""
+    return (t.solved["n"].constant or 0) if isinstance(t, ScanSeq) else 0
 
 
 def cooperative_reductions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

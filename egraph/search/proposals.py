@@ -39,6 +39,7 @@ from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.planning import NORMAL_FORM
 from relift.egraph.search.plans import (
     Plan,
+    chunked_scans,
     cooperative_reductions,
     lanes,
     partial_folds,
@@ -193,7 +194,7 @@ class Proposals:
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_rows, shared_windows,
-            nest_tiles,
+            nest_tiles, chunked_scans,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
