@@ -1,0 +1,54 @@
+"""Long scans in chunks: derived by proved rules, computed by several kernels, and as the interpreter has them."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.program import compile_program
+from relift.device import CPU, GPU, DeviceDescription
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.chunked_scans import in_chunks
+from relift.rewrites.tactics.combinators import derive
+from relift.semantics.syntax.binding import alpha_equal
+
+n = rl.nat("n")
+
+
+@rl.program
+def sums(x: rl.i32[n]):
+    return rl.scan_seq(rl.add, 0, x)
+
+
+@rl.program
+def weighted(x: rl.i32[n]):
+    return rl.scan_seq(lambda acc, v: 2 * acc + v, 0, x)
+
+
+@pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
+def test_a_scan_in_chunks_is_proved_and_right(device: DeviceDescription) -> None:
+    """Two levels of chunks, then one work-item for the few that are left."""
+    task = Proposals(sums, {"n": 2048}, device)
+    proposal = task.derived(in_chunks(16, 32))[0]
+    derivation = proposal.derive()
+    require_proved((step.rule for step in derivation.steps), RULES)
+    assert alpha_equal(derivation.replay(RULES)[-1], proposal.low.body)
+    assert [step.rule for step in derivation.steps].count("scan_blocked") == 2
+
+    compiled = compile_program(proposal.low)
+    x = np.random.default_rng(0).integers(-9, 9, 2048).astype(np.int32)
+    np.testing.assert_array_equal(compiled(x), np.cumsum(x, dtype=np.int32))
+
+
+def test_what_no_chunk_divides_and_what_is_no_monoid_stays_in_order() -> None:
+    """A prime length has no chunks; a function without laws has nothing that chunks come to."""
+    with pytest.raises(NoMatch):
+        derive(sums, in_chunks(16, 32), {"n": 2053})
+    with pytest.raises(NoMatch):
+        derive(weighted, in_chunks(16, 32), {"n": 2048})
