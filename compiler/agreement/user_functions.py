@@ -9,6 +9,7 @@ else in Relift imports this module early.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.program import compile_program
 from relift.rewrites.checks.random.drawing import simplest
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
+from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import map_glb, zip
 from relift.semantics.syntax.terms import Input, Term, UserFunction
@@ -162,6 +165,41 @@ def check_reference(
         return None
     columns = corners(types)
     return _Sides(function, types, len(columns[0]), ulps, device).difference_of(columns)
+
+
+ROUNDING = 1024
+"""Units in the last place that C and Python may be apart where nobody says how many: they may round each step."""
+
+
+def functions_agree(t: Term, device: str | None = None) -> Iterator[Agreement]:
+    """Of each function of a term that is written in C, which kernels run: whether its Python, which judges them, means it.
+
+    Only finite numbers are tried, for not every function is meant to work beyond them.
+
+    >>> from relift import f32, map, program, userfun
+    >>> from relift.compiler.agreement.user_functions import functions_agree
+    >>> @userfun(c="return x + 2.0f;")
+    ... def more(x: f32) -> f32:
+    ...     return x + 1
+    >>> @program
+    ... def all_more(x: f32[8]):
+    ...     return map(more, x)
+    >>> [found] = functions_agree(all_more.body)
+    >>> print(found.text())
+    DIFFERS with the Python of more: more(0.0) is 2.0 in C and 1.0 in Python
+    """
+    for f in dict.fromkeys(named_in(t)):
+        if not isinstance(f, UserFunction) or f.c is None:
+            continue
+        against = f"the Python of {f.name}"
+        try:
+            found = check_reference(f, ulps=ROUNDING, examples=50, device=device, edges=False)
+        except Exception as error:  # noqa: BLE001  whatever a function of the user's raises
+            told = " ".join(f"{error}".split())[:200]
+            yield Agreement(against, False, f"it cannot be called: {told}", known=False)
+            continue
+        detail = f"its C on finite numbers, within {ROUNDING} units in the last place"
+        yield Agreement(against, found is None, detail if found is None else str(found))
 
 
 def corners(types: list[Scalar]) -> list[Row]:

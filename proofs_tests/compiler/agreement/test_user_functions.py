@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
+from proofs_tests.command_line import relift
+from relift.compiler.agreement.user_functions import (
+    MOST_EDGES,
+    check_reference,
+    corners,
+    functions_agree,
+)
 from relift.rewrites.loading import load_file
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import userfun
-from relift.semantics.syntax.terms import UserFunction
+from relift.semantics.syntax.terms import Input, UserFunction
 from relift.semantics.syntax.types import boolean, f32, f64, i32, i64
 
 
@@ -138,3 +144,42 @@ def test_without_edges_numbers_are_finite_and_at_most_a_million() -> None:
     c = "return fabs(x) <= 1000000.0f ? 0.0f : 1.0f;"  # 1 where x is NaN, too
     assert check_reference(opaque(c, lambda x: x * 0, f32, f32), edges=False, ulps=1) is None
     assert check_reference(opaque(c, lambda x: x * 0, f32, f32), ulps=1) is not None
+
+
+def test_the_functions_of_a_program_are_compared() -> None:
+    """Each that is written in C, once; what cannot be called is unknown, and what is traced is Relift's own C."""
+
+    def raising(x: Any) -> Any:
+        raise ZeroDivisionError("no reason")
+
+    right = opaque("return x + 1;", lambda x: x + 1, i32, i32)
+    wrong = opaque("return x + 2;", lambda x: x + 1, i32, i32)
+    silent = opaque("return x;", raising, i32, i32)
+
+    def said(f: UserFunction) -> list[tuple[bool, bool]]:
+        body = rl.map_glb(0)(lambda v: f(f(v)), Input("x", i32[4]))
+        return [(a.ok, a.refuted) for a in functions_agree(body)]
+
+    assert said(right) == [(True, False)]
+    assert said(wrong) == [(False, True)]
+    assert said(silent) == [(False, False)]
+    assert list(functions_agree(rl.map_glb(0)(logistic(), Input("x", f32[4])))) == []
+
+
+def test_verify_compares_functions_where_no_kernel_went(tmp_path: Path) -> None:
+    """Inputs are small numbers; what a function does beyond them is compared all the same."""
+    file = tmp_path / "jumping.py"
+    file.write_text(
+        "import relift as rl\n"
+        "@rl.userfun(c='return x > 100000.0f ? 0.0f : x + 1.0f;')\n"
+        "def jump(x: rl.f32) -> rl.f32:\n"
+        "    return x + 1\n"
+        "@rl.program\n"
+        "def jumping(x: rl.f32[4]):\n"
+        "    return rl.map_glb(0)(lambda v: jump(v), x)\n"
+    )
+    ran = relift("verify", str(file), "--devices", "cpu")
+
+    assert ran.returncode == 1, ran.stderr
+    assert "DIFFERS with the Python of jump: jump(100001.0) is 0.0 in C" in ran.stdout
+    assert ran.stdout.count("DIFFERS") == 1

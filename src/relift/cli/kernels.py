@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -292,6 +292,7 @@ def verify(
         name, tested = loaded.name, _verify_low_level(task, loaded)
     else:
         name, tested = loaded.name, _verify_found(task, loaded, target, budget, top)
+    tested = [replace(t, checks=[*t.checks, *_functions(t.term, task)]) for t in tested]
     if as_json:
         print_json({"program": name, "candidates": [t.to_json() for t in tested]})
     else:
@@ -367,6 +368,13 @@ def _verify_found(
             )
             for kernel, d in zip(compiled, derivations, strict=True)
         ]
+
+
+def _functions(term: Term, task: _Task) -> Iterator[Agreement]:
+    """What becomes of the functions in C that a kernel calls, on the first device."""
+    from relift.compiler.agreement.user_functions import functions_agree
+
+    return functions_agree(term, task.devices[0] if task.devices else None)
 
 
 def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:
