@@ -66,7 +66,7 @@ from relift.semantics.syntax.terms import (
     Term,
     Var,
 )
-from relift.semantics.syntax.types import Array, cells, holds_array
+from relift.semantics.syntax.types import Array, Tuple, cells, holds_array
 
 
 class Generator:
@@ -124,6 +124,8 @@ class Generator:
                 self._copy(t, target, scope)
             case Pattern() if (peeled := peel(t, target)) is not None:
                 self.write(*peeled, scope)
+            case Pattern() | Get() if isinstance(t.type, Tuple) and holds_array(t.type):
+                self._copy(t, target, scope)  # one of several tuples, whose arrays are stored
             case (
                 Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
                 | Metavariable() | Pattern()

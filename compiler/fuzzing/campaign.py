@@ -134,7 +134,7 @@ def outcome_of(case: Case, court: Court, task: Task, book: Book | None = None) -
     seen = court.seen(subject)
     features = of_terms(subject) if seen.sight != "refused" else set[str]()
     if seen.sight == "right":
-        features |= of_text(subject.compiled().source)
+        features |= of_text(seen.text)
         if case.random("lines").randrange(FOLLOWED) == 0:
             features |= of_compiler(subject)
     found = Outcome(str(case), seen.sight, seen.detail[:300], frozenset(features))

@@ -83,7 +83,7 @@ class Court:
             return found
         return next(
             (s for d in self.against if (s := self.on(d, subject, compiled, expected))),
-            Seen("right"),
+            Seen("right", text=compiled.source),
         )
 
     def on(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ from relift.semantics.language.programs import Program
 from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.terms import Term
 
-MOST = (1, 5, 5, 24)
+MOST = (1, 5, 5, 5, 24)
 """Up to these are the sizes that a program leaves open; folds are made vectors of only when they are long."""
 
-LARGEST = 5_000
+LARGEST = 3_000
 """Cells of all buffers together; larger programs are for faster interpreters."""
 
 
@@ -40,7 +41,7 @@ class Subject:
     arguments: tuple[Any, ...]
     derivation: Derivation | None = None
 
-    @property
+    @cached_property
     def here(self) -> Program:
         """The program at its sizes."""
         return self.program.at({n: v for n, v in self.sizes.items() if n in self.program.sizes})

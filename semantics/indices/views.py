@@ -338,8 +338,11 @@ class Views:
         return guarded(Condition(i, n), yes, no)
 
     def open_outside(self, i: Index, left: Size, n: Size, xs: View) -> View:
-        # an open cell shows any other: memory beyond the array is never read
-        return array(xs).at(clamp(i - left, n))
+        # an open cell shows any other: memory beyond the array is never read, nor where there is none
+        shown = array(xs).at(clamp(i - left, n))
+        if n.surely_at_least(1):
+            return shown
+        return guarded(Condition(Size.of(0), n), shown, nothing_like(shown))
 
     def chosen(self, values: Sequence[View], i: Index) -> View:
         """Constant number i."""
@@ -430,6 +433,23 @@ def guarded(condition: Condition, inside: View, outside: View) -> View:
         case Cell() | Value() | Guarded():
             assert isinstance(outside, Leaf), f"cannot happen: {outside} is not a scalar"
             return Guarded(condition, inside, outside)
+
+
+def nothing_like(v: View) -> View:
+    """A view of the same kind that shows 0 everywhere, and reads no memory."""
+    match v:
+        case TupleView(parts):
+            return TupleView(tuple(map(nothing_like, parts)))
+        case ArrayView(n, at):
+            return ArrayView(n, lambda i: nothing_like(at(i)))
+        case VectorView(w, lane):
+            return VectorView(w, lambda i: nothing_like(lane(i)))
+        case Guarded(_, inside, _):
+            return nothing_like(inside)
+        case Cell(memory):
+            return Value(None, memory.scalar, index=Size.of(0))
+        case Value(scalar=scalar):
+            return Value(None, scalar, index=Size.of(0))
 
 
 def leaves(v: View, depth: int = 0) -> Iterator[Leaf]:

@@ -9,9 +9,11 @@ import pytest
 
 from proofs_tests.compiler.programs import typed
 from relift.compiler.program import compile_program
+from relift.compiler.validation.validate import validate
 from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import reverse, shift
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.coercion import make_tuple
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import nat
 from relift.semantics.syntax.types import f32, i32, tup
@@ -92,6 +94,27 @@ def array_of_tuples_of_arrays(x: Any) -> Any:
     return rl.map_glb(0)(lambda q: q[0][1] + q[1][0] * q[1][1][0], x)
 
 
+@typed(x=f32[4, 3])
+def one_of_tuples_with_arrays(x: Any) -> Any:
+    def both(r: Any) -> Any:
+        return make_tuple(rl.to_private(rl.map_seq(lambda v: v + 1.0, r)), r[0])
+
+    return rl.map_glb(0)(lambda r: rl.repeat(2, both(r))[1], x)
+
+
+@typed(x=f32[nat("n", least=0)])
+def open_cells_around_nothing(x: Any) -> Any:
+    return rl.map_glb(0)(lambda v: v, rl.pad_empty(2, 1, x))
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_open_cells_read_no_memory_where_there_is_none(length: int) -> None:
+    """Nor beyond the array; found by `relift fuzz`."""
+    kernel = compile_program(open_cells_around_nothing)
+    report = validate(kernel.source, kernel.plan, open_cells_around_nothing, {"n": length})
+    assert report.ok, report.text()
+
+
 NESTED = ((count(3), np.arange(3, dtype=np.int32)), count(3) + 5)
 WITH_ARRAYS = (count(3, 2), (count(3) + 1, count(3, 3)))
 CASES: list[tuple[Program, Any]] = [
@@ -106,6 +129,7 @@ CASES: list[tuple[Program, Any]] = [
     (scattered_in_private_memory, count(4)),
     (array_of_nested_tuples, NESTED),
     (array_of_tuples_of_arrays, WITH_ARRAYS),
+    (one_of_tuples_with_arrays, count(4, 3)),
 ]
 
 
