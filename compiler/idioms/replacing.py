@@ -7,10 +7,12 @@ the conditions that can be checked, run the kernel into memory of its own, and c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from relift.compiler.dialects.c.printer import C, entry
+from relift.compiler.idioms.blas import routine
 from relift.compiler.idioms.facts.expressions import Opaque
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.inspecting import Inspection, inspection
@@ -25,8 +27,10 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Type
 
+Calls: TypeAlias = Literal["kernels", "blas"]
 _ROOM = 4096
 """What a kernel may count beyond its spans."""
+CALLS: dict[str, Calls] = {"kernels": "kernels", "blas": "blas"}
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,14 @@ class Replacement:
     kept: tuple[tuple[LiftedIdiom, str], ...]
 
 
-def replacement(found: LiftedFile, text: str) -> Replacement:
-    """The file with its loops replaced where that can be done."""
+def replacement(found: LiftedFile, text: str, calls_of: Calls = "kernels") -> Replacement:
+    """The file with its loops replaced where that can be done; by calls of a BLAS, where that is asked for and has them."""
     done: list[tuple[LiftedIdiom, str]] = []
     kept: list[tuple[LiftedIdiom, str]] = []
     calls: list[_Call] = []
     for idiom in found.idioms:
         try:
-            call = _call(idiom, text, [c.place for c in calls])
+            call = _call(idiom, text, [c.place for c in calls], calls_of)
         except (Kept, Opaque) as reason:
             kept.append((idiom, str(reason)))
             continue
@@ -77,10 +81,13 @@ class _Call:
     arguments: str
     prototype: str
     body: str
-    source: Source
+    source: Source | None
+    declared: str
 
 
-def _call(idiom: LiftedIdiom, text: str, taken: Sequence[tuple[int, int]]) -> _Call:
+def _call(
+    idiom: LiftedIdiom, text: str, taken: Sequence[tuple[int, int]], calls_of: Calls
+) -> _Call:
     lifted, extent = idiom.lifted, idiom.extent
     if lifted is None:
         raise Kept(idiom.reason or "there is no program")
@@ -100,19 +107,36 @@ def _call(idiom: LiftedIdiom, text: str, taken: Sequence[tuple[int, int]]) -> _C
         raise Kept("it is not a loop of this file's own text, but of a macro or another file")
     _require_only_effect(idiom)
     name = f"relift_{idiom.function}_{extent.line}_{extent.column}"
+    by_blas = routine(idiom) if calls_of == "blas" else None
+    scalar = idiom.relations.function.type_of(lifted.target.value) != "ptr"
+    inspected = inspection(idiom) if any(map(_is_length, lifted.sizes.values())) else None
+    values = _values(
+        lifted, (inspected.values if inspected else set()) | (by_blas.values if by_blas else set())
+    )
+    spelled = {v: _spelled(v, idiom.relations, idiom) for v in values}
+    given, typed = _passed(lifted, idiom.relations, spelled, idiom, scalar=scalar)
+    if by_blas is not None:
+        refuse = f"return relift_refuse(&{name}_refused);"
+        work = [*(f"  if ({c}) {refuse}" for c in by_blas.checks), f"  {by_blas.call}"]
+        source, spans = None, list[Size]()
+    else:
+        source, launch = _kernel(lifted, name)
+        spans = list(launch.kernels[0].spans)
+        work = _kernel_lines(lifted, launch, entry(source.kernels[0]).name, name, scalar=scalar)
+    body = _wrapper(name, typed, lifted, spans, work, inspected, scalar=scalar)
+    return _Call(
+        name, place, ", ".join(given), f"int {name}({', '.join(typed)})", body, source,
+        by_blas.prototype if by_blas else "",
+    )  # fmt: skip
+
+
+def _kernel(lifted: Lifted, name: str) -> tuple[Source, Launch]:
+    """The one kernel of a program; raises `Kept`."""
     low = lowered(replace(lifted.program, name=name.removeprefix("relift_")))
     source, launch = kernels_of(low, contract=False)
     if len(launch.kernels) != 1 or launch.kernels[0].turns or not entry(source.kernels[0]).free:
         raise Kept("no kernel: it would be several")
-    inspected = inspection(idiom) if any(map(_is_length, lifted.sizes.values())) else None
-    values = _values(lifted, inspected)
-    scalar = idiom.relations.function.type_of(lifted.target.value) != "ptr"
-    spelled = {v: _spelled(v, idiom.relations, idiom) for v in values}
-    given, typed = _passed(lifted, idiom.relations, spelled, idiom, scalar=scalar)
-    return _Call(
-        name, place, ", ".join(given), f"int {name}({', '.join(typed)})",
-        _wrapper(name, typed, lifted, launch, entry(source.kernels[0]).name, inspected, scalar=scalar), source,
-    )  # fmt: skip
+    return source, launch
 
 
 def _is_length(size: Size) -> bool:
@@ -120,12 +144,12 @@ def _is_length(size: Size) -> bool:
     return any(n.startswith("length of") for n in size.names())
 
 
-def _values(lifted: Lifted, inspected: Inspection | None) -> list[str]:
+def _values(lifted: Lifted, more: Collection[str]) -> list[str]:
     """The values of the function that sizes, strides and begins are made of."""
     sizes = [s for s in lifted.sizes.values() if not _is_length(s)]
     sizes += [lifted.target.first, *lifted.target.strides]
     sizes += [p.first for p in lifted.parameters if p.first is not None]
-    found = {n for s in sizes for n in s.names()} | (inspected.values if inspected else set())
+    found = {n for s in sizes for n in s.names()} | set(more)
     if any(n.startswith("$") for n in found):
         raise Kept("a length is not known where the loop stands")
     return sorted(found)
@@ -222,18 +246,14 @@ def _wrapper(
     name: str,
     typed: Sequence[str],
     lifted: Lifted,
-    launch: Launch,
-    kernel: str,
+    spans: Sequence[Size],
+    work: Sequence[str],
     inspected: Inspection | None,
     *,
     scalar: bool,
 ) -> str:
     element = C_TYPES[_element(lifted.program.body.type).name]
-    lengths: list[str] = []
-    t = lifted.program.body.type
-    while isinstance(t, Array):
-        lengths.append(polynomial(t.length, in_sizes=True))
-        t = t.element
+    lengths = _lengths(lifted)
     lines = [f"long {name}_refused;", f"int {name}({', '.join(typed)}) {{"]
     checks = [f"size_{n} < 0 || size_{n} > 0x7fffffff" for n in lifted.sizes]
     if inspected is not None:
@@ -245,10 +265,7 @@ def _wrapper(
         least = max((k for size, k in lifted.natural if size == meaning), default=0)
         lines.append(f"  const long long size_{n} = {polynomial(meaning, in_sizes=False)};")
         checks.append(f"size_{n} < {least}")
-    checks += [
-        f"{polynomial(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}"
-        for s in launch.kernels[0].spans
-    ]
+    checks += [f"{polynomial(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}" for s in spans]
     for check in checks:
         lines.append(f"  if ({check}) return relift_refuse(&{name}_refused);")
     lines.append(f"  const long long cells = {' * '.join(f'({x})' for x in lengths) or '1'};")
@@ -258,13 +275,27 @@ def _wrapper(
     for p in lifted.parameters:
         if p.first is not None:
             lines += _array_lines(p, lifted, name, scalar=scalar)
-    lines += _launch_lines(lifted, launch.kernels[0], launch, kernel, element, name)
-    if scalar:
-        lines.append("  *to = out[0];")
-    else:
-        lines += _copy_lines(lengths)
-    lines += ["  relift_free(out);", "  return 1;", "}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *work, "  return 1;", "}"])
+
+
+def _kernel_lines(
+    lifted: Lifted, launch: Launch, kernel: str, name: str, *, scalar: bool
+) -> list[str]:
+    """A kernel run into memory of its own, and its result brought to where it goes."""
+    element = C_TYPES[_element(lifted.program.body.type).name]
+    lines = _launch_lines(lifted, launch.kernels[0], launch, kernel, element, name)
+    lines += ["  *to = out[0];"] if scalar else _copy_lines(_lengths(lifted))
+    return [*lines, "  relift_free(out);"]
+
+
+def _lengths(lifted: Lifted) -> list[str]:
+    """The lengths of the dimensions of the result."""
+    lengths: list[str] = []
+    t = lifted.program.body.type
+    while isinstance(t, Array):
+        lengths.append(polynomial(t.length, in_sizes=True))
+        t = t.element
+    return lengths
 
 
 def _target_lines(lifted: Lifted, lengths: Sequence[str], element: str, name: str) -> list[str]:
@@ -377,10 +408,15 @@ def _kernels(calls: Sequence[_Call]) -> str:
     )
     if not calls:
         return head
-    functions = {f.name: f for c in calls for f in c.source.functions}
-    source = replace(
-        calls[0].source,
-        kernels=tuple(k for c in calls for k in c.source.kernels),
-        functions=tuple(functions.values()),
-    )
-    return "\n".join([head, C().file(source), _SERVICES, *(c.body for c in calls), ""])
+    declared = sorted({c.declared for c in calls} - {""})
+    sources = [c.source for c in calls if c.source is not None]
+    written: list[str] = []
+    if sources:
+        functions = {f.name: f for s in sources for f in s.functions}
+        whole = replace(
+            sources[0],
+            kernels=tuple(k for s in sources for k in s.kernels),
+            functions=tuple(functions.values()),
+        )
+        written.append(C().file(whole))
+    return "\n".join([head, *written, *declared, _SERVICES, *(c.body for c in calls), ""])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,13 @@ from relift.compiler.idioms.evidence import Compiled, evidence
 from relift.compiler.idioms.replacing import Replacement, replacement
 
 
-def library(folder: Path, written: Replacement) -> ctypes.CDLL:
-    """The two files as a library, by the C compiler of the system."""
+def library(folder: Path, written: Replacement, *more: Path) -> ctypes.CDLL:
+    """The two files as a library, by the C compiler of the system, with more of C."""
     files = {"out.c": written.text, "out.kernels.c": written.kernels}
     for name, text in files.items():
         (folder / name).write_text(text)
     flags = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so"]
-    subprocess.run(["cc", *flags, *files, "-lm"], cwd=folder, check=True)
+    subprocess.run(["cc", *flags, *files, *map(str, more), "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "out.so"))
 
 
@@ -51,6 +53,35 @@ def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_
         shown = evidence(idiom.relations, idiom.found, idiom.lifted, compiled, runs=10, seed=1)
         assert shown.ok, f"{idiom.function}: {shown}"
         assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
+
+
+ROUTINES = {"gemm": 14, "gemv": 6, "dot": 3, "axpy": 2}
+
+
+def test_calls_of_a_blas_do_the_same(tmp_path: Path) -> None:
+    """Products in every order of the loops and layout become calls, with the right strides, transpositions and factors."""
+    met: dict[str, int] = dict.fromkeys(ROUTINES, 0)
+    for file in ("products", "reductions", "maps"):
+        found = lifted(file)
+        written = replacement(found, (FOLDER / f"{file}.c").read_text(), "blas")
+        folder = tmp_path / file
+        folder.mkdir()
+        made = library(folder, written, FOLDER.parent / "cblas.c")
+        for idiom, name in written.replaced:
+            body = written.kernels.partition(f"int {name}(")[2].partition("\n}")[0]
+            called = re.search(r"cblas_[sd](\w+)\(", body)
+            if called is None:
+                continue
+            met[called[1]] += 1
+            assert idiom.lifted is not None
+            own = replace(
+                idiom.lifted,
+                natural=tuple((size, max(1, least)) for size, least in idiom.lifted.natural),
+            )
+            shown = evidence(idiom.relations, idiom.found, own, Replaced(made), runs=10, seed=3)
+            assert shown.ok, f"{idiom.function}: {shown}"
+            assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
+    assert all(met[name] >= least for name, least in ROUTINES.items()), met
 
 
 def run(function: Any, n: int, y: np.ndarray[Any, Any], at_y: int, at_x: int) -> None:

@@ -32,6 +32,13 @@ def lift(
             help="Write the file with guarded calls; OUT.kernels.c has what they call.",
         ),
     ] = None,
+    calls: Annotated[
+        str,
+        typer.Option(
+            metavar="kernels|blas",
+            help="What --replace calls: kernels, or a BLAS where it has the routine.",
+        ),
+    ] = "kernels",
     html: Annotated[
         Path | None,
         typer.Option(
@@ -45,7 +52,7 @@ def lift(
 
     with progress_of(f"lifting {file}"):
         found = lifted(file, function, runs=runs, seed=random)
-    written = _replaced(found, file, replace) if replace is not None else None
+    written = _replaced(found, file, replace, calls) if replace is not None else None
     if html is not None:
         _write_page(found, file, html)
     if as_json:
@@ -58,13 +65,15 @@ def lift(
     raise typer.Exit(0 if found.ok else 1)
 
 
-def _replaced(found: LiftedFile, file: Path, out: Path) -> Replacement:
-    from relift.compiler.idioms.replacing import replacement
+def _replaced(found: LiftedFile, file: Path, out: Path, calls: str) -> Replacement:
+    from relift.compiler.idioms.replacing import CALLS, replacement
     from relift.files import write_text
 
     if out.suffix != ".c" or out.resolve() == file.resolve():
         raise Refusal(f"--replace {out}: name another file that ends in .c")
-    written = replacement(found, file.read_text(encoding="utf-8"))
+    if calls not in CALLS:
+        raise Refusal(f"--calls {calls}: there are: {', '.join(CALLS)}")
+    written = replacement(found, file.read_text(encoding="utf-8"), CALLS[calls])
     write_text(out, written.text)
     write_text(_kernels(out), written.kernels)
     return written
