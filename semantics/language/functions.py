@@ -5,12 +5,20 @@ What a type checker sees of them is `functions.pyi`, which `python -m relift.sem
 
 from __future__ import annotations
 
+import inspect
+
 from relift.semantics.language.tracing import Unapplied
 from relift.semantics.patterns import PATTERNS
 
 _FUNCTIONS = {name: Unapplied(pattern) for name, pattern in PATTERNS.items() if not pattern.spelled}
 globals().update(_FUNCTIONS)
 __all__ = list(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]  # see the stub
+
+
+def _hover(name: str) -> str:
+    """What an editor shows of a pattern: what it says of itself before its laws and examples."""
+    said = inspect.cleandoc(PATTERNS[name].__doc__ or "").split("\n\n")[0]
+    return f'"""{" ".join(said.split())}"""'.replace("\\", "\\\\")
 
 
 def stub() -> str:
@@ -22,7 +30,7 @@ def stub() -> str:
         "",
         "from relift.semantics.language.tracing import Unapplied",
         "",
-        *(f"{name}: Final[Unapplied]" for name in sorted(__all__)),
+        *(f"{name}: Final[Unapplied]\n{_hover(name)}" for name in sorted(__all__)),
         "",
         "def stub() -> str: ...",
         "",

@@ -23,7 +23,8 @@ from relift.cli.installation import cache, doctor
 from relift.cli.kernels import run, verify
 from relift.cli.lifting import lift
 from relift.cli.machines import bench, devices
-from relift.cli.output import fail
+from relift.cli.options import Refusal
+from relift.cli.output import fail, set_loudness
 from relift.cli.proving import prove
 from relift.cli.rules import check, ledger
 from relift.cli.searching import explain, optimize
@@ -72,8 +73,23 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Its version.")
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing but the answer and errors.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Say every phase; of a defect, where it is."),
+    ] = False,
 ) -> None:
-    """Validate rewrite rules, extract optimised kernels, test compilers and devices."""
+    """Validate rewrite rules, extract optimised kernels, test compilers and devices.
+
+    Colours are left out where standard output is no terminal, and where NO_COLOR is set.
+    """
+    if quiet and verbose:
+        raise Refusal("--quiet and --verbose: give one of them")
+    set_loudness(quiet=quiet, verbose=verbose)
+    if verbose:
+        os.environ["RELIFT_TRACEBACK"] = "1"
 
 
 def main() -> None:
@@ -105,6 +121,6 @@ def main() -> None:
             raise
         fail(
             f"internal error: {type(error).__name__}: {error} "
-            "(this is a defect of Relift; RELIFT_TRACEBACK=1 shows where)",
+            "(this is a defect of Relift; relift --verbose shows where)",
             70,
         )

@@ -5,17 +5,39 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
+@dataclass
+class Loudness:
+    """How much is said beside the answer: with --quiet nothing but errors, with --verbose every phase, in a line."""
+
+    verbose: bool = False
+    errors: TextIO | None = None
+    """Where errors go, where standard error is for nothing else."""
+
+
+LOUDNESS = Loudness()
+"""That of this process."""
+
+
+def set_loudness(*, quiet: bool, verbose: bool) -> None:
+    """What --quiet and --verbose ask for; standard output holds the answer in any case."""
+    LOUDNESS.verbose = verbose
+    if quiet:
+        LOUDNESS.errors, sys.stderr = sys.stderr, open(os.devnull, "w")  # noqa: SIM115  # until the end
+
+
 def fail(message: str, status: int) -> NoReturn:
     """End with one line on standard error."""
-    print(f"relift: {message}", file=sys.stderr)
+    print(f"relift: {message}", file=LOUDNESS.errors or sys.stderr)
     sys.exit(status)
 
 
@@ -44,9 +66,16 @@ def brief(result: Any) -> str:
 
 @contextmanager
 def progress_of(title: str) -> Generator[Callable[[str], None]]:
-    """A line on standard error that says what goes on, where a person is watching."""
+    """A line on standard error that says what goes on, where a person is watching, or every phase is asked for."""
     from rich.console import Console
 
+    if LOUDNESS.verbose:
+        started = time.monotonic()
+        said = f"{title}: {{}} [{{:.2f}} s]"
+        yield lambda text: print(
+            said.format(text, time.monotonic() - started), file=sys.stderr, flush=True
+        )
+        return
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda text: None
