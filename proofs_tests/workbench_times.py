@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from proofs_tests.web.browsing import browser_in
+from selenium.webdriver.support.wait import WebDriverWait
+
+from proofs_tests.web.browsing import PATIENCE, browser_in
 from proofs_tests.web.serving import Served, served
 from relift.web import picks
 
@@ -47,6 +49,9 @@ def paints(address: str) -> Iterator[float]:
         for _ in range(5):
             browser.get("about:blank")
             browser.get(address)
+            WebDriverWait(browser, PATIENCE, 0.01).until(
+                lambda b: b.execute_script("return performance.getEntriesByType('paint').length")
+            )
             found = browser.execute_script(
                 "return performance.getEntriesByType('paint')[0].startTime"
             )

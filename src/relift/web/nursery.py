@@ -7,7 +7,9 @@ import json
 import multiprocessing
 import os
 import re
+import select
 import signal
+import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
@@ -154,6 +156,7 @@ def _child(request: Request, writer: Connection) -> None:
     for number in (0, 1, 2):
         os.dup2(null, number)
     to = writer.fileno()
+    threading.Thread(target=_end_with_listener, args=(to,), daemon=True).start()
 
     def say(event: Event) -> None:
         line = json.dumps(event).encode() + b"\n"
@@ -187,6 +190,14 @@ def _child(request: Request, writer: Connection) -> None:
         say({"kind": "error", "text": f"internal error: {told} (a defect of Relift)"})
     finally:
         os._exit(0)
+
+
+def _end_with_listener(pipe: int) -> None:
+    """End with whoever listens, also where the server was killed and ends nothing itself."""
+    listening = select.poll()
+    listening.register(pipe, 0)  # what is always told: nobody reads any more
+    listening.poll()
+    os.killpg(0, signal.SIGKILL)
 
 
 def _without_folders(text: str) -> str:
