@@ -5,6 +5,7 @@ Read in this order:
 generate     a term written where its result has a place, or viewed where it is read
 loops        over the elements of an array, by one work-item or by many
 folds        loops that carry a value from step to step
+in_order     searches, filters, sorts and scattering, one element after the other
 evaluation   scalars, vectors and tuples as C expressions
 arrays       local and private memory
 emission     what these share: the statements so far, registers, loads and stores

@@ -1,1 +1,1 @@
-"""Rules applied by name and put together: combinators, nests and their tiles, register blocks, cooperative reductions."""
+"""Rules applied by name and put together: combinators, nests and their tiles, register blocks, cooperative reductions, scans."""

@@ -45,6 +45,10 @@ MOST_STEPS = 16
 """Steps of an iteration that are written out at most."""
 
 
+MOST_REPEATED = 512
+"""Parts of a term that are written again, at most, where a name goes."""
+
+
 def has_fold(t: Term) -> bool:
     """Whether a term is computed by a loop that needs all of an array for one value."""
     return any(
@@ -120,12 +124,16 @@ def stored(values: Collection[Term]) -> Tactic:
 
 
 def inlined() -> Tactic:
-    """No name outside all functions: what it stands for stands at each of its places."""
+    """No name outside all functions: what it stands for stands at each of its places, unless it is long and they are many."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Let) or free_variables(t):
             raise NoMatch("no name that is outside all functions")
+        (name,) = t.f.parameters
+        places = sum(1 for u, _ in subterms(t.f.body) if u == name)
+        if (places - 1) * sum(1 for _ in subterms(t.x)) > MOST_REPEATED:
+            raise NoMatch(f"a name of more than {MOST_REPEATED} parts, were it written out")
         return apply("let_inline")(at, place)
 
     return repeat(topdown(tactic))

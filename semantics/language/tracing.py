@@ -110,6 +110,7 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
         count = f"{len(types)} argument{'s' * (len(types) != 1)}"
         given = f"a term of type {function.type}" if is_term(function) else repr(function)
         raise IllTyped(f"a function of {count} is needed, not {given}; write lambda x: ...")
+    function = getattr(function, "operator", None) or function  # with its laws, where it has any
     names = _parameter_names(function, types)
     used = list(_names_in_scope.get())
     variables: list[Var] = []
