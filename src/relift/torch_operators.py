@@ -102,13 +102,11 @@ def schema(program: Program) -> str:
 
 
 def _argument(t: Type, name: str) -> str:
-    match t:
-        case Scalar():
-            return "bool" if t.name == "boolean" else "int" if t.name in WHOLE else "float"
-        case Array() if _scalar_of(t) is not None:
-            return "Tensor"
-        case _:
-            raise IllTyped(f"{name}: an operator of PyTorch takes no {t}; give its parts apart")
+    if isinstance(t, Scalar):
+        return "bool" if t.name == "boolean" else "int" if t.name in WHOLE else "float"
+    if not isinstance(t, Array) or _scalar_of(t) is None:
+        raise IllTyped(f"{name}: an operator of PyTorch takes no {t}; give its parts apart")
+    return "Tensor"
 
 
 def _scalar_of(t: Type) -> Scalar | None:
