@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 
 from relift.compiler.text.expression_reader import ExpressionReader
@@ -11,16 +13,24 @@ from relift.compiler.text.tree import (
     Assignment,
     Barrier,
     Binary,
+    Cast,
+    Conditional,
     CType,
     Declaration,
     Element,
     Evaluation,
     Expression,
     Guard,
+    Invocation,
     Loop,
+    Member,
     Name,
+    Prefix,
+    Real,
     Statement,
     Whole,
+    statements_within,
+    variables,
     within,
 )
 
@@ -28,6 +38,9 @@ _COUNTERS = frozenset(["int", "long"])
 """The types of loop counters: numbers without a sign would wrap around where those of Z do not."""
 _HINTS = frozenset(["vec_type_hint", "work_group_size_hint", "opencl_unroll_hint"])
 """Attributes that change no meaning."""
+
+_IDS = frozenset(["get_global_id", "get_group_id", "get_local_id"])
+"""Functions whose value is one for a work-item."""
 
 MOST_FIRST_VALUES = 1024
 """Elements of an array that is declared with its values."""
@@ -59,13 +72,7 @@ class StatementReader(ExpressionReader):
         if self.accept("for"):
             return [self.loop()]
         if self.accept("if"):
-            self.expect("(")
-            condition = self.expression()
-            self.expect(")")
-            guard = Guard(condition, self.inside())
-            if self.next == "else":
-                raise NotUnderstood("an else")
-            return [guard]
+            return self.guards()
         if self.accept("barrier"):
             self.expect("(")
             names = {"CLK_LOCAL_MEM_FENCE": "local", "CLK_GLOBAL_MEM_FENCE": "global"}
@@ -89,6 +96,25 @@ class StatementReader(ExpressionReader):
         value = self.expression()
         self.expect(";")
         return [Assignment(target, operator, value)]
+
+    def guards(self) -> list[Statement]:
+        """A condition, and its opposite where there is an `else`: the first may then change nothing that is asked."""
+        self.expect("(")
+        condition = self.expression()
+        self.expect(")")
+        body = self.inside()
+        if not self.accept("else"):
+            return [Guard(condition, body)]
+        if any(not _asks_variables(e) for e in within(condition)):
+            raise NotUnderstood(f"an else of {in_c(condition)}, which asks more than variables")
+        if changed := variables(condition) & (_changed(body) | self.addressed()):
+            raise NotUnderstood(f"an else, where {min(changed)} may have changed")
+        return [Guard(condition, body), Guard(Prefix("!", condition), self.inside())]
+
+    def addressed(self) -> set[str]:
+        """The names behind each `&` of the text, which a pointer may change."""
+        bare = [token for token in self.tokens if token != "("]
+        return {name for before, name in itertools.pairwise(bare) if before == "&"}
 
     def declarations(self) -> list[Declaration | Assignment]:
         """Declarations of one type; the first values of an array are assigned to its elements."""
@@ -183,3 +209,45 @@ class StatementReader(ExpressionReader):
                 raise NotUnderstood(f"the attribute {name}")
             self.expect(")", ")")
         return found
+
+
+def _asks_variables(e: Expression) -> bool:
+    """Whether what an expression is depends on variables and on the number of the work-item alone, not on memory."""
+    match e:
+        case Whole() | Real() | Name() | Binary() | Conditional():
+            return True
+        case Prefix(operator, _):
+            return operator in ("-", "+", "!")
+        case Invocation(function, _):
+            return function in _IDS
+        case Element() | Member() | Cast():
+            return False
+
+
+def _changed(body: Iterable[Statement]) -> set[str]:
+    """The names that some statements assign to or declare, and all that a call for its effect mentions."""
+    found = set[str]()
+    for s in statements_within(body):
+        match s:
+            case Assignment(target, _, _):
+                found |= _assigned(target)
+            case Evaluation(e):
+                found |= variables(e)
+            case Declaration(_, name):
+                found.add(name)
+            case Loop(_, counter):
+                found.add(counter)
+            case Barrier() | Guard():
+                pass
+    return found
+
+
+def _assigned(target: Expression) -> set[str]:
+    """The names that an assignment may change: that of the variable or the array, not those of an index."""
+    match target:
+        case Element(of, _) | Member(of, _):
+            return _assigned(of)
+        case (
+            Name() | Prefix() | Whole() | Real() | Binary() | Conditional() | Invocation() | Cast()
+        ):
+            return variables(target)

@@ -47,7 +47,6 @@ HIDDEN = {
     "a declaration without braces": "if (1 < 2) int t = 3;",
     "a condition of nothing": "if (1 < 2); out[0] = 0.0f;",
     "a loop of nothing": "for (int i = 0; i < 2; ++i); out[0] = 0.0f;",
-    "an else after what has no braces": "if (1 < 2) if (2 < 1) out[0] = 0.0f; else out[0] = 1.0f;",
     "an array that is a number": "int t[2] = 0; out[0] = 0.0f;",
     "more first values than elements": "int t[2] = {1, 2, 3}; out[0] = 0.0f;",
     "first values of themselves": "int t[2] = {1, t[0]}; out[0] = 0.0f;",

@@ -11,6 +11,8 @@ from proofs_tests.compiler.programs import typed
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.reader import read_kernels
 from relift.compiler.validation.validate import validate
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
@@ -72,6 +74,11 @@ RIGHT = {
         "for (int j = 1; j < 3; ++j) s[j] = two[j - 1]; for (int j = 3; j < 8; ++j) s[j] = x[8*g + j]; "
         "for (int j = 0; j < 8; ++j) out[8*g + j] = s[j] + s[j];"),
     ),
+    "a condition and its opposite": (
+        SCALARS,
+        ("for (int j = 0; j < 8; ++j) if (j < 3) out[8*g + j] = x[8*g + j] + x[8*g + j]; "
+        "else if (j == 3) { out[8*g + 3] = x[8*g + 3] + x[8*g + 3]; } else { out[8*g + j] = x[8*g + j] + x[8*g + j]; }"),
+    ),
     "first values that are vectors": (
         SCALARS,
         ("const float4 s[2] = {vload4(0, x + 8*g), (float4)(x[8*g + 4], x[8*g + 5], x[8*g + 6], x[8*g + 7])}; "
@@ -101,6 +108,23 @@ WRONG = {
     ),
     "lanes in the other order": (
         QUADS, "for (int j = 0; j < 2; ++j) out[2*g + j] = x[2*g + 1 - j] + x[2*g + 1 - j];",
+    ),
+    "nothing where the condition fails": (
+        SCALARS,
+        "for (int j = 0; j < 8; ++j) if (j < 7) out[8*g + j] = x[8*g + j] + x[8*g + j]; else { float v = 0.0f; }",
+    ),
+    "an opposite of the nearest condition": (
+        SCALARS,
+        "for (int j = 0; j < 8; ++j) if (j < 7) if (j < 8) out[8*g + j] = x[8*g + j] + x[8*g + j]; else out[8*g + j] = 0.0f;",
+    ),
+    "both where it holds": (
+        SCALARS,
+        "for (int j = 0; j < 8; ++j) { if (j < 9) out[8*g + j] = 0.0f; else out[8*g + j] = x[8*g + j] + x[8*g + j]; }",
+    ),
+    "an opposite out of bounds": (
+        SCALARS,
+        ("for (int j = 0; j < 8; ++j) { out[8*g + j] = x[8*g + j] + x[8*g + j]; } "
+        "if (g < 2) { float v = 0.0f; } else { out[8*g + 800] = 0.0f; }"),
     ),
     "a lane that has no first value": (
         SCALARS,
@@ -152,3 +176,19 @@ def test_lanes_of_one_vector_are_no_race() -> None:
     [found] = certificates(written(QUADS, body))
     assert not found.refuted
     assert not found.ok
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("int i = g; if (i < 1) { i = 5; } else { out[i] = 0.0f; }", "i may have changed"),
+        ("int i = g; int* p = &(i); if (i < 1) { p[0] = 5; } else { out[i] = 0.0f; }", "i may have changed"),
+        ("int s[1]; s[0] = g; if (s[0] < 1) { s[0] = 5; } else { out[g] = 0.0f; }", "more than variables"),
+        ("if (x[g] < 1.0f) { out[g] = 5.0f; } else { out[g] = 0.0f; }", "more than variables"),
+        ("int i = g; if (i < 1) { for (int i = 0; i < 2; ++i) out[i] = 0.0f; } else { out[i] = 0.0f; }", "i may"),
+    ],
+)  # fmt: skip
+def test_an_opposite_of_what_may_have_changed_is_not_read(body: str, said: str) -> None:
+    """What is asked once in C would be asked twice."""
+    with pytest.raises(NotUnderstood, match=said):
+        read_kernels(HEAD.format(**SCALARS, body=body))
