@@ -27,6 +27,7 @@ from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.chunked_scans import in_chunks
 from relift.rewrites.tactics.combinators import Tactic, topdown
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
+from relift.rewrites.tactics.dimensions import items_of_three
 from relift.rewrites.tactics.group_tiles import stencil_in_groups
 from relift.rewrites.tactics.lanes import (
     chunks_in_lanes,
@@ -243,6 +244,12 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
     if device.kind == "gpu" and isinstance(program.body, Map):
         for blocks in _BLOCKS_OF_FOLDS:
             yield partial_results(blocks)
+
+
+def three_dimensions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """A work-item of a GPU for each element of maps in three dimensions; raises `NoMatch` for others."""
+    if device.kind == "gpu":
+        yield items_of_three()
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

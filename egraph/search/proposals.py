@@ -47,6 +47,7 @@ from relift.egraph.search.plans import (
     shared_folds,
     shared_rows,
     shared_windows,
+    three_dimensions,
 )
 from relift.egraph.search.remainders import remainder_starts
 from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered
@@ -123,7 +124,7 @@ class Proposals:
         found = [each for form in forms for each in form.proposals]
         chains = [
             (form, kernels_of(replace(self.source, body=form.parted.result)))
-            for form in promising(forms)
+            for form in promising([self._accepted(form) for form in forms])
         ]
         parts = [[self._kernel(kernel) for kernel in kernels] for _, kernels in chains]
         whole = [self] if is_near(forms[0], forms) else []
@@ -145,6 +146,11 @@ class Proposals:
         for form, kernels in chains:
             found += self._together(form, kernels, [next(each) for _ in kernels])
         return grown, sorted(found, key=lambda proposal: proposal.rank)
+
+    def _accepted(self, form: Form) -> Form:
+        """A form without those of its proposals that are refused: what cannot run promises nothing."""
+        kept = (each for each in form.proposals if self.refused(each.low) is None)
+        return replace(form, proposals=tuple(kept))
 
     def _kernel(self, kernel: Kernel) -> Proposals:
         """The same task for one kernel."""
@@ -194,7 +200,7 @@ class Proposals:
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_rows, shared_windows,
-            nest_tiles, chunked_scans,
+            nest_tiles, chunked_scans, three_dimensions,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [

@@ -17,6 +17,7 @@ Source: LIFT's macro rules, GPGPU'16; Tan et al., SC'11, and Nugteren, CLBlast, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
@@ -30,7 +31,6 @@ from relift.rewrites.tactics.combinators import (
     skip,
     then,
     tile_stencil_2d,
-    topdown,
 )
 from relift.rewrites.tactics.nest_blocks import (
     INTERLEAVED,
@@ -48,7 +48,7 @@ from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map
 from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
-from relift.semantics.syntax.terms import Var
+from relift.semantics.syntax.terms import Term, Var
 
 GROUPS: tuple[Tactic, ...] = (apply("map_to_wrg", d=1), apply("map_to_wrg", d=0))
 WORK_ITEMS: tuple[Tactic, ...] = (apply("map_to_lcl", d=1), apply("map_to_lcl", d=0))
@@ -366,11 +366,9 @@ def stencil_in_groups(windows: int) -> Tactic:
     ['stencil_tiling_2d', 'store_local']
     """
 
-    def tiles(at: Rewriting, place: Position) -> Rewriting:
-        at = topdown(tile_stencil_2d(windows))(at, place)
-        return inside(*computing(at, place))(nest(*GROUPS, tile))(at, place)
-
     def tile(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), Map):
+            raise NoMatch("a tile is no map over its windows")
         around = binders_at(at.term, place)[-1].name
         uses = [
             below
@@ -382,7 +380,31 @@ def stencil_in_groups(windows: int) -> Tactic:
         staged = then(copy(*WORK_ITEMS), apply("store_local"))
         return then(nest(*WORK_ITEMS), inside("xs", *uses[0])(staged))(at, place)
 
-    return tiles
+    return tiles_in_groups(tile_stencil_2d(windows), tile)
+
+
+def tiles_in_groups(tiling: Tactic, tile: Tactic) -> Tactic:
+    """The outermost map that is tiled, alone or in one more map, with a group for each tile."""
+
+    def tiled(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        for below, _ in list(positions(t)):
+            here = (*place, *below)
+            with suppress(NoMatch):
+                done = tiling(at, here)
+                done = inside(*computing(done, here))(nest(*GROUPS, tile))(done, here)
+                return _around(t, below)(done, place)
+        raise NoMatch("nothing here is tiled for groups")
+
+    return tiled
+
+
+def _around(t: Term, place: Position) -> Tactic:
+    """The map around a place is for groups of the third dimension; raises `NoMatch` where there are several."""
+    maps = [place[:i] for i, field in enumerate(place) if field == "f"]
+    if len(maps) > 1 or any(not isinstance(term_at(t, each), Map) for each in maps):
+        raise NoMatch("tiles for groups stand in one more map at most")
+    return then(*(inside(*each)(apply("map_to_wrg", d=2)) for each in maps))
 
 
 def computing(at: Rewriting, place: Position) -> Position:

@@ -29,7 +29,7 @@ from relift.rewrites.tactics.combinators import (
     tile_stencil_2d,
     topdown,
 )
-from relift.rewrites.tactics.group_tiles import GROUPS, UNROLLED, WORK_ITEMS, computing, copy, nest
+from relift.rewrites.tactics.group_tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, tiles_in_groups
 from relift.rewrites.tactics.nest_dimensions import one_fold
 from relift.rewrites.tactics.nests import fuse_once
 from relift.rewrites.tactics.reuse import lies_across
@@ -50,10 +50,6 @@ def strips_in_groups(windows: int, down: int) -> Tactic:
     ['stencil_tiling_2d', 'stencil_tiling', 'lift_reduce_seq', 'store_private', 'store_local']
     """
 
-    def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = topdown(first(tile_stencil_2d(windows), _tiled_with_cells(windows)))(at, place)
-        return inside(*computing(at, place))(nest(*GROUPS, tile))(at, place)
-
     def tile(at: Rewriting, place: Position) -> Rewriting:
         image = binders_at(at.term, place)[-1].name
         at = first(_strips(down), _strips_with_cells(down))(at, place)
@@ -62,7 +58,7 @@ def strips_in_groups(windows: int, down: int) -> Tactic:
         columns = inside("xss", "f", "xss")(WORK_ITEMS[1])
         return then(lines, columns)(at, place)
 
-    return tactic
+    return tiles_in_groups(first(tile_stencil_2d(windows), _tiled_with_cells(windows)), tile)
 
 
 def strips_of_items(down: int) -> Tactic:

@@ -41,6 +41,7 @@ from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.dimensions import items_of_three
 from relift.rewrites.tactics.row_tiles import rows_in_groups
 from relift.rewrites.tactics.stencil_strips import (
     lines_in_groups,
@@ -52,7 +53,7 @@ from relift.semantics.language.programs import Program
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
-n, m, r = nat("n"), nat("m"), nat("r")
+c, n, m, r = nat("c"), nat("n"), nat("m"), nat("r")
 ROOM = 48 * 1024
 
 
@@ -75,6 +76,23 @@ def blurred(image: f32[n, m]):
     """A window is folded as it is."""
     windows = slide_nd((3, 3), (1, 1), pad_nd((1, 1), (1, 1), 0.0, image))
     return map_nd(2, lambda w: reduce(add, 0.0, join(w)), windows)
+
+
+@program
+def depthwise(image: f32[c, n, m], weights: f32[c, 2 * r + 1, 2 * r + 1]):
+    """A stencil in one more map."""
+
+    def channel(p):
+        padded = pad_nd((r, r), (r, r), 0.0, p[0])
+        windows = slide_nd((2 * r + 1, 2 * r + 1), (1, 1), padded)
+
+        def weighted(w):
+            products = map(lambda q: q[0] * q[1], zipped(join(w), join(p[1])))
+            return reduce(add, 0.0, products)
+
+        return map_nd(2, weighted, windows)
+
+    return map(channel, zipped(image, weights))
 
 
 def along(line, weights):
@@ -117,6 +135,8 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     ),
     (load_program(str(EXAMPLES / "hotspot.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
     (load_program(str(EXAMPLES / "hotspot.py")), strips_of_items(4), {"n": 8, "m": 16}),
+    (load_program(str(EXAMPLES / "heat3d.py")), items_of_three(), {"n": 4, "m": 5, "k": 6}),
+    (depthwise, strips_in_groups(8, 4), {"c": 3, "n": 16, "m": 16, "r": 2}),
     (along_lines, lines_in_groups(8), {"n": 4, "m": 16, "r": 1}),
     (down_columns, strips_of_lines(4), {"n": 16, "m": 4, "r": 1}),
     (load_program(str(EXAMPLES / "j2d5pt.py")), strips_in_groups(8, 4), {"n": 8, "m": 16}),
