@@ -1,26 +1,33 @@
-"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N]`: what the tests of lifting draw a little of, at length.
+"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N] | compilers [CLANG…]`: what the tests of lifting draw a little of, at length.
 
     inputs       each lifted program of the fixtures against the compiled C on N inputs (1,000), hostile ones among them
     mutations    N lifted programs (100) with one mistake, operators, offsets, bounds, strides: each must differ, none be proved
+
+    compilers    what is found in the fixtures, and as which programs, by each clang that is named or on PATH, at -O1 and -O2
 
 It prints what was run and returns 1 where a program differs, or a mistake is not noticed.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from random import Random
 
-from proofs_tests.compiler.idioms.checks import FILES, FOLDER
+from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
-from relift.compiler.idioms.facts.source import bitcode
+from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.source import NAMES, bitcode, module
+from relift.compiler.idioms.finding import find
 from relift.compiler.idioms.lift import LiftedIdiom, lift
-from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.lifting.effects import effect_of
+from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.proofs.equality import proof
+from relift.compiler.idioms.refusals import refusal
 
 
 @cache
@@ -40,9 +47,9 @@ def idioms() -> Iterator[tuple[str, LiftedIdiom, Lifted]]:
 def inputs(runs: int) -> int:
     """Each program on so many inputs."""
     ran = differ = 0
-    for file, idiom, lifted in idioms():
+    for file, idiom, program in idioms():
         found = evidence(
-            idiom.relations, idiom.found, lifted, compiled(file), runs, 1, hostile=True
+            idiom.relations, idiom.found, program, compiled(file), runs, 1, hostile=True
         )
         ran += found.ok
         differ += found.difference is not None
@@ -53,10 +60,10 @@ def inputs(runs: int) -> int:
 
 def mistakes() -> Iterator[tuple[str, LiftedIdiom, Lifted]]:
     """Every mistake in every program that can be run."""
-    for file, idiom, lifted in idioms():
-        if evidence(idiom.relations, idiom.found, lifted, compiled(file), 5).ok:
-            wrong = [replace(lifted, program=m) for m in mutants(lifted.program)]
-            for each in (*wrong, *misplaced(lifted)):
+    for file, idiom, right in idioms():
+        if evidence(idiom.relations, idiom.found, right, compiled(file), 5).ok:
+            wrong = [replace(right, program=m) for m in mutants(right.program)]
+            for each in (*wrong, *misplaced(right)):
                 yield file, idiom, each
 
 
@@ -81,11 +88,40 @@ def mutations(count: int) -> int:
     return int(missed > 0 or proved > 0)
 
 
+def compilers(names: list[str]) -> int:
+    """Each compiler at each level: the idioms that are marked, and one set of programs."""
+    programs: dict[tuple[str, str, str], dict[str, None]] = {}
+    wrong = 0
+    for name in names or [n for n in NAMES if shutil.which(n)]:
+        for level in ("-O1", "-O2"):
+            missed = 0
+            for file in FILES:
+                code = module(FOLDER / f"{file}.c", (name,), (level,))
+                for f, kinds in expected(file).items():
+                    function = code.functions[f]
+                    relations = Relations(function, code)
+                    found = () if refusal(function, code) else find(relations).found
+                    missed += sorted(x.idiom for x in found) != kinds
+                    for x in found:
+                        effect = effect_of(relations, x.loop, x.result, x.idiom)
+                        said = str(lifted(effect, relations, f).program)
+                        programs.setdefault((file, f, x.idiom), {})[said] = None
+            wrong += missed
+            print(
+                f"{name} {level}: {missed} functions with other idioms than are marked", flush=True
+            )
+    differ = [key for key, said in programs.items() if len(said) > 1]
+    print(f"{len(programs)} finds, {len(differ)} with different programs: {differ}")
+    return int(wrong > 0 or bool(differ) or not programs)
+
+
 def main(words: list[str]) -> int:
     """The command."""
     match words:
         case ["inputs", *rest] if len(rest) < 2:
             return inputs(int(rest[0]) if rest else 1000)
+        case ["compilers", *rest]:
+            return compilers(rest)
         case ["mutations", *rest] if len(rest) < 2:
             return mutations(int(rest[0]) if rest else 100)
         case _:

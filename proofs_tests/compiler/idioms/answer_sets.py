@@ -26,11 +26,42 @@ def alternatives(formula: Expanded) -> list[tuple[Flat, ...]]:
             each = itertools.product(*map(alternatives, parts))
             return [tuple(atom for part in choice for atom in part) for choice in each]
         case Collected():
-            raise NotImplementedError("collect is not asked of clingo")
+            raise AssertionError("cannot happen: what is collected is asked for by itself")
 
 
 def solutions(formula: Expanded, relations: Relations) -> set[Solution]:
-    """All solutions, as clingo finds them."""
+    """All solutions, as clingo finds them; what is collected for each is a second question, whose answers are joined."""
+    plain, collected = _apart(formula)
+    found = [dict(s) for s in _answers(plain, relations)]
+    for part in collected:
+        inner = [dict(s) for s in _answers(part.body, relations)]
+        found = [both for s in found if (both := _joined(s, inner, part.least)) is not None]
+    return {frozenset(s.items()) for s in found}
+
+
+def _apart(formula: Expanded) -> tuple[Expanded, list[Collected]]:
+    """A formula without what it collects, and that."""
+    if not isinstance(formula, All):
+        return formula, []
+    parts = [_apart(p) for p in formula.parts if not isinstance(p, Collected)]
+    own = [p for p in formula.parts if isinstance(p, Collected)]
+    return All(tuple(p for p, _ in parts)), [*own, *(c for _, inner in parts for c in inner)]
+
+
+def _joined(
+    outer: dict[str, str], inner: list[dict[str, str]], least: int
+) -> dict[str, str] | None:
+    """A solution with the lists that the solutions which agree with it make; none where these are too few."""
+    fitting = [s for s in inner if all(outer.get(n, v) == v for n, v in s.items())]
+    names = sorted({n for s in fitting for n in s} - outer.keys())
+    rows = sorted({tuple(s[n] for n in names) for s in fitting})
+    if len(rows) < least:
+        return None
+    return outer | {n: str(tuple(row[i] for row in rows)) for i, n in enumerate(names)}
+
+
+def _answers(formula: Expanded, relations: Relations) -> set[Solution]:
+    """All solutions of a formula that collects nothing."""
     conjunctions = alternatives(formula)
     used = {a.words for c in conjunctions for a in c}
     predicate = {words: f"r{i}" for i, words in enumerate(sorted(used))}

@@ -109,6 +109,18 @@ def test_clingo_finds_the_same(file: str, function: str, constraint: str) -> Non
     assert ours == solutions(formula, relations)
 
 
+def test_clingo_collects_the_same() -> None:
+    """What is collected for each solution is what the second solver collects: the reads of a stencil."""
+    module = compiled("maps")
+    relations = Relations(module.functions["smooth"], module)
+    formula = expanded("Stencil", 1)
+    ours = {
+        frozenset((n, str(v)) for n, v in s.items()) for s in Solver(relations).solutions(formula)
+    }
+    assert any("reads" in n and v.count("%") > 1 for s in ours for n, v in s)
+    assert ours == solutions(formula, relations)
+
+
 def test_a_bound_is_not_an_answer() -> None:
     """A search that comes to its bound says so; it does not look as if nothing was there."""
     module = compiled("products")
