@@ -16,6 +16,7 @@ from relift.cli.options import (
     LocalOption,
     ProgramArgument,
     SizeOption,
+    TargetOption,
     counts_of,
     sizes_of,
 )
@@ -78,6 +79,14 @@ def build(
     size: SizeOption = None,
     budget: BudgetOption = 120.0,
     float_policy: FloatOption = "reassociate",
+    wheel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Write a Python wheel of this name instead: it needs NumPy and pyopencl only.",
+        ),
+    ] = None,
+    target: TargetOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
     """Write a library in C: header, source with the kernels, CMake file and a test; nothing of Relift is needed there.
@@ -93,7 +102,11 @@ def build(
     loaded, sizes = load_program(program), sizes_of(size)
     low = loaded.at(sizes, partly=True)
     if not is_low_level(low):
-        low = search_or_refusal(loaded, sizes, "c", budget, 1, float_policy).term
+        where = "c" if wheel is None else target
+        low = search_or_refusal(loaded, sizes, where, budget, 1, float_policy).term
+    if wheel is not None:
+        _write_wheel(out, loaded.name, low, wheel, float_policy, as_json)
+        return
     with progress_of("asking the interpreter for the test"):
         library = c_library(low, contract=float_policy != "exact")
     write_folder(
@@ -108,6 +121,24 @@ def build(
     print(
         f"cmake -S {out} -B {out}/build && cmake --build {out}/build && ctest --test-dir {out}/build"
     )
+
+
+def _write_wheel(
+    out: Path, name: str, low: Program, package: str, float_policy: str, as_json: bool
+) -> None:
+    """A wheel with one function."""
+    from relift.compiler.ahead.wheel import write_wheel
+    from relift.compiler.program import compile_program
+
+    compiled = compile_program(low, contract=float_policy != "exact")
+    say_unknown(compiled)
+    place = write_wheel(out, {name: (low, compiled)}, package)
+    if as_json:
+        print_json({"wheel": str(place), "package": package, "functions": [name]})
+    else:
+        print(
+            f"written to {place}; pip install {place} && python -c 'from {package} import {name}'"
+        )
 
 
 def say_unknown(compiled: Compiled) -> None:
