@@ -28,13 +28,15 @@ class Idiom:
     result: str
     outermost: str = "begin"
     depth: int = 0
+    least: int = 1
+    """How many loops stand in each other at least where it is found."""
 
 
 IDIOMS = (
-    Idiom("gemm", "GEMM", "output.store"),
-    Idiom("gemv", "GEMV", "store"),
-    Idiom("csr", "CSR", "output.store", "outer_loop.begin"),
-    Idiom("transposition", "Transposition", "write.store"),
+    Idiom("gemm", "GEMM", "output.store", least=3),
+    Idiom("gemv", "GEMV", "store", least=2),
+    Idiom("csr", "CSR", "output.store", "outer_loop.begin", least=2),
+    Idiom("transposition", "Transposition", "write.store", least=2),
     *(Idiom("stencil", "Stencil", "write.store", depth=n) for n in (3, 2, 1)),
     Idiom("scan", "Scan", "store"),
     Idiom("histogram", "Histogram", "store"),
@@ -142,7 +144,10 @@ def find(relations: Relations, most: int = MOST_STEPS) -> Search:
     """The idioms of a function."""
     everything: list[Found] = []
     steps, given_up = 0, list[str]()
+    nested = max((len(relations.control.around(h)) for h in relations.control.loops), default=0)
     for idiom in sought():
+        if max(idiom.depth, idiom.least) > nested:
+            continue
         solver = Solver(relations, most)
         try:
             everything += _solved(idiom, solver, relations)

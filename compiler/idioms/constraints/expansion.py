@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from relift.compiler.idioms.constraints import syntax as s
@@ -23,7 +24,7 @@ class Flat:
     words: str
     arguments: tuple[tuple[str, ...], ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """All names, in order."""
         return tuple(name for group in self.arguments for name in group)
