@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+import relift as rl
 from proofs_tests.egraph.pattern_table import PATTERNS_OF, PLACES, outcome, program_of
 from relift.device import GPU
+from relift.semantics.language.programs import Program
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.notation.printer import show
 from relift.semantics.patterns import PATTERNS, InOrder
-from relift.semantics.syntax.terms import Pattern, subterms
+from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.terms import Input, Pattern, subterms
+from relift.semantics.syntax.types import f32
 
 _PLACES = list(PLACES)
 
@@ -42,3 +50,16 @@ def test_the_table_has_every_pattern() -> None:
     missing = {name for name, pattern in PATTERNS.items() if issubclass(pattern, InOrder)} - seen
 
     assert not missing
+
+
+def test_a_maximum_is_written_as_it_is_read() -> None:
+    """An operator that the language names keeps its name, beside the function that is called so."""
+    x = Input("x", f32[16])
+    program = Program(
+        "largest",
+        (x,),
+        rl.scan_seq(rl.maximum, -math.inf, rl.map(lambda v: rl.maximum(v, 0.0), x)),
+    )
+
+    assert "maximum_" not in show(program.body)
+    assert alpha_equal(parse_term(show(program.body), x=x), program.body)

@@ -287,5 +287,7 @@ VOCABULARY: dict[str, Any] = {
     "wrap": wrap,
     "add": add,
     "mul": mul,
+    "minimum": minimum,
+    "maximum": maximum,
 }
 """What printed terms are made of, by name."""
