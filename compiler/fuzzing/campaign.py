@@ -38,6 +38,9 @@ from relift.semantics.errors import ReliftError
 ROUND, CHUNK = 224, 14
 """Cases of a round, and those that a worker gets at a time."""
 
+TEXTS, FORMULATED = 2, 4
+"""The text of one program in so many is run on symbols, and one in so many is computed in NumPy."""
+
 SMALL_ENOUGH = 3
 """So many findings of one look are made small; of the others it is only counted who is to blame."""
 
@@ -131,7 +134,7 @@ def outcome_of(case: Case, court: Court, task: Task, book: Book | None = None) -
         )
     if subject is None:
         return Outcome(str(case), "not made")
-    seen = court.seen(subject)
+    seen = sampled(court, case).seen(subject)
     features = of_terms(subject) if seen.sight != "refused" else set[str]()
     if seen.sight == "right":
         features |= of_text(seen.text)
@@ -150,6 +153,15 @@ def outcome_of(case: Case, court: Court, task: Task, book: Book | None = None) -
             culprit="nobody",
             cause=f"nobody yet {seen.sight}",
         )
+
+
+def sampled(court: Court, case: Case) -> Court:
+    """What is asked of a case: NumPy of some, and the text of some where a device runs it anyway."""
+    drawn = case.random("asked")
+    formulated = drawn.randrange(FORMULATED) == 0
+    return replace(
+        court, texts=court.device is None or drawn.randrange(TEXTS) == 0, formulated=formulated
+    )
 
 
 def _investigated(
@@ -194,8 +206,8 @@ def narrowed(court: Court, seen: Seen) -> Court:
     """Only what a finding was seen by."""
     if seen.device:
         devices = [d for d in (court.device, *court.against) if d and d.label == seen.device]
-        return Court(devices[0], texts=False)
-    return Court(None)
+        return Court(devices[0], texts=False, formulated=False)
+    return Court(None, texts=seen.sight == "text", formulated=seen.sight == "formulation")
 
 
 def _fault(seen: Seen) -> str | None:

@@ -17,7 +17,7 @@ from relift.compiler.fuzzing.subjects import Subject
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.terms import Pattern, Term, inside
 
-FOLLOWED = 8
+FOLLOWED = 16
 """Lines are followed of one case in so many."""
 
 _PACKAGE = Path(__file__).parents[1]

@@ -51,11 +51,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Court:
-    """Who judges: a device, none where only texts are, and others that it is compared with beside the interpreter."""
+    """Who judges: a device, none where only texts are, and others that it is compared with beside the interpreter.
+
+    The text of kernels is asked where `texts` says so, and NumPy where the program is to be `formulated`.
+    """
 
     device: Contained | None
     against: Sequence[Contained] = ()
     texts: bool = True
+    formulated: bool = True
 
     def seen(self, subject: Subject) -> Seen:
         """What becomes of a subject."""
@@ -75,7 +79,7 @@ class Court:
         expected = subject.value()
         found = (
             _by_rules(subject, expected)
-            or _in_numpy(subject, expected)
+            or (self.formulated and _in_numpy(subject, expected))
             or (self.texts and _text(subject, compiled))
             or (self.device is not None and self.on(self.device, subject, compiled, expected))
         )
