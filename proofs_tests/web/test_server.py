@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -142,13 +144,18 @@ while True:
 """Takes no processor time, and hears no alarm."""
 
 
-def test_a_client_that_disappears_frees_its_work(workbench: Served) -> None:
+def test_a_client_that_disappears_frees_its_work(
+    workbench: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends, and what it wrote is gone."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     body = json.dumps({"ask": "rule", "source": DEAF, "language": "python"})
     answer = workbench.answer("POST", "/ask", body)
-    wait_for(lambda: bool(workbench.nursery.running))
+    wait_for(lambda: bool(workbench.nursery.running) and any(tmp_path.rglob("yours.py")))
     [child] = workbench.nursery.running
     answer.close()
     wait_for(lambda: not workbench.nursery.running and not alive(child))
+    wait_for(lambda: not any(tmp_path.iterdir()))
 
 
 def alive(pid: int) -> bool:

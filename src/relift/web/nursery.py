@@ -9,11 +9,13 @@ import os
 import re
 import select
 import signal
+import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from multiprocessing.connection import Connection
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from relift.display.blocks import Block
@@ -85,18 +87,21 @@ class Nursery:
     async def _heard(self, request: Request) -> AsyncGenerator[Event]:
         """What is said now; kept where it is said of a rule, and no Python of a user's was run."""
         said: list[Event] = []
-        async for event in self._work(request):
-            said.append(event)
-            yield event
+        with TemporaryDirectory(prefix="relift-", ignore_cleanup_errors=True) as folder:
+            async with aclosing(self._work(request, folder)) as work:
+                async for event in work:
+                    said.append(event)
+                    yield event
         is_done = bool(said) and said[-1]["kind"] == "done"
         if is_done and isinstance(request, CheckRule) and request.language == "printed":
             self.kept[request] = [e for e in said if e["kind"] != "progress"]
             if len(self.kept) > KEPT:
                 self.kept.popitem(last=False)
 
-    async def _work(self, request: Request) -> AsyncGenerator[Event]:
+    async def _work(self, request: Request, folder: str) -> AsyncGenerator[Event]:
+        """The process of a request, all of whose temporary files are in a folder that does not depend on its end."""
         reader, writer = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_child, args=(request, writer))
+        process = self._context.Process(target=_child, args=(request, writer, folder))
         await asyncio.to_thread(process.start)  # the first waits for the imports
         writer.close()
         pid = process.pid or 0
@@ -149,9 +154,10 @@ def _nothing() -> None:
     """What the first process does, for which the others' imports are made."""
 
 
-def _child(request: Request, writer: Connection) -> None:
+def _child(request: Request, writer: Connection, folder: str) -> None:
     """The part of the process: limits, work, and one line of JSON for each thing that is said."""
     os.setsid()
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
