@@ -241,6 +241,17 @@ def test_a_kernel_that_nobody_can_read_runs_with_a_word(folder: Path) -> None:
     assert "computes: unknown: kernel.cl is another text than this Relift compiles" in line
 
 
+def test_what_is_compiled_anew_says_nothing_of_another_text(folder: Path) -> None:
+    """A text that nobody can read agrees with nothing but where it ran."""
+    spoilt = rewritten(folder, lambda body: "  switch (1) { default: break; }\n" + body)
+    [symbols] = [
+        a for a in verify_saved(read_saved(spoilt), [], lambda _: None) if "symbols" in a.against
+    ]
+
+    assert not symbols.ok
+    assert not symbols.known
+
+
 def test_a_kernel_that_crashes_its_driver_takes_nothing_along(folder: Path) -> None:
     """It runs in a process of its own; the crash is the answer."""
     kernel = folder / "kernel.cl"
