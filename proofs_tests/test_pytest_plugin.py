@@ -37,7 +37,8 @@ def test_drawn(program):
 
 def python(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """What Python prints of some words, in a folder of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **variables}
+    plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PYTEST_ADDOPTS")}
+    environment = {**plain, "PYTHONPATH": str(ROOT / "src"), **variables}
     return subprocess.run(
         [sys.executable, *words],
         cwd=folder,
