@@ -18,6 +18,7 @@ their tile read.  The plan is a tactic for every size, see `relift.rewrites.tact
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -53,6 +54,7 @@ from relift.rewrites.tactics.stencil_strips import (
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
+from relift.semantics.syntax.types import dimensions
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,27 @@ _ITEMS = (128, 64, 32)
 
 _STRIPS = ((64, 16), (32, 8), (32, 4))
 """Windows of a stencil's tile in each direction, and how many a work-item has below one another."""
+_TILE_SIDES, _STRIP_LENGTHS = range(96, 15, -1), range(16, 3, -1)
+"""The same for a stencil that none of these divides: the longest that do."""
+
+
+def strips_for(program: Program) -> Iterator[tuple[int, int]]:
+    """Tiles for a stencil of two dimensions, and strips: those of `_STRIPS`, or else others that divide its result.
+
+    >>> from relift.egraph.search.plans import strips_for
+    >>> from relift.rewrites.loading import load_program
+    >>> jacobi = load_program("examples/j2d5pt.py")
+    >>> [list(strips_for(jacobi.at({"n": n, "m": n}))) for n in (96, 8188)]
+    [[(32, 8), (32, 4)], [(92, 4)]]
+    """
+    lengths = [n.constant or 0 for n in dimensions(program.body.type)[0][-2:]]
+    common = math.gcd(*lengths)
+    if dividing := [each for each in _STRIPS if common and common % each[0] == 0]:
+        yield from dividing
+        return
+    sides = (side for side in _TILE_SIDES if common and common % side == 0)
+    found = ((side, down) for side in sides for down in _STRIP_LENGTHS if side % down == 0)
+    yield from itertools.islice(found, 2)
 
 
 _BLOCKS_OF_FOLDS = (8, 16, 32, 64)
@@ -270,7 +293,7 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
     if device.kind == "gpu" and any(isinstance(t, Slide) for t, _ in subterms(program.body)):
         for windows in _TILES:
             yield stencil_in_groups(windows)
-        for windows, down in _STRIPS:
+        for windows, down in strips_for(program):
             yield strips_in_groups(windows, down)
         for down in _DOWN:
             yield strips_of_items(down)
