@@ -99,7 +99,7 @@ def main() -> int:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)
     elsewhere = bool(sys.argv[1:]) or kernels_pass_elsewhere()
-    tests_pass = passes("pytest", *(sys.argv[1:] or ("-n", "auto")))
+    tests_pass = passes("pytest", *(sys.argv[1:] or ("-n", "auto", "--dist", "worksteal")))
     return 0 if tests_pass and elsewhere and not failed else 1
 
 
