@@ -17,7 +17,8 @@ import relift as rl
 from proofs_tests.command_line import ROOT, command
 from relift.cli import main
 from relift.compiler.bench.bundle import read_results
-from relift.egraph.search.tuning import BadDatabase, Timing, Timings
+from relift.egraph.search import tuning
+from relift.egraph.search.tuning import BadDatabase, Timing, Timings, Tuner
 from relift.semantics.notation.parser import parse_size, parse_term, parse_type
 from relift.semantics.syntax.terms import Input
 
@@ -252,14 +253,16 @@ def test_an_edited_time_is_refused(seconds: Any, tmp_path: Path) -> None:
         kept.known("text")
 
 
-def test_a_locked_database_is_not_to_be_thrown_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
+def test_a_locked_database_is_found_at_once_and_not_to_be_thrown_away(
+    lock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Times in use by another process are waited for, never moved away."""
-    kept = timings(tmp_path)
-    monkeypatch.setattr("relift.egraph.search.tuning.PATIENCE", 0.05)
+    """Times that another process writes are named before a search, in a second; they are never moved away."""
+    assert tuning.HURRY <= 1
+    monkeypatch.setattr(tuning, "HURRY", 0.05)
+    kept = Tuner(timings(tmp_path).path, "a device", lambda program: 1.0)
     with contextlib.closing(sqlite3.connect(kept.path, isolation_level=None)) as database:
-        database.execute("BEGIN EXCLUSIVE")
+        database.execute(f"BEGIN {lock}")
         with pytest.raises(BadDatabase, match="in use by another process") as refused:
             kept.check()
 

@@ -37,7 +37,10 @@ Measure: TypeAlias = Callable[[Program], float]
 
 
 PATIENCE = 30.0
-"""Seconds for which a database that another process writes is waited for."""
+"""Seconds for which a database that another process writes is waited for when a time was measured, not to lose it."""
+
+HURRY = 1.0
+"""Seconds for which it is waited for while nothing is lost by giving up."""
 
 _ANEW = "move it away, and a new one is made"
 
@@ -112,7 +115,7 @@ class Timings:
             (self._key(term), name, self.device, t.seconds, t.failure, time.time())
             for term, t in timings.items()
         ]
-        with self._database() as database, database:
+        with self._database(PATIENCE) as database, database:
             for row in rows:
                 database.execute("INSERT OR REPLACE INTO timings VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -143,10 +146,11 @@ class Timings:
         return [self.known(str(program)) for program in programs]
 
     @contextmanager
-    def _database(self) -> Generator[sqlite3.Connection]:
+    def _database(self, patience: float | None = None) -> Generator[sqlite3.Connection]:
+        waiting = HURRY if patience is None else patience
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database:
+            with closing(sqlite3.connect(self.path, timeout=waiting)) as database:
                 self._prepare(database)
                 yield database
         except (
@@ -186,6 +190,12 @@ class Tuner(Timings):
     def __init__(self, path: Path, device: str, measure: Measure, *, exact: bool = False) -> None:
         super().__init__(path, device, exact=exact)
         self.measure = measure
+
+    def check(self) -> None:
+        """Raise `BadDatabase` when no time could be kept, before any is measured."""
+        with self._database() as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.rollback()
 
     def time(self, program: Program) -> Timing:
         """The recorded timing of a program whose sizes are fixed, or a new one."""

@@ -292,6 +292,7 @@ def _keep_times(
 
     device, found = read_times(file, program, _own(sizes, program), preset(target).kind)
     kept = Timings(database or default_path(), device, exact=float_policy == "exact")
+    kept.check()
     kept.keep(program.name, {t.term: Timing(t.seconds, t.failure) for t in found})
     return device
 
