@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import command
 from relift.cli import main
+from relift.compiler.meaning.subjects import NoKernel, Subject, meanings
 from relift.compiler.program import compile_program
+from relift.executors import Workers
 from relift.rewrites.loading import load_program
 
 SCALED = """
@@ -23,6 +27,10 @@ n = rl.nat("n")
 @rl.program
 def scaled(a: rl.f32, x: rl.f32[n]):
     return rl.map_glb(0)(lambda v: a * v, x)
+
+@rl.program
+def wide(x: rl.f32[n]):
+    return rl.map_glb(0)(lambda v: v + v, x)
 
 @rl.program
 def high(x: rl.f32[n]):
@@ -50,6 +58,26 @@ def test_a_low_level_program_is_validated_for_all_sizes(file: Path) -> None:
     found = json.loads(out.getvalue())
     assert found["verdict"] == "validated"
     assert found["kernels"][0]["sizes"] == "these sizes"
+
+
+def test_several_programs_are_what_they_are_alone(file: Path) -> None:
+    """In their order, by this process or another; the worst decides on the status."""
+    names = [f"{file}:{name}" for name in ("wide", "scaled", "wide")]
+    here = list(meanings([Subject(name) for name in names]))
+    assert [m.program for m in here] == ["wide", "scaled", "wide"]
+    with Workers(1) as executor:
+        assert list(meanings([Subject(name) for name in names], executor)) == here
+    status, said = command("validate", *names, "--kernel", "none.cl")
+    assert (status, said.count("\n")) == (2, 1)
+
+
+def test_an_error_of_another_process_is_one_here(file: Path) -> None:
+    """The message is the one of a process alone, and its class is."""
+    subjects = [Subject(f"{file}:scaled"), Subject(f"{file}:high")]
+    with ThreadPoolExecutor(1) as executor, pytest.raises(NoKernel, match="is not low-level"):
+        list(meanings(subjects, executor))
+    raised = NoKernel("why")
+    assert str(pickle.loads(pickle.dumps(raised))) == "why"
 
 
 def test_bad_input_is_one_line(file: Path) -> None:

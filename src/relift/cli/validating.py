@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -14,23 +15,22 @@ from relift.cli.options import (
     JsonOption,
     LocalOption,
     Refusal,
+    SchedulerOption,
     SizeOption,
+    WorkersOption,
     counts_of,
     pairs_of,
     sizes_of,
 )
 from relift.cli.output import print_json, progress_of
 
-if TYPE_CHECKING:
-    from relift.compiler.meaning.evidence import Meaning
-
 STATUS = {"validated": 0, "refuted": 1, "unknown": 3}
 
 
 def validate(
-    program: Annotated[
-        str,
-        typer.Argument(metavar="PROGRAM|DIR", help="A program, or a folder of optimize --out."),
+    programs: Annotated[
+        list[str],
+        typer.Argument(metavar="PROGRAM|DIR...", help="Programs, and folders of optimize --out."),
     ],
     size: SizeOption = None,
     kernel: Annotated[
@@ -48,30 +48,57 @@ def validate(
     ] = None,
     define: Annotated[list[str] | None, typer.Option(help="A macro, as TS=16.")] = None,
     float_policy: FloatOption = "reassociate",
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the text of kernels with the program that they should compute, for all data.
 
     Of a folder, the text that lies there; of a low-level program, what it is compiled to, for all values of the sizes
-    that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown.
+    that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown;
+    of several, 1 if one is refuted, 3 if none is, but one is unknown.
     """
     launch = {
         "--entry": entry, "--global": global_, "--local": local, "--argument": argument, "--define": define,
     }  # fmt: skip
     if kernel is not None:
-        _by_others(program, size, kernel, launch, float_policy, as_json=as_json)
+        if len(programs) > 1 or workers > 1 or scheduler is not None:
+            raise Refusal(
+                "--kernel compares one text with one program; give one PROGRAM, and neither --workers nor --scheduler"
+            )
+        _by_others(programs[0], size, kernel, launch, float_policy, as_json=as_json)
     for option in (name for name, value in launch.items() if value is not None):
         raise Refusal(f"{option} says how a kernel is launched; give it by --kernel FILE.cl")
-    found = (
-        _of_folder(Path(program))
-        if Path(program).is_dir()
-        else _of_program(program, size, float_policy)
-    )
+    _compiled(programs, sizes_of(size), float_policy, workers, scheduler, as_json=as_json)
+
+
+def _compiled(
+    programs: list[str],
+    sizes: Mapping[str, int],
+    float_policy: str,
+    workers: int,
+    scheduler: str | None,
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Programs and folders, each as its kernels are ready; ends with the status of the worst."""
+    from relift.compiler.meaning.subjects import Subject, meanings
+    from relift.executors import on
+
+    subjects = [Subject(p, sizes, exact=float_policy == "exact") for p in programs]
+    found = []
+    with progress_of("validating") as report, on(workers, scheduler) as executor:
+        for meaning in meanings(subjects, executor, report):
+            found.append(meaning)
+            if not as_json:
+                print(meaning.text(), flush=True)
+    said = Counter[str](meaning.verdict for meaning in found)
     if as_json:
-        print_json(found.to_json())
-    else:
-        print(found.text())
-    raise typer.Exit(STATUS[found.verdict])
+        data = [meaning.to_json() for meaning in found]
+        print_json({"programs": data} if len(data) > 1 else data[0])
+    elif len(found) > 1:
+        print(f"{len(found)} programs: {', '.join(f'{said[v]} {v}' for v in STATUS if said[v])}")
+    raise typer.Exit(max((STATUS[verdict] for verdict in said), key=(0, 3, 1).index))
 
 
 def _by_others(
@@ -123,35 +150,3 @@ def _by_others(
         said = f"these sizes, all data, {how}" if report.ok else report.detail
         print("; ".join([f"{entry}: {verdict}: {said}", *report.notes]))
     raise typer.Exit(STATUS[verdict])
-
-
-def _of_folder(folder: Path) -> Meaning:
-    from relift.compiler.agreement.artefacts import read_saved
-    from relift.compiler.meaning.evidence import meaning_of
-
-    saved = read_saved(folder)
-    with progress_of("validating") as report:
-        return meaning_of(saved.kernel, saved.low, report=report)
-
-
-def _of_program(program: str, size: list[str] | None, float_policy: str) -> Meaning:
-    from relift.cli.searching import compile_for
-    from relift.compiler.meaning.evidence import meaning_of
-    from relift.compiler.program import is_parallel
-    from relift.rewrites.loading import load_program
-
-    loaded = load_program(program)
-    sizes = sizes_of(size)
-    here = loaded.at({name: n for name, n in sizes.items() if name in loaded.sizes}, partly=True)
-    if unknown := [name for name in sizes if name not in loaded.sizes]:
-        raise Refusal(
-            f"{loaded.name} has no size {unknown[0]}; it has: {', '.join(loaded.sizes) or 'none'}"
-        )
-    if not is_parallel(here):
-        raise Refusal(
-            f"{loaded.name} is not low-level, so it has no kernel; validate a folder of relift optimize --out, "
-            "or give --kernel FILE.cl --entry NAME"
-        )
-    kernel = compile_for(here, float_policy)
-    with progress_of("validating") as report:
-        return meaning_of(kernel, here, report=report)
