@@ -260,7 +260,7 @@ def outdated(rule: Rule | RejectedRule) -> bool:
 
 def require_proved(names: Iterable[str], rules: Mapping[str, Rule]) -> None:
     """Raise `ReliftError` unless the ledger says PROVED of every one of these rules."""
-    for name in names:
+    for name in dict.fromkeys(names):
         if name not in rules:
             raise ReliftError(f"there is no rule {name}; relift ledger lists them", place="")
         if not is_proved(found := verdict(rules[name])):

@@ -116,7 +116,7 @@ def _canonical(t: Term, names: Mapping[str, str], depth: int) -> Term:
 
 def alpha_equal(t: Term, u: Term) -> bool:
     """Whether the terms are equal up to the names of bound variables."""
-    return canonical(t) == canonical(u)
+    return t == u or canonical(t) == canonical(u)
 
 
 def tidy(t: Term) -> Term:
@@ -183,7 +183,10 @@ def term_at(t: Term, position: Position) -> Term:
 
 def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
     """What is in a place, and the variables that are bound there."""
-    return {name: (u, binders) for name, u, binders in inside(t)}[place]
+    for name, u, binders in inside(t):
+        if name == place:
+            return u, binders
+    raise KeyError(place)
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:

@@ -134,6 +134,8 @@ class Size:
         more = Size.of(other)
         if not more.terms:
             return self
+        if not self.terms:
+            return more
         terms = dict(self.terms)
         for monomial, c in more.terms.items():
             terms[monomial] = terms.get(monomial, 0) + c

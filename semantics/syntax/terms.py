@@ -371,9 +371,18 @@ def operator_of(t: Term) -> Operator | None:
 
 def subterms(t: Term, bound: tuple[Var, ...] = ()) -> Iterator[tuple[Term, tuple[Var, ...]]]:
     """`t` and everything below it, each with the variables bound around it, outermost first."""
-    yield t, bound
-    for _, u, binders in inside(t):
-        yield from subterms(u, bound + binders)
+    waiting = [(t, bound)]  # of nested generators each would hand on what all below it yield
+    while waiting:
+        t, bound = waiting.pop()
+        yield t, bound
+        below = [getattr(t, place) for place in t.below]
+        if t.row:
+            below += getattr(t, t.row)
+        for child in reversed(below):
+            if isinstance(child, Lambda):
+                waiting.append((child.body, bound + child.parameters))
+            else:
+                waiting.append((child, bound))
 
 
 def distinct(t: Term) -> Iterator[Term]:
