@@ -498,6 +498,27 @@ def test_every_cell_of_a_small_result_is_compared(tmp_path: Path) -> None:
 
 
 @rl.program
+def nearest(x: rl.f32[n, 4], c: rl.f32[4]):
+    """Whether a sum of squares is small: a whole number that hangs on floats."""
+
+    def near(row):
+        gaps = rl.map(lambda p: p[0] - p[1], rl.zip(row, c))
+        return rl.select(rl.reduce(rl.add, 0.0, rl.map(lambda g: g * g, gaps)) < 40.0, 1, 0)
+
+    return rl.map(near, x)
+
+
+@pytest.mark.parametrize(("program", "whole"), [(nearest, True), (doubled, False)])
+def test_floats_that_decide_whole_numbers_are_whole(
+    program: Program, whole: bool, tmp_path: Path
+) -> None:
+    """Then no rounding decides, and each right kernel gives the same."""
+    write_candidates(tmp_path, program, {"n": 64}, lowered(program, {"n": 64}), "cpu")
+    [entry, *_] = json.loads((tmp_path / "manifest.json").read_text())["entries"]
+    assert {c["draw"]["whole"] for c in entry["parameters"]} == {whole}
+
+
+@rl.program
 def large(x: rl.f32[n]):
     """More cells than a bundle brings."""
     return rl.map(lambda a: a + a, x)

@@ -3,7 +3,8 @@
 A fold of n numbers in order rounds n times, one in pairs log n times, one by lanes and chunks as often as its
 longest path.  Each rounding is off by u = 2**-24 of what is added up so far, at most.
 
-    many, small     they are off to either side alike, so together by the root of their number times u
+    many, small     they are off to either side alike, so together by the root of their number times u; of N cells
+                    of a result the worst is off by about the root of 2 ln N of that
     beyond LONGEST  what is added is so small beside the sum that rounding has a side; then all may add up
 
 Source: Higham and Mary, A new approach to probabilistic rounding error analysis, SISC 2019; Connolly, Higham and
@@ -37,7 +38,7 @@ from relift.semantics.syntax.terms import (
     innermost,
     subterms,
 )
-from relift.semantics.syntax.types import FLOATS, Scalar, dimensions
+from relift.semantics.syntax.types import FLOATS, Scalar, cells, dimensions
 
 UNIT = float(np.finfo(np.float32).eps) / 2
 LONGEST = 1 << 18
@@ -64,13 +65,23 @@ def allowed(program: Program) -> float:
     >>> total = rl.program(fold)
     >>> [f"{allowed(total.at({'n': n})):.1e}" for n in (1 << 10, 1 << 16, 1 << 19, 1 << 24)]
     ['1.9e-06', '1.5e-05', '3.1e-02', '6.2e-02']
+    >>> m = rl.nat("m")
+    >>> def folds(x: rl.f32[m, n]):
+    ...     return rl.map_seq(lambda row: rl.reduce_seq(rl.add, 0.0, row), x)
+    >>> f"{allowed(rl.program(folds).at({'n': 1 << 10, 'm': 1 << 20})):.1e}"
+    '1.0e-05'
     """
     if not any(scalar.is_float for scalar, _ in components(program.body.type)):
         return 0.0
     n, unit = roundings(program), _unit(program)
     if n <= LONGEST:
-        return min(math.sqrt(n) * unit, MOST)
+        return min(math.sqrt(n) * unit * _worst_of(cells(program.body.type).constant or 1), MOST)
     return min(n * unit, MOST)
+
+
+def _worst_of(cells: int) -> float:
+    """How far the worst of so many normal deviations is off, in standard deviations; one is as good as any."""
+    return max(1.0, math.sqrt(2 * math.log(max(cells, 1))))
 
 
 def _unit(program: Program) -> float:
