@@ -39,7 +39,7 @@ from relift.rewrites.tactics.lanes import (
 )
 from relift.rewrites.tactics.partial_results import partial_results
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
-from relift.rewrites.tactics.row_tiles import rows_in_groups
+from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across
 from relift.rewrites.tactics.shared_folds import (
     blocks_across_results,
     blocks_of_folds,
@@ -229,6 +229,9 @@ _ALONG = (256, 1024)
 _ITEMS = (128, 64, 32)
 """Work-items of a group that copies its rows to local memory."""
 
+_SIDES = (32, 16)
+"""Rows and columns of a tile that is read down and written across."""
+
 
 _STRIPS = ((64, 16), (32, 8), (32, 4))
 """Windows of a stencil's tile in each direction, and how many a work-item has below one another."""
@@ -276,13 +279,17 @@ def three_dimensions(program: Program, device: DeviceDescription) -> Iterator[Ta
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that give the rows that a map goes through to the groups of a GPU, which copy them to local memory.
+    """Tactics that give the rows, or the tiles, that a map goes through to the groups of a GPU, which copy them to local memory.
 
-    They raise `NoMatch` where neighbours read no rows of their own.
+    They raise `NoMatch` where neighbours read no rows of their own, and no columns.
     """
-    if device.kind == "gpu" and isinstance(program.body, Map):
+    if device.kind != "gpu":
+        return
+    if isinstance(program.body, Map):
         for items in _ITEMS:
             yield rows_in_groups(items, device.local_memory_bytes)
+    for side in _SIDES:
+        yield tiles_across(side)
 
 
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -125,6 +125,12 @@ def test_work_items_cooperate_on_a_gpu_only() -> None:
     assert confirm(groups[0].derivation, RULES) is not None
 
 
+def test_a_table_is_transposed_through_local_memory_on_a_gpu_only() -> None:
+    for device, through in ((GPU, True), (CPU, False)):
+        found = optimize(example("transpose"), {"n": 1024, "m": 2048}, device, refused=refusal)
+        assert (ToLocal in patterns_of(found.candidates[0].term)) == through
+
+
 def test_a_program_as_it_is_written_has_its_maps_fused_and_no_more() -> None:
     found = as_written(example("matmul"), SQUARE, "cpu")
     rules = {step.rule for step in found.derivation.steps}

@@ -1,16 +1,25 @@
-"""Tactics for maps over rows on a GPU: a group copies its rows to local memory, all its work-items side by side.
+"""Tactics for maps over rows or tiles on a GPU: a group copies what it reads to local memory, side by side.
 
 A work-item that goes through a row of its own reads far from its neighbours, which do the same one row further.  Here
 the rows of a group, which lie one after the other, are copied first, neighbours copying neighbouring cells, and read
-from local memory then; an open cell follows each row there, so that neighbours read from different banks.
+from local memory then; an open cell follows each row there, so that neighbours read from different banks.  A table
+that lies column by column, and is written row by row, goes through local memory by square tiles in the same way.
 Source: the padding is that of Ruetsch and Micikevicius, 2009, for transpositions.
 """
 
 from __future__ import annotations
 
 from relift.rewrites.matching import NoMatch
-from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, fuse, inside, then
-from relift.rewrites.tactics.group_tiles import copy
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    fuse,
+    inside,
+    then,
+)
+from relift.rewrites.tactics.group_tiles import GROUPS, WORK_ITEMS, copy, nest
 from relift.rewrites.tactics.reuse import lies_across
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Map, Zip
@@ -53,6 +62,41 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         for below, length, _ in tables:
             at = inside("xss", "f", "xs", *below)(_staged(items, length))(at, place)
         return inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+
+    return tactic
+
+
+def tiles_across(side: int) -> Tactic:
+    """A map over the cells of a table that lies across, by groups with a square tile each, read from local memory.
+
+    Neighbours read the tile along the lines of memory, and write it along those of the result.  A map over tables, as
+    of a batch, gives each to groups of the third dimension.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.row_tiles import tiles_across
+    >>> found = derive(load_program("examples/transpose.py"), tiles_across(32), {"n": 64, "m": 96})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("tile", "store", "pad"))]
+    ['tile_map', 'pad_empty_removed', 'pad_empty_transpose', 'store_local']
+    """
+    across = then(apply("transpose_transpose", "backward"), inside("xss")(copy(*WORK_ITEMS)))
+    staged = then(across, _apart(1), inside("xs", "xss")(apply("store_local")))
+    tile = then(nest(*WORK_ITEMS), inside("xs")(staged))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, Map) and not place and _row(t.f.body.type) is not None:
+            return then(inside("f")(tactic), apply("map_to_wrg", d=2))(at, place)
+        if is_layout(t):
+            at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+        at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or _row(t.xs.type) is None or not is_layout(t.xs):
+            raise NoMatch("no map over the cells of one table stands here")
+        if not lies_across(at.term, (*place, "xs")):
+            raise NoMatch("neighbours read what lies side by side")
+        at = apply("tile_map", m=side, n=side)(at, place)
+        return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
 
     return tactic
 
@@ -101,13 +145,17 @@ def _staged(items: int, length: int) -> Tactic:
             )
         ),
     )
-    padded = then(
-        apply("pad_empty_removed", "backward", left=0, right=1 + length % 2),
-        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
-    )
     return then(
         apply("transpose_transpose", "backward"),
         inside("xss", "xss")(cells),
-        inside("xss")(padded),
+        inside("xss")(_apart(1 + length % 2)),
         inside("xss", "xs", "xss")(apply("store_local")),
+    )
+
+
+def _apart(cells: int) -> Tactic:
+    """The columns of a table, of which each row is followed by so many open cells."""
+    return then(
+        apply("pad_empty_removed", "backward", left=0, right=cells),
+        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
     )

@@ -42,7 +42,7 @@ from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.rewrites.tactics.dimensions import items_of_three
-from relift.rewrites.tactics.row_tiles import rows_in_groups
+from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across
 from relift.rewrites.tactics.stencil_strips import (
     lines_in_groups,
     strips_in_groups,
@@ -127,6 +127,17 @@ def columns(a: f32[n, m]):
     return map(lambda column: reduce(add, 0.0, column), transpose(a))
 
 
+@program
+def doubled_across(a: f32[n, m]):
+    """What is computed is transposed, and not what is read."""
+    return transpose(map(lambda row: map(lambda v: v + v, row), a))
+
+
+@program
+def batch(a: f32[c, n, m]):
+    return map(lambda one: transpose(one), a)
+
+
 CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (
         load_program(str(EXAMPLES / "convolution.py")),
@@ -149,6 +160,9 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
         {"n": 64, "k": 3, "d": 9},
     ),
     (weighed, rows_in_groups(32, ROOM), {"n": 64, "m": 8}),
+    (load_program(str(EXAMPLES / "transpose.py")), tiles_across(8), {"n": 16, "m": 24}),
+    (doubled_across, tiles_across(8), {"n": 16, "m": 8}),
+    (batch, tiles_across(8), {"c": 3, "n": 16, "m": 8}),
 ]
 
 
@@ -199,6 +213,16 @@ def test_no_access_leaves_its_array_and_no_two_work_items_race(kernel: Compiled)
 def test_columns_are_not_copied() -> None:
     with pytest.raises(NoMatch, match="no rows that lie one after the other"):
         derive(columns, rows_in_groups(32, ROOM), {"n": 16, "m": 64})
+
+
+@program
+def doubled(a: f32[n, m]):
+    return map(lambda row: map(lambda v: v + v, row), a)
+
+
+def test_what_is_read_along_its_lines_goes_through_no_tile() -> None:
+    with pytest.raises(NoMatch, match="what lies side by side"):
+        derive(doubled, tiles_across(8), {"n": 8, "m": 8})
 
 
 def test_rows_have_to_fit_into_local_memory() -> None:
