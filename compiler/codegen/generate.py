@@ -124,7 +124,9 @@ class Generator:
                 self._copy(t, target, scope)
             case Pattern() if (peeled := peel(t, target)) is not None:
                 self.write(*peeled, scope)
-            case Pattern() | Get() if isinstance(t.type, Tuple) and holds_array(t.type):
+            case Get() if holds_array(t.type):
+                self._copy(t, target, scope)  # one of several that are computed together and stored
+            case Pattern() if isinstance(t.type, Tuple) and holds_array(t.type):
                 self._copy(t, target, scope)  # one of several tuples, whose arrays are stored
             case (
                 Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()

@@ -47,7 +47,27 @@ def each(layout: Body) -> Body:
     return lambda xs: rl.map_glb(0)(inc, layout(xs))
 
 
+def folded_pairs(c: Any) -> Any:
+    """A fold over an array of pairs, in registers."""
+    start = rl.to_private(rl.map_seq(lambda v: (v, v + 1.0), c))
+    step = lambda acc, v: rl.map_seq(lambda p: (p[0] + v, p[1] * v), acc)
+    return rl.reduce_seq(step, start, c)
+
+
+def summed_beside(c: Any) -> Any:
+    """A fold whose state is an array beside a number."""
+    start = rl.to_private((rl.map_seq(lambda v: v + 1.0, c), 0.0))
+    step = lambda acc, v: (rl.map_seq(lambda p: p + v, acc[0]), acc[1] + v)
+    return rl.reduce_seq(step, start, c)
+
+
 COMPILED: dict[str, Body] = {
+    "one array of two that a fold computes": lambda xs: rl.join(
+        rl.map_glb(0)(lambda c: rl.unzip(folded_pairs(c))[0], rl.split(6, xs))
+    ),
+    "the array beside a number": lambda xs: rl.join(
+        rl.map_glb(0)(lambda c: summed_beside(c)[0], rl.split(6, xs))
+    ),
     "linear_search": lambda xs: rl.linear_search(lambda v: rl.select(v > 0.5, 0, 1), 0.25, xs),
     "linear_search of none": lambda xs: rl.linear_search(lambda v: 1, 0.25, xs),
     "linear_search of rows": lambda xs: rl.linear_search(
