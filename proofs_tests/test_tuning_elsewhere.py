@@ -379,6 +379,7 @@ def test_times_of_candidates_are_none_of_benchmarks(bundle: Path) -> None:
 
 
 n = rl.nat("n", least=0)
+m = rl.nat("m")
 
 
 @rl.program
@@ -498,7 +499,7 @@ def test_every_cell_of_a_small_result_is_compared(tmp_path: Path) -> None:
 
 
 @rl.program
-def nearest(x: rl.f32[n, 4], c: rl.f32[4]):
+def nearest(x: rl.f32[n, m], c: rl.f32[m]):
     """Whether a sum of squares is small: a whole number that hangs on floats."""
 
     def near(row):
@@ -513,7 +514,8 @@ def test_floats_that_decide_whole_numbers_are_whole(
     program: Program, whole: bool, tmp_path: Path
 ) -> None:
     """Then no rounding decides, and each right kernel gives the same."""
-    write_candidates(tmp_path, program, {"n": 64}, lowered(program, {"n": 64}), "cpu")
+    sizes = {name: 64 for name in program.sizes}
+    write_candidates(tmp_path, program, sizes, lowered(program, sizes), "cpu")
     [entry, *_] = json.loads((tmp_path / "manifest.json").read_text())["entries"]
     assert {c["draw"]["whole"] for c in entry["parameters"]} == {whole}
 
