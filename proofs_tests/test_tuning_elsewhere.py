@@ -514,7 +514,7 @@ def test_floats_that_decide_whole_numbers_are_whole(
     program: Program, whole: bool, tmp_path: Path
 ) -> None:
     """Then no rounding decides, and each right kernel gives the same."""
-    sizes = {name: 64 for name in program.sizes}
+    sizes = dict.fromkeys(program.sizes, 64)
     write_candidates(tmp_path, program, sizes, lowered(program, sizes), "cpu")
     [entry, *_] = json.loads((tmp_path / "manifest.json").read_text())["entries"]
     assert {c["draw"]["whole"] for c in entry["parameters"]} == {whole}
