@@ -9,7 +9,6 @@ else in Relift imports this module early.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,16 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from relift.compiler.agreement.comparison import Agreement
+from relift.compiler.agreement.functions_in_c import LARGEST, on_rows
 from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.program import compile_program
 from relift.rewrites.checks.random.drawing import simplest
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
-from relift.semantics.language.naming import named_in
-from relift.semantics.language.programs import Program
-from relift.semantics.language.vocabulary import map_glb, zip
-from relift.semantics.syntax.terms import Input, Term, UserFunction
+from relift.semantics.syntax.terms import UserFunction
 from relift.semantics.syntax.types import FLOATS, INTEGERS, Scalar
 
 Row = npt.NDArray[Any]
@@ -61,9 +57,6 @@ EDGES: dict[str, Row] = {
 }
 """Values of each type at which functions go wrong."""
 
-
-LARGEST = 1_000_000
-"""What is drawn without edges goes up to this magnitude."""
 
 BATCH = 64
 """So many rows of arguments go to one kernel."""
@@ -167,41 +160,6 @@ def check_reference(
     return _Sides(function, types, len(columns[0]), ulps, device).difference_of(columns)
 
 
-ROUNDING = 1024
-"""Units in the last place that C and Python may be apart where nobody says how many: they may round each step."""
-
-
-def functions_agree(t: Term, device: str | None = None) -> Iterator[Agreement]:
-    """Of each function of a term that is written in C, which kernels run: whether its Python, which judges them, means it.
-
-    Only finite numbers are tried, for not every function is meant to work beyond them.
-
-    >>> from relift import f32, map, program, userfun
-    >>> from relift.compiler.agreement.user_functions import functions_agree
-    >>> @userfun(c="return x + 2.0f;")
-    ... def more(x: f32) -> f32:
-    ...     return x + 1
-    >>> @program
-    ... def all_more(x: f32[8]):
-    ...     return map(more, x)
-    >>> [found] = functions_agree(all_more.body)
-    >>> print(found.text())
-    DIFFERS with the Python of more: more(0.0) is 2.0 in C and 1.0 in Python
-    """
-    for f in dict.fromkeys(named_in(t)):
-        if not isinstance(f, UserFunction) or f.c is None:
-            continue
-        against = f"the Python of {f.name}"
-        try:
-            found = check_reference(f, ulps=ROUNDING, examples=50, device=device, edges=False)
-        except Exception as error:  # noqa: BLE001  whatever a function of the user's raises
-            told = " ".join(f"{error}".split())[:200]
-            yield Agreement(against, False, f"it cannot be called: {told}", known=False)
-            continue
-        detail = f"its C on finite numbers, within {ROUNDING} units in the last place"
-        yield Agreement(against, found is None, detail if found is None else str(found))
-
-
 def corners(types: list[Scalar]) -> list[Row]:
     """All combinations of the edges of some types, by columns; where these are too many, every n-th."""
     count = math.prod(len(EDGES[t.name]) for t in types)
@@ -225,7 +183,7 @@ class _Sides:
     ) -> None:
         self.function, self.types, self.count, self.ulps = function, types, count, ulps
         self.device = device
-        self.python = _on_rows(function, types, count)
+        self.python = on_rows(function, count)
         self.c = compile_program(self.python, contract=False)
 
     def difference(self, rows: list[tuple[Any, ...]]) -> ReferenceDiffers | None:
@@ -244,14 +202,3 @@ class _Sides:
         at = int(wrong[0])
         arguments = tuple(column[at] for column in columns)
         return ReferenceDiffers(self.function.name, arguments, result[at], expected[at])
-
-
-def _on_rows(function: UserFunction, types: list[Scalar], count: int) -> Program:
-    """The function on rows of arguments."""
-    inputs = tuple(Input(f"x{i}", t[count]) for i, t in enumerate(types))
-    body: Term
-    if len(inputs) == 1:
-        body = map_glb(0)(function, inputs[0])
-    else:
-        body = map_glb(0)(lambda p: function(*p), zip(*inputs))
-    return Program(f"twin_of_{function.name}", inputs, body)

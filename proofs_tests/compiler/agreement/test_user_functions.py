@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 from proofs_tests.command_line import relift
-from relift.compiler.agreement.user_functions import (
-    MOST_EDGES,
-    check_reference,
-    corners,
-    functions_agree,
-)
+from relift.compiler.agreement import functions_in_c
+from relift.compiler.agreement.functions_in_c import functions_agree
+from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
 from relift.rewrites.loading import load_file
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import userfun
@@ -181,5 +178,59 @@ def test_verify_compares_functions_where_no_kernel_went(tmp_path: Path) -> None:
     ran = relift("verify", str(file), "--devices", "cpu")
 
     assert ran.returncode == 1, ran.stderr
-    assert "DIFFERS with the Python of jump: jump(100001.0) is 0.0 in C" in ran.stdout
+    assert "DIFFERS with the Python of jump: jump(1" in ran.stdout
     assert ran.stdout.count("DIFFERS") == 1
+
+
+def test_c_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither side runs in this process: what never ends is unknown, and no more."""
+    monkeypatch.setattr(functions_in_c, "SECONDS", 1.0)
+    endless = opaque("while (x == x) { x = 1; } return x;", lambda x: x, i32, i32)
+
+    [found] = functions_agree(rl.map_glb(0)(endless, Input("x", i32[4])))
+
+    assert not found.known
+    assert "did not end" in found.detail
+
+
+def test_what_cancels_is_rounding() -> None:
+    """A difference as small as the rounding of 1 is none, however small the result."""
+    f = opaque("return exp(x * 1.0e-7f) - 1.0f;", lambda x: np.exp(x * 1.0e-7) - 1.0, f32, f32)
+
+    [found] = functions_agree(rl.map_glb(0)(f, Input("x", f32[4])))
+
+    assert found.ok, found.detail
+
+
+RULES = """
+import relift as rl
+n = rl.nat("n")
+
+@rl.userfun(c="return x + 1.0f;")
+def more(x: rl.f32) -> rl.f32:
+    return x + 1
+
+@rl.userfun(c="return x + 2.0f;")
+def most(x: rl.f32) -> rl.f32:
+    return x + 1
+
+@rl.rule()
+def more_first(xs: rl.f32[n]):
+    return rl.map(lambda v: v, rl.map(more, xs)), rl.map(more, xs)
+
+@rl.rule()
+def most_first(xs: rl.f32[n]):
+    return rl.map(lambda v: v, rl.map(most, xs)), rl.map(most, xs)
+"""
+
+
+def test_a_rule_is_rejected_by_a_function_whose_c_is_another(tmp_path: Path) -> None:
+    """The tiers judge the Python; `check` says of a function where its C is not that."""
+    file = tmp_path / "own.py"
+    file.write_text(RULES)
+    ran = relift("check", "--file", str(file), "--tier", "3")
+
+    assert ran.returncode == 1, ran.stderr
+    assert "the Python of most: most(0.0) is 2.0 in C and 1.0 in Python" in ran.stdout
+    assert "more_first: tested only" in ran.stdout
+    assert "most_first: FAILED" in ran.stdout

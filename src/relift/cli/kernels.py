@@ -372,9 +372,9 @@ def _verify_found(
 
 def _functions(term: Term, task: _Task) -> Iterator[Agreement]:
     """What becomes of the functions in C that a kernel calls, on the first device."""
-    from relift.compiler.agreement.user_functions import functions_agree
+    from relift.compiler.agreement.functions_in_c import functions_agree
 
-    return functions_agree(term, task.devices[0] if task.devices else None)
+    return functions_agree(term, device=task.devices[0] if task.devices else None)
 
 
 def _certified(kernel: Compiled, derivation: Derivation) -> tuple[Certificate, ...]:

@@ -37,6 +37,7 @@ def check(
     Exit status: 0 all are proved for all sizes; 1 one has failed; 3 none has failed, but one is tested only;
     2 bad input, such as a rule whose Python fails.
     """
+    from relift.compiler.agreement.functions_in_c import with_functions
     from relift.egraph.checks.shared import Part, check_shared
     from relift.egraph.checks.tiers import TIERS, check_all
     from relift.executors import on
@@ -65,8 +66,8 @@ def check(
         else:
             how = Part((), str(file.resolve()) if file else None, tiers, bound)
             found = check_shared(names, how, executor, progress)
-        for r in found:
-            reports.append(r)
+        for name, judged in zip(names, found, strict=True):
+            reports.append(r := with_functions(judged, known[name]))
             if not as_json:
                 print(r.text() + "\n", flush=True)
     if as_json:
