@@ -22,6 +22,7 @@ from relift.semantics.indices.views import (
 from relift.semantics.patterns import (
     Accumulating,
     Fold,
+    InTurn,
     Iterate,
     ScanSeq,
     Stepping,
@@ -97,8 +98,8 @@ def in_place(
 ) -> View:
     """Emit a loop that folds into an array in private memory, or into a tuple that holds one, in place.
 
-    The array is the one that `to_private` of the first value makes, that of the fold that gives the first value, or, at the
-    end of the step of another fold, the array of that one.  With a target, the result is copied there unless it lies there
+    The array is the one that `to_private` of the first value makes, that of the fold that gives the first value, at the
+    end of the step of another fold the array of that one, or, where a `map_seq` computes the first value, the target.  With a target, the result is copied there unless it lies there
     already; with places, that of each step to the next of them.
     """
     e, f = g.emission, t.f
@@ -142,6 +143,9 @@ def _accumulator(g: Terms, t: Stepping, target: View | None, scope: Scope) -> Vi
     if isinstance(first, Stepping) and not first.fills:
         return in_place(g, first, None, scope)  # nobody else reads what it comes to
     if target is not None and is_layout(first) and same_cells(g.view(first, scope), target):
+        return target
+    if target is not None and isinstance(first, InTurn):
+        g.write(first, target, scope)
         return target
     raise Unsupported(
         f"{t.name} with an accumulator of type {first.type} that has no memory; write to_private "

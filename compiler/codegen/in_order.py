@@ -42,6 +42,8 @@ from relift.semantics.indices.views import (
     View,
     array,
     guarded,
+    is_layout,
+    same_cells,
     tuple_view,
 )
 from relift.semantics.patterns import (
@@ -328,7 +330,8 @@ def _inserted(
 
 def _scattered(g: Terms, t: ScatterIndices, places: ArrayView, scope: Scope) -> None:
     e = g.emission
-    g.write(t.into, places, scope)
+    if not (is_layout(t.into) and same_cells(g.view(t.into, scope), places)):
+        g.write(t.into, places, scope)
     ids, xs = array(g.view(t.ids, scope)), array(g.view(t.xs, scope))
 
     def step(j: Index, inner: Scope) -> None:

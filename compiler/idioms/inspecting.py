@@ -43,12 +43,15 @@ def inspection(idiom: LiftedIdiom) -> Inspection:
     found = idiom.found
     effect = effect_of(idiom.relations, found.loop, found.result, found.idiom)
     turns: tuple[Turn, ...]
+    values: tuple[Expression, ...]
     match effect:
         case Cells():
             turns, values = effect.turns, (effect.value,)
         case Result(fold):
             turns, values = (), (fold,)
-        case Updates() | Running():
+        case Updates():
+            turns, values = effect.turns, (effect.value, effect.guard, effect.cell)
+        case Running():
             raise Kept("the length of an array is not known where the loop stands")
     arrays = {p.value: p.name for p in idiom.lifted.parameters if p.first is not None}
     lengths = {
@@ -58,7 +61,8 @@ def inspection(idiom: LiftedIdiom) -> Inspection:
     }
     made = _Inspecting(arrays, lengths)
     body = list(made.nest(turns, values))
-    lines = [f"  long long size_{name} = 1;" for name in lengths.values()]
+    written = idiom.lifted.target.value  # which may have no cells where the loop does nothing
+    lines = [f"  long long size_{name} = {int(base != written)};" for base, name in lengths.items()]
     return Inspection([*lines, "  long long least_index = 0;", *body], made.values)
 
 

@@ -12,7 +12,7 @@ from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program, well_formed
 from relift.semantics.language.tracing import FixedLambda, scope
-from relift.semantics.patterns import Accumulating, Generate, Map, Reduce, Reduction, ScanSeq
+from relift.semantics.patterns import Accumulating, Fold, Generate, Map, Reduce, Reduction, ScanSeq
 from relift.semantics.syntax.binding import substitute
 from relift.semantics.syntax.nodes import fields, rebuilt
 from relift.semantics.syntax.terms import Lambda, Term, Var, distinct
@@ -46,6 +46,9 @@ def _outermost(t: Term) -> Any:
         return rl.map_glb(0)(_function(t.f), _inside(t.xs))
     if isinstance(t, Generate):
         return rl.map_glb(0)(_function(t.f), rl.generate(t.n, lambda i: i))
+    if isinstance(t, Fold) and isinstance(t.type, Array):
+        start = as_term(rl.map_seq(_copied, _inside(t.init)))
+        return replace(t, f=_field(t.f), init=start, xs=_inside(t.xs))
     if isinstance(t.type, Array) and not _folds(t):
         return rl.map_glb(0)(_copied, _inside(t))
     return rl.map_glb(0)(lambda one: _computed(t), rl.generate(1, lambda i: i))

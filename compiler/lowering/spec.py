@@ -170,6 +170,8 @@ def _write(t: Term, place: Place) -> None:
         case InOrder() if not isinstance(t, ReduceWhile):
             _check_owner(t, place)
             _go_through(t, place)
+        case Fold() if isinstance(t.init, InTurn) and place.target == "global":
+            _write_fold(t, place)
         case Let(f, x):
             _read(x, place)
             _write(f.body, place)
@@ -205,6 +207,14 @@ def _write(t: Term, place: Place) -> None:
         ):  # fmt: skip
             _check_owner(t, place)
             _read(t, place)
+
+
+def _write_fold(t: Fold, place: Place) -> None:
+    """Check a fold in the array of its result: the first value and each step are written there by one work-item."""
+    _check_owner(t, place)
+    _write(t.init, place)
+    _read(t.xs, place)
+    _write(t.f.body, replace(place, sequential=True))
 
 
 def _check_owner(t: Term, place: Place) -> None:

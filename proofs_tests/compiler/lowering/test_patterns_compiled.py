@@ -87,6 +87,19 @@ COMPILED: dict[str, Body] = {
     "scatter_indices": lambda xs: rl.scatter_indices(
         rl.literal_array([5, 0]), rl.take(2, xs), rl.map_seq(inc, xs)
     ),
+    "a fold in the array of its result": lambda xs: rl.reduce_seq(
+        lambda acc, i: rl.scatter_indices(
+            rl.make_array(i // 3), rl.make_array(rl.at_runtime_unsafe(i // 3, acc) + 1.0), acc
+        ),
+        rl.map_seq(inc, xs),
+        rl.generate(12, lambda i: i),
+    ),
+    "folds in the arrays of their results": lambda xs: rl.map_glb(0)(
+        lambda row: rl.reduce_seq(
+            lambda acc, x: rl.map_seq(lambda a: a * x, acc), rl.map_seq(inc, row), row
+        ),
+        rl.split(4, xs),
+    ),
     "concat, read": each(lambda xs: rl.concat(xs, rl.take(3, xs))),
     "concat, written": lambda xs: rl.concat(rl.map_glb(0)(inc, xs), rl.map_glb(0)(inc, rl.tail(xs))),
     "head": lambda xs: rl.map_glb(0)(lambda v: v + rl.head(xs), xs),

@@ -224,6 +224,28 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         ),
         "in place, but its step reads element 0 of it where others are written",
     ),
+    "a step in the array of the result that reads what it has written": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                lambda acc, v: rl.map_seq(inc, rl.gather(lambda i: 3 - i, acc)),
+                rl.map_seq(inc, row),
+                row,
+            ),
+            x,
+        ),
+        "in place, but its step reads element .* of it where others are written",
+    ),
+    "a fold of an array that is read at once": (
+        lambda x: rl.map_glb(0)(
+            lambda row: rl.reduce_seq(
+                rl.add,
+                0.0,
+                rl.reduce_seq(lambda acc, v: rl.map_seq(inc, acc), rl.map_seq(inc, row), row),
+            ),
+            x,
+        ),
+        "map_seq computes an array where none can be stored",
+    ),
     "an iteration without memory": (
         lambda x: rl.map_glb(0)(lambda row: rl.iterate(3, lambda xs: rl.map_seq(inc, xs), row), x),
         r"iterate with an accumulator of type f32\[4\] that has no memory; write to_private",
