@@ -399,6 +399,8 @@ def _require_defined(
 
     A direction that is not shown to keep definedness for all substitutions needs such as are total.
     """
+    if first_partial(new, open_cells=True) is None:
+        return  # whether cells are open somewhere in the whole, which takes long to see, or not
     open_cells = has_open_cells(whole) or has_open_cells(new)
     if first_partial(new, open_cells=open_cells) is None:
         return
