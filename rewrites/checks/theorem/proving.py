@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from relift.executors import is_shared
 from relift.files import temporary_folder, writable_cache
 from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover, prover_version
 from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named
@@ -162,6 +163,7 @@ class Checker:
         lemmas = [*theorem.lemmas, theorem.composition]
         known = self.store.known()
         new = [lemma for lemma in lemmas if key_of(lemma) not in known]
+        self.store.used({known[key] for key in map(key_of, lemmas) if key in known})
         with temporary_folder() as folder:
             for stage in _stages(new, theorem):
                 names = {
@@ -192,7 +194,7 @@ class Checker:
     ) -> list[str]:
         """The modules of several batches of lemmas, compiled at the same time."""
         try:
-            with ThreadPoolExecutor(PROCESSES) as pool:
+            with ThreadPoolExecutor(1 if is_shared() else PROCESSES) as pool:
                 running = [pool.submit(self._module, folder, *task, theorem) for task in tasks]
                 try:
                     for done in as_completed(running):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,12 @@ class Store:
             for name in lost:
                 del found[name]
         return {key: name for name, said in found.items() for key in said["lemmas"]}
+
+    def used(self, modules: Iterable[str]) -> None:
+        """Make these the newest, so that no other process removes what this one needs."""
+        for name in modules:
+            with suppress(OSError):
+                os.utime(self.folder / f"{name}.json")
 
     def keep(self, module: Path, needs: Sequence[str], lemmas: Sequence[Lemma]) -> None:
         """Take a compiled module over, with what it needs and holds."""
@@ -79,11 +85,11 @@ def module_name(lemmas: Sequence[Lemma], needs: Sequence[str]) -> str:
 
 
 MOST = 400
-"""So many modules are kept; the oldest go first."""
+"""So many modules are kept; those that were not used for longest go first."""
 
 
 def pruned(store: Store, used: Mapping[str, str]) -> None:
-    """Remove the oldest modules beyond what is kept, but none that is in use."""
+    """Remove the modules of longest ago beyond what is kept, but none that is in use."""
     with suppress(OSError):
         files = sorted(store.folder.glob("*.json"), key=lambda f: f.stat().st_mtime)
         in_use = set(used.values())

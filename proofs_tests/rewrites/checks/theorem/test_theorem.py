@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 import random
 import re
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,10 @@ from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.tier import compiled_library
-from relift.rewrites.checks.theorem import proving
+from relift.rewrites.checks.theorem import proving, shared
 from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
-from relift.rewrites.checks.theorem.proving import Checker, NotProved
+from relift.rewrites.checks.theorem.proving import Checker, NotProved, Proved
+from relift.rewrites.checks.theorem.shared import Asked, answers
 from relift.rewrites.checks.theorem.store import Store
 from relift.rewrites.derivation.files import from_json, to_json, write_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
@@ -193,6 +196,32 @@ def test_a_rule_that_is_not_proved_is_refused_by_name(monkeypatch: pytest.Monkey
         theorem_of([chunked()], changed)
 
 
+def test_several_derivations_are_what_they_are_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In their order, whoever proves them; one that the prover refuses ends nothing, bad input does."""
+
+    def judged(derivation: Derivation, **_: object) -> Proved:
+        if len(derivation.steps) == 1:
+            raise NotProved("step 1 is not proved")
+        return Proved(general_theorem(derivation, RULES), "a prover", 0.0, 0)
+
+    monkeypatch.setattr(shared, "prove", judged)
+    long, short = tmp_path / "long.json", tmp_path / "short.json"
+    long.write_text(write_json(chunked()))
+    short.write_text(write_json(derived(dot, 24, [("reduce_to_seq", (), "forward", {})])))
+    asked = [Asked(long), Asked(short), Asked(long, {"n": 40})]
+    here = [a.to_json() for a in answers(asked)]
+    assert [a["proved"] for a in here] == [True, False, True]
+    assert here[1]["reason"] == "step 1 is not proved"
+    with ThreadPoolExecutor(2) as executor:
+        there = list(answers(asked, executor))
+        with pytest.raises(ReliftError, match="dot has no size k"):
+            list(answers([Asked(long, {"k": 3})], executor))
+    assert [a.to_json() for a in there] == here
+    assert [a.to_json() for a in pickle.loads(pickle.dumps(there))] == here
+
+
 def test_without_a_prover_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prover that is missing, or does not work, is bad input and no verdict."""
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -222,6 +251,7 @@ def test_the_verb_writes_a_file_that_the_prover_takes(tmp_path: Path) -> None:
     for words, reason in (
         (("gone.json",), "cannot read gone.json"),
         ((str(file), "--out", "theorem.txt"), "a file of Rocq ends in .v"),
+        ((str(file), str(file), "--out", "theorem.v"), "holds one theorem"),
         ((str(file), "--size", "k=3"), "dot has no size k"),
     ):
         ran = relift("prove", *words)
