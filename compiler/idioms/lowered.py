@@ -15,7 +15,7 @@ from relift.semantics.language.tracing import FixedLambda, scope
 from relift.semantics.patterns import Accumulating, Fold, Generate, Map, Reduce, Reduction, ScanSeq
 from relift.semantics.syntax.binding import substitute
 from relift.semantics.syntax.nodes import fields, rebuilt
-from relift.semantics.syntax.terms import Lambda, Term, Var, distinct
+from relift.semantics.syntax.terms import Get, Lambda, MakeTuple, Term, Var, distinct
 from relift.semantics.syntax.types import Array
 
 
@@ -43,6 +43,8 @@ def _bound(t: Term) -> list[str]:
 
 def _outermost(t: Term) -> Any:
     if isinstance(t, Map):
+        if isinstance(t.xs, ScanSeq) and (before := _before(t.f, t.xs)) is not None:
+            return before
         return rl.map_glb(0)(_function(t.f), _inside(t.xs))
     if isinstance(t, Generate):
         return rl.map_glb(0)(_function(t.f), rl.generate(t.n, lambda i: i))
@@ -52,6 +54,30 @@ def _outermost(t: Term) -> Any:
     if isinstance(t.type, Array) and not _folds(t):
         return rl.map_glb(0)(_copied, _inside(t))
     return rl.map_glb(0)(lambda one: _computed(t), rl.generate(1, lambda i: i))
+
+
+def _before(shown: Lambda, t: ScanSeq) -> Any:
+    """A scan that shows each value as it was before its element: a fold that reads the cell before, where it writes."""
+    match shown.body, t.init, t.f.body:
+        case Get(1, Var()), MakeTuple((first, _)), MakeTuple((update, Get(0, Var() as old))):
+            state, element = t.f.parameters
+            if old.name != state.name:
+                return None
+        case _:
+            return None
+    start, xs, places = _inside(first), _inside(t.xs), rl.generate(t.solved["n"], lambda i: i)
+
+    def step(cells: Any, i: Any) -> Any:
+        place = rl.select(rl.equal(i, 0), 0, i - 1)
+        last = rl.at_runtime_unsafe(place, cells)
+        known = {
+            state.name: as_term((last, last)),
+            element.name: as_term(rl.at_runtime_unsafe(place, xs)),
+        }
+        value = rl.select(rl.equal(i, 0), start, substitute(_inside(update), known))
+        return rl.scatter_indices(rl.make_array(i), rl.make_array(value), cells)
+
+    return rl.reduce_seq(step, rl.map_seq(lambda _: start, places), places)
 
 
 def _folds(t: Term) -> bool:
