@@ -58,13 +58,13 @@ def _outermost(t: Term) -> Any:
 
 def _before(shown: Lambda, t: ScanSeq) -> Any:
     """A scan that shows each value as it was before its element: a fold that reads the cell before, where it writes."""
-    match shown.body, t.init, t.f.body:
-        case Get(1, Var()), MakeTuple((first, _)), MakeTuple((update, Get(0, Var() as old))):
-            state, element = t.f.parameters
-            if old.name != state.name:
-                return None
-        case _:
-            return None
+    state, element = t.f.parameters
+    pair, init, chosen = t.f.body, t.init, shown.body
+    if not (isinstance(pair, MakeTuple) and isinstance(init, MakeTuple)):
+        return None
+    (update, stored, *more), first = pair.parts, init.parts[0]
+    if more or not (_is_part(stored, 0, state) and _is_part(chosen, 1, shown.parameters[0])):
+        return None
     start, xs, places = _inside(first), _inside(t.xs), rl.generate(t.solved["n"], lambda i: i)
 
     def step(cells: Any, i: Any) -> Any:
@@ -78,6 +78,12 @@ def _before(shown: Lambda, t: ScanSeq) -> Any:
         return rl.scatter_indices(rl.make_array(i), rl.make_array(value), cells)
 
     return rl.reduce_seq(step, rl.map_seq(lambda _: start, places), places)
+
+
+def _is_part(t: Term, index: int, of: Var) -> bool:
+    return (
+        isinstance(t, Get) and t.index == index and isinstance(t.of, Var) and t.of.name == of.name
+    )
 
 
 def _folds(t: Term) -> bool:
