@@ -23,8 +23,10 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.isolated import Failed, run_apart
 from relift.rewrites.checks.isolation import in_a_process
 from relift.rewrites.checks.verdicts import CheckReport, Status, TierResult
+from relift.rewrites.derivation.own_rules import Assumed
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.domains import DTYPES
+from relift.semantics.errors import ReliftError
 from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import map_glb, zip
@@ -78,11 +80,26 @@ def with_functions(report: CheckReport, rule: Rule | RejectedRule) -> CheckRepor
     return replace(report, results=(*said, *report.results)) if said else report
 
 
+def require_functions(rules: object) -> None:
+    """Raise `ReliftError` when one of some rules, assumed or not, names a function whose C does something else than its Python."""
+    for given in rules if isinstance(rules, Sequence) else ():
+        rule = given.rule if isinstance(given, Assumed) else given
+        if not isinstance(rule, Rule):
+            continue
+        for found in functions_agree(rule.left, rule.right):
+            if found.refuted:
+                raise ReliftError(f"{rule.name} is refused: {_told(found)}", place=rule.place or "")
+
+
 def _result(found: Agreement) -> TierResult:
     """A comparison as a line of a report: a rule is made of its functions, as it is of its types."""
     status: Status = "ok" if found.ok else "rejected" if found.refuted else "skipped"
+    return TierResult("1", "userfun", status, _told(found))
+
+
+def _told(found: Agreement) -> str:
     hint = "; the C and the Python of a function must mean the same" if found.refuted else ""
-    return TierResult("1", "userfun", status, f"{found.against}: {found.detail}{hint}")
+    return f"{found.against}: {found.detail}{hint}"
 
 
 @lru_cache(maxsize=64)

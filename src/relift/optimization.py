@@ -55,6 +55,10 @@ def compilable(
     from relift.compiler.program import refusal
     from relift.egraph.search.optimize import optimize as search
 
+    if rules := options.get("rules"):
+        from relift.compiler.agreement.functions_in_c import require_functions
+
+        require_functions(rules)
     if timed_here is not None:
         from relift.compiler.agreement.verification import failure_on_symbols
         from relift.compiler.running.timing import timer

@@ -94,9 +94,10 @@ class RuleItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check it."""
+        from relift.compiler.agreement.functions_in_c import with_functions
         from relift.egraph.checks.tiers import check
 
-        report = check(self.rule, tiers=_tiers(self.config))
+        report = with_functions(check(self.rule, tiers=_tiers(self.config)), self.rule)
         if not report.ok:
             raise Refuted(report.text())
 

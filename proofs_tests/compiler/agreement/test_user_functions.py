@@ -12,8 +12,13 @@ from proofs_tests.command_line import relift
 from relift.compiler.agreement import functions_in_c
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
-from relift.rewrites.loading import load_file
+from relift.optimization import optimize
+from relift.rewrites.derivation.own_rules import assume
+from relift.rewrites.loading import load_file, load_rules
+from relift.rewrites.rule import Rule
+from relift.semantics.errors import ReliftError
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import userfun
 from relift.semantics.syntax.terms import Input, UserFunction
 from relift.semantics.syntax.types import boolean, f32, f64, i32, i64
@@ -234,3 +239,15 @@ def test_a_rule_is_rejected_by_a_function_whose_c_is_another(tmp_path: Path) -> 
     assert "the Python of most: most(0.0) is 2.0 in C and 1.0 in Python" in ran.stdout
     assert "more_first: tested only" in ran.stdout
     assert "most_first: FAILED" in ran.stdout
+
+
+def test_a_search_refuses_a_rule_whose_function_in_c_is_another(tmp_path: Path) -> None:
+    """Whoever vouches for it, before the search."""
+    file = tmp_path / "own.py"
+    file.write_text(RULES)
+    x = Input("x", f32[8])
+    rule = load_rules(file)["most_first"]
+    assert isinstance(rule, Rule)
+
+    with pytest.raises(ReliftError, match=r"most_first is refused: .* most\(0\.0\) is 2\.0 in C"):
+        optimize(Program("same", (x,), rl.map(rl.absolute, x)), rules=[assume(rule)])
