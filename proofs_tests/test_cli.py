@@ -178,15 +178,15 @@ def test_what_the_compiler_refuses_is_refused_for_its_reason(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Of a program that says itself what runs in parallel, a search has nothing better to say."""
-    file = tmp_path / "nested.py"
+    file = tmp_path / "stops.py"
     file.write_text(
-        "import relift as rl\n\n@rl.program\ndef nested(x: rl.f32[4, 8]):\n"
-        "    return rl.map_glb(0)(\n"
-        "        lambda r: rl.let(lambda t: rl.map_glb(0)(lambda v: v + 1.0, t), r), x)\n"
+        "import relift as rl\n\n@rl.program\ndef stops(x: rl.f32[4, 8]):\n"
+        "    step = lambda s, v: rl.map_seq(lambda u: u + v, s)\n"
+        "    return rl.map_glb(0)(lambda r: rl.reduce_while(step, lambda s, v: s[0] < v, r, r)[1], x)\n"
     )
     ran = relift(words[0], str(file), *words[1:])
     assert ran.returncode == 2
-    assert "map_glb(0) inside map_glb(0)" in ran.stderr
+    assert "reduce_while with an accumulator of type f32[8]" in ran.stderr
     assert "optimize" not in ran.stderr
 
 

@@ -54,7 +54,9 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
     for m in found:
         length = max(1, number(m.cells) // (m.width or 1))  # C has no arrays of no cells
         c = memory_type(m.scalar, m.width)
-        aligned = m.scalar.bytes * m.alignment if m.alignment else 0
+        aligned = (
+            16 * m.scalar.bytes if m.alignment else 0
+        )  # for the widest vectors, as local arrays
         e.statement(Declaration(c, m.name, Whole(length), None, aligned=aligned))
     g.write(t, where, scope)
     return where

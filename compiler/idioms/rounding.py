@@ -115,7 +115,7 @@ def _applied(name: str, plain: Callable[..., Value], arguments: tuple[Value, ...
             return Rounded(value, a.magnitude, a.roundings)
         case "minimum" | "maximum":
             return _with_error(value, max(a.bound, rest[0].bound), 0.0)
-        case "f16" | "f32" | "f64":
+        case _ if name in FLOATS:  # a conversion
             return Rounded(
                 value, a.magnitude, a.roundings + more * (float(value) != float(a.value))
             )

@@ -110,7 +110,7 @@ def trace(function: Any, types: Sequence[Type], expected: Type | None = None) ->
         count = f"{len(types)} argument{'s' * (len(types) != 1)}"
         given = f"a term of type {function.type}" if is_term(function) else repr(function)
         raise IllTyped(f"a function of {count} is needed, not {given}; write lambda x: ...")
-    function = getattr(function, "operator", None) or function  # with its laws, where it has any
+    function = _with_laws(function) or function
     names = _parameter_names(function, types)
     used = list(_names_in_scope.get())
     variables: list[Var] = []
@@ -314,12 +314,16 @@ def _natural(pattern: str, name: str, role: str, value: Any) -> Size:
     return size
 
 
+def _with_laws(value: Any) -> Operator | None:
+    """The operator that a value is, or that a scalar function such as `maximum` is known as."""
+    kinds = get_args(Operator)
+    known = value if isinstance(value, kinds) else getattr(value, "operator", None)
+    return cast("Operator", known) if isinstance(known, kinds) else None
+
+
 def _operator(pattern: str, value: Any) -> Operator:
-    if isinstance(value, get_args(Operator)):
-        operator: Operator = value
+    if (operator := _with_laws(value)) is not None:
         return operator
-    if isinstance(same := getattr(value, "operator", None), get_args(Operator)):
-        return cast("Operator", same)
     raise IllTyped(
         f"{pattern}: an operator with declared laws is needed, such as rl.add; "
         "make one with rl.operator(f, associative=True, ...), or use reduce_seq, which needs none"

@@ -45,6 +45,7 @@ def torch_op(
     Raises `ReliftError` where there is no torch, and for a program whose types no operator has (vectors, arrays of tuples).
 
     >>> import relift as rl
+    >>> import torch  # doctest: +SKIP
     >>> n = rl.nat("n")
     >>> @rl.program
     ... def doubled(x: rl.f32[n]):
