@@ -8,7 +8,10 @@ import pytest
 from relift.semantics.errors import IllTyped
 from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
-from relift.semantics.syntax.types import f32, nat
+from relift.semantics.notation.parser import parse_term
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Input
+from relift.semantics.syntax.types import Array, f32, nat
 
 n, m = nat("n"), nat("m")
 
@@ -71,3 +74,14 @@ def test_points_free_and_pointful_programs_are_the_same() -> None:
         return chunks(x)
 
     assert total(np.array([1, 2, 3, 4], np.float32)) == 10
+
+
+def test_an_operator_on_vectors_is_no_operator_on_scalars() -> None:
+    """Given to a fold, it combines all lanes: what it applies to each lane is another operator."""
+    xs = Input("xs", Array(f32, Size.of(12)))
+    term = parse_term("reduce_seq(vectorize(4, add), splat(4, 0.0), as_vector(4, xs))", xs=xs)
+    data = np.arange(12, dtype=np.float32)
+
+    lanes = parse_term("as_scalar(repeat(1, sums))", sums=term)
+    result = programs.Program("lanes", (xs,), lanes)(data)
+    np.testing.assert_array_equal(result, data.reshape(3, 4).sum(axis=0))
