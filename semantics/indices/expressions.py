@@ -22,7 +22,6 @@ import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 
 from relift.semantics.indices.atoms import (
     Index,
@@ -95,14 +94,9 @@ def modulo(e: Index, d: SizeLike) -> Index:
 
 def divide_with_remainder(e: Index, d: Size) -> tuple[Index, Index]:
     """`(q, r)` with `e == d*q + r` and `0 <= r < d`: all rules, in the order of `index_rules.RULES`."""
-    return _divided(e, d, _simplifying.get())
-
-
-@lru_cache(maxsize=1 << 14)  # unrolled loops, and the candidates of a search, ask the same often
-def _divided(e: Index, d: Size, simplified: bool) -> tuple[Index, Index]:
     if d == 0:  # no element of an array of no elements is ever asked for
         return Size.of(0), e
-    if not simplified and e.constant is None and d != 1:
+    if not _simplifying.get() and e.constant is None and d != 1:
         dividend = e + shift(e, d) * d
         return Size.atom(Quotient(dividend, d)) - shift(e, d), Size.atom(Remainder(dividend, d))
     quotient, rest = parts_by_divisibility(recombined(e), d)

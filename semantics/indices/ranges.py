@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from relift.semantics.indices.atoms import (
     Index,
@@ -65,7 +64,6 @@ def _monomial_bounds(monomial: Monomial) -> Bounds:
     return Bounds(low, high)
 
 
-@lru_cache(maxsize=1 << 14)
 def _atom_bounds(atom: Atom) -> Bounds:
     if isinstance(atom, str):
         return Bounds(Size.atom(atom), Size.atom(atom))
