@@ -63,9 +63,11 @@ def functions_agree(*terms: Term, device: str | None = None) -> Iterator[Agreeme
     >>> print(found.text())
     DIFFERS with the Python of more: more(0.0) is 2.0 in C and 1.0 in Python
     """
-    for f in dict.fromkeys(f for t in terms for f in named_in(t)):
-        if isinstance(f, UserFunction) and f.c is not None:
-            yield _agreement(f, device)
+    named = [
+        f for t in terms for f in named_in(t) if isinstance(f, UserFunction) and f.c is not None
+    ]
+    for f in {(f, f.reference): f for f in named}.values():
+        yield _agreement(f, f.reference, device)
 
 
 def with_functions(report: CheckReport, rule: Rule | RejectedRule) -> CheckReport:
@@ -103,7 +105,8 @@ def _told(found: Agreement) -> str:
 
 
 @lru_cache(maxsize=64)
-def _agreement(f: UserFunction, device: str | None) -> Agreement:
+def _agreement(f: UserFunction, _reference: object, device: str | None) -> Agreement:
+    """One function; functions are told apart by what they are called and their C, but this hangs on their Python."""
     against = f"the Python of {f.name}"
     try:
         columns = _columns([scalar_of(t) for t in f.types])

@@ -157,6 +157,7 @@ def test_the_functions_of_a_program_are_compared() -> None:
     right = opaque("return x + 1;", lambda x: x + 1, i32, i32)
     wrong = opaque("return x + 2;", lambda x: x + 1, i32, i32)
     silent = opaque("return x;", raising, i32, i32)
+    twin = opaque("return x + 1;", lambda x: x + 2, i32, i32)
 
     def said(f: UserFunction) -> list[tuple[bool, bool]]:
         body = rl.map_glb(0)(lambda v: f(f(v)), Input("x", i32[4]))
@@ -165,6 +166,7 @@ def test_the_functions_of_a_program_are_compared() -> None:
     assert said(right) == [(True, False)]
     assert said(wrong) == [(False, True)]
     assert said(silent) == [(False, False)]
+    assert said(twin) == [(False, True)]  # its name and its C are those of the right one
     assert list(functions_agree(rl.map_glb(0)(logistic(), Input("x", f32[4])))) == []
 
 
