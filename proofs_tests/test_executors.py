@@ -21,6 +21,14 @@ from relift.executors import LostWorkers, Workers, each, on
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
 
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def calls_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of their own import what they call, and they look where this one looks."""
+    monkeypatch.syspath_prepend(str(ROOT))
+
 
 def squares_with_a_death(executor: Executor, folder: Path) -> list[int]:
     """The squares of some numbers; who squares 0 is killed meanwhile."""

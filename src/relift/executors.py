@@ -33,7 +33,7 @@ P = ParamSpec("P")
 AHEAD = 64
 """Calls that are handed out before the first of them has come back."""
 
-DEATHS = 5
+DEATHS = 3
 """So many processes may die of a call before it is given up."""
 
 CONNECTING = 30.0
