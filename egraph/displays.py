@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from relift.display.blocks import Bars, Block, Code, Folded, Table, Title, Words
+from relift.display.blocks import Bars, Block, Code, Folded, Graph, Table, Title, Words
 from relift.egraph.cost.model import Cost, time_text
+from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.optimize import FoundProgram, Optimized
 from relift.egraph.search.tuning import Timing
 from relift.semantics.notation.printer import show
@@ -77,4 +78,35 @@ def of_optimized(best: Optimized) -> list[Block]:
         *of_candidates(best),
         Folded("what the rules did", of_growth(best)),
         Folded("how the best follows", best.derivation.display()),
+    ]
+
+
+MOST_CLASSES, MOST_NODES = 40, 12
+"""Of an e-graph, the classes that are drawn, those nearest to the root; and the nodes of each."""
+
+
+def of_saturation(grown: Saturation) -> list[Block]:
+    """The e-graph as a graph: classes with the nodes in them, and what they use."""
+    snapshot = grown.snapshot
+    classes: dict[int, tuple[tuple[str, tuple[int, ...]], ...]] = {}
+    waiting, left_out = [snapshot.root], 0
+    for number in waiting:
+        nodes = snapshot.nodes(number)
+        shown = nodes[:MOST_NODES]
+        left_out += len(nodes) - len(shown)
+        classes[number] = tuple((node.head.label, node.children) for node in shown)
+        for child in (c for node in shown for c in node.children):
+            if child not in waiting and len(waiting) < MOST_CLASSES:
+                waiting.append(child)
+    all_classes = len(list(snapshot.classes()))
+    said = f"{grown.nodes} nodes in {all_classes} classes; {grown.stopped}"
+    rest = [f"{all_classes - len(classes)} classes"] if all_classes > len(classes) else []
+    rest += [f"{left_out} nodes of those drawn"] if left_out else []
+    cut = [Words(f"not drawn: {' and '.join(rest)}", "open")] if rest else []
+    fired = ", ".join(f"{rule} {count}" for rule, count in sorted(grown.firings.items()) if count)
+    return [
+        Graph(f"The e-graph of {grown.request.program.name}", classes),
+        Words(said),
+        *cut,
+        *([Words(f"matches: {fired}")] if fired else []),
     ]

@@ -1,8 +1,10 @@
-"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N] | compilers [CLANG…]`: what the tests of lifting draw a little of, at length.
+"""`python -m proofs_tests.lifting_campaign inputs [N] | mutations [N] | compilers [CLANG…] | detection [LINES]`: what the tests
+of lifting draw a little of, at length.
 
     inputs       each lifted program of the fixtures against the compiled C on N inputs (1,000), hostile ones among them
     mutations    N lifted programs (100) with one mistake, operators, offsets, bounds, strides: each must differ, none be proved
-
+    detection    how much CPU time finding takes, after the compiler, in files of so many lines (2,000): loops among what programs do
+                 beside, loops only, one function of loops; the least of three times, what is read once not counted
     compilers    what is found in the fixtures, and as which programs, by each clang that is named or on PATH, at -O1 and -O2
 
 It prints what was run and returns 1 where a program differs, or a mistake is not noticed.
@@ -16,18 +18,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from random import Random
+from time import process_time
 
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
+from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.facts.reading import module_of
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.source import NAMES, bitcode, module
+from relift.compiler.idioms.facts.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.finding import find
 from relift.compiler.idioms.lift import LiftedIdiom, lift
 from relift.compiler.idioms.lifting.effects import effect_of
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.proofs.equality import proof
 from relift.compiler.idioms.refusals import refusal
+from relift.files import temporary_folder
 
 
 @cache
@@ -115,11 +121,46 @@ def compilers(names: list[str]) -> int:
     return int(wrong > 0 or bool(differ) or not programs)
 
 
+def detection(lines: int) -> int:
+    """How long the files of so many lines take."""
+    with temporary_folder() as folder:
+        for kind, text in (
+            ("loops among other code", sparse(lines)),
+            ("loops only", dense(lines)),
+            ("one function of loops", one_function(lines)),
+        ):
+            file = folder / "long.c"
+            file.write_text(text, encoding="utf-8")
+            printed = normal_form(bitcode(file))
+            times: list[tuple[float, float]] = []
+            for _ in range(3):
+                begin = process_time()
+                graph = module_of(printed, str(file))
+                read = process_time()
+                searched = [
+                    find(Relations(f, graph))
+                    for f in graph.functions.values()
+                    if refusal(f, graph) is None
+                ]
+                times.append((read - begin, process_time() - read))
+            reading, finding = min(times, key=sum)
+            steps, finds = sum(s.steps for s in searched), sum(len(s.found) for s in searched)
+            print(
+                f"{kind}: {text.count(chr(10))} lines, {len(graph.functions)} functions: {reading + finding:.2f} s "
+                f"({reading:.2f} s for the graph), {finds} idioms, {steps} steps, "
+                f"{sum(len(s.given_up) for s in searched)} searches given up",
+                flush=True,
+            )
+    return 0
+
+
 def main(words: list[str]) -> int:
     """The command."""
     match words:
         case ["inputs", *rest] if len(rest) < 2:
             return inputs(int(rest[0]) if rest else 1000)
+        case ["detection", *rest] if len(rest) < 2:
+            return detection(int(rest[0]) if rest else 2000)
         case ["compilers", *rest]:
             return compilers(rest)
         case ["mutations", *rest] if len(rest) < 2:

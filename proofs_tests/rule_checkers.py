@@ -25,8 +25,8 @@ from rich.table import Table
 
 from proofs_tests.mutants import EQUIVALENT, mutants
 from proofs_tests.wrong_rules import WRONG
-from relift.egraph.checks.tiers import TIERS, check
-from relift.rewrites.checks.verdicts import Status, TierName
+from relift.egraph.checks.tiers import check
+from relift.rewrites.checks.verdicts import TIERS, Status, TierName
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule
 

@@ -7,19 +7,28 @@ import re
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proofs_tests.calls import died, inverse, squared_but_for_a_victim, waited_for
 from proofs_tests.cluster import cluster
 from proofs_tests.command_line import command
+from proofs_tests.compiler.programs import typed
+from relift.compiler.agreement.verification import failure_on_symbols
+from relift.compiler.fuzzing.variants import lowered
 from relift.egraph.checks.shared import Part, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
 from relift.executors import LostWorkers, Workers, each, on
+from relift.optimization import judged
+from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -115,3 +124,34 @@ def test_parts_hold_all_rules_once() -> None:
 def test_rules_are_checked_by_two_processes() -> None:
     """The command says what it says with one."""
     assert command("check", "join_split", "map_fusion", "--tier", "1", "--workers", "2")[0] == 3
+
+
+def test_candidates_are_judged_by_who_shares_the_work() -> None:
+    """As they are here; one with a function of the user's own, whose Python no file has, is judged here."""
+
+    def doubled(v: Any) -> Any:
+        return v + v
+
+    doubled.__annotations__ = {"v": f32, "return": f32}
+    own = rl.userfun(doubled)
+
+    def derived(body: Callable[[Any], Any]) -> Derivation:
+        @typed(x=f32[64])
+        def mapped(x: Any) -> Any:
+            return rl.map(body, x)
+
+        result, steps = lowered(mapped.body)
+        return Derivation(mapped, {}, tuple(steps), result)
+
+    shared: list[str] = []
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **named: Any) -> Any:
+            shared.extend(args)
+            return super().submit(fn, *args, **named)
+
+    found = [derived(lambda v: v * 2.0), derived(own)]
+    with Watched(1) as executor:
+        says = judged(executor, found)
+        assert [says(d) for d in found] == [failure_on_symbols(d) for d in found] == [None, None]
+    assert len(shared) == 1

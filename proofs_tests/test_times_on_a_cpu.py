@@ -25,8 +25,11 @@ SEARCHED = {
     "matmul_1024", "matmul_2048", "nbody", "saxpy", "transpose",
 }  # fmt: skip
 
-MISSED = {("saxpy", "PoCL")}
+MISSED = {("saxpy", "Intel"), ("saxpy", "PoCL")}
 """Where what the search puts first is slower than NumPy, or more than a quarter slower than another candidate."""
+
+FASTER_BY_HAND = {"convolution"}
+"""Where what the search puts first has less than 0.8 of the speed of the text written by hand."""
 
 
 def kept(folder: str) -> list[dict[str, Any]]:
@@ -99,6 +102,14 @@ def test_what_the_search_puts_first_is_no_slower_than_numpy() -> None:
                 missed.add((name, each))
 
     assert missed == MISSED
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_what_the_search_puts_first_is_not_much_slower_than_by_hand(implementation: str) -> None:
+    """At least 0.8 of the speed of the hand-written text, but for what the page says."""
+    ratios = {name: over_hand(variants("searched", name, implementation)[0]) for name in SEARCHED}
+
+    assert {name for name, ratio in ratios.items() if (ratio or 0.0) < 0.8} == FASTER_BY_HAND
 
 
 def test_products_of_matrices_after_tuning() -> None:

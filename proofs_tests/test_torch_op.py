@@ -76,13 +76,13 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def custom_op(name: str, computed: Any, **options: Any) -> Operator:
         assert options["mutates_args"] == ()
-        assert options["device_types"] == "cpu"
+        assert options["device_types"] == ("cpu", "cuda")
         return Operator(name, computed, options["schema"])
 
     found = SimpleNamespace(
         library=SimpleNamespace(custom_op=custom_op),
         from_numpy=Tensor,
-        empty=lambda shape, dtype: (tuple(shape), dtype),
+        empty=lambda shape, dtype, device: (tuple(shape), dtype, device),
         float32="float32",
         int64="int64",
     )
@@ -106,13 +106,17 @@ def test_the_rule_for_fake_tensors_needs_no_elements() -> None:
     op: Any = rl.torch_op(squares)
     symbol = object()
 
-    assert op.fake(SimpleNamespace(shape=(symbol,))) == ((symbol,), "float32")
+    assert op.fake(SimpleNamespace(shape=(symbol,), device="cuda:0")) == (
+        (symbol,),
+        "float32",
+        "cuda:0",
+    )
 
     @rl.program
     def halves(x: rl.f32[2 * n]):
         return rl.map(lambda pair: pair[0] + pair[1], rl.split(2, x))
 
-    assert rl.torch_op(halves).fake(SimpleNamespace(shape=(6,))) == ((3,), "float32")  # type: ignore[attr-defined]
+    assert rl.torch_op(halves).fake(SimpleNamespace(shape=(6,))) == ((3,), "float32", "cpu")  # type: ignore[attr-defined]
     with pytest.raises(rl.IllTyped, match=r"x is .*, and has 1 dimensions"):
         fake_sizes(squares, [SimpleNamespace(shape=(2, 2))])
 
@@ -132,8 +136,8 @@ def test_gradients_are_those_of_the_rule() -> None:
 
 def test_what_no_operator_has_is_refused() -> None:
     """Tensors of another device, and types that torch has not, by name."""
-    with pytest.raises(rl.IllTyped, match=r"x lies on .*cuda.*; give x.cpu\(\)"):
-        rl.torch_op(squares)(Tensor(np.zeros(2, np.float32), "cuda"))
+    with pytest.raises(rl.IllTyped, match=r"x lies on .*mps.*; give x.cpu\(\)"):
+        rl.torch_op(squares)(Tensor(np.zeros(2, np.float32), "mps"))
 
     @rl.program
     def pairs(x: rl.f32[n]):

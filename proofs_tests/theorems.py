@@ -2,6 +2,7 @@
 
     python -m proofs_tests.theorems rules                    each rule, in each direction, as a derivation of one step
     python -m proofs_tests.theorems examples [NAME…]         what the search finds for each example, on CPU and GPU
+    python -m proofs_tests.theorems again [NAME…]            the same derivations at other sizes, and how long that takes
     python -m proofs_tests.theorems tampered --count 500     one thing changed; the prover alone has to refuse it
 
 Many theorems go into one file of the prover here: a start of it takes longer than most of them.
@@ -36,7 +37,7 @@ from relift.rewrites.checks.theorem.congruence import Lemma
 from relift.rewrites.checks.theorem.proving import Checker, NotProved, prove
 from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS
 from relift.rewrites.derivation.files import from_json
-from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.derivation.steps import Derivation, Step, redo
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.semantics.errors import ReliftError
@@ -174,6 +175,36 @@ def examples(
                 flush=True,
             )
     raise typer.Exit(bool(failed))
+
+
+AT_OTHERS = 2.0
+"""Seconds in which a derivation that was proved is proved at other sizes."""
+
+
+@app.command()
+def again(
+    only: Annotated[list[str] | None, typer.Argument(help="Examples; several if none.")] = None,
+    budget: Annotated[float, typer.Option(help="Seconds of each search.")] = 15.0,
+) -> None:
+    """Prove derivations, and once more at two and at three times the sizes; 1 if one takes longer than 2 s then."""
+    slow = 0
+    for name in only or ["dot", "stencil", "matvec", "gemv", "transpose", "kmeans"]:
+        for target in ("cpu", "gpu"):
+            derivation = searched(name, target, budget)
+            prove(derivation)
+            for factor in (2, 3):
+                sizes = {size: factor * n for size, n in derivation.sizes.items()}
+                try:
+                    proved = prove(redo(derivation, RULES, sizes, {}))
+                except ReliftError as error:
+                    print(f"{name} {target}: not at {sizes}: {error.message}", flush=True)
+                    continue
+                slow += proved.seconds >= AT_OTHERS
+                print(
+                    f"{name} {target}, {proved.steps} steps, at {sizes}: {proved.seconds:.2f} s, {proved.new} lemmas new",
+                    flush=True,
+                )
+    raise typer.Exit(bool(slow))
 
 
 # ---- what somebody changed

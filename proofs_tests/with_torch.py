@@ -6,6 +6,7 @@ CI has no torch; there `proofs_tests/test_torch_op.py` runs the same code with a
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,27 @@ def values(torch: Any) -> None:
     assert torch.equal(summed(2.0, x.reshape(2, 4).T), 2 * x.reshape(2, 4).T.sum(1))
     x[0] = 5.0
     assert op(x)[0] == 25.0
+
+
+def copies(torch: Any) -> None:
+    """None are made of tensors that lie where vectors may; nor of arrays of JAX, where that is installed."""
+    from relift.compiler.dialects.opencl.queue import Queue
+
+    counted, put = list[int](), Queue.put
+    kernel, given = rl.compile(squares), [torch.arange(1024, dtype=torch.float32)]
+    if importlib.util.find_spec("jax") is not None:
+        given.append(importlib.import_module("jax.numpy").arange(1024, dtype="float32"))
+    Queue.put = lambda queue, row: counted.append(len(row)) or put(queue, row)  # type: ignore[method-assign,func-returns-value]
+    try:
+        for x in given:
+            found = kernel(x)
+            assert type(found) is type(x)
+            assert (found == x * x).all()
+        assert counted == [], counted
+        kernel(given[0][1:])  # begins inside a vector
+        assert counted == [1023], counted
+    finally:
+        Queue.put = put  # type: ignore[method-assign]
 
 
 def gradients(torch: Any) -> None:
@@ -83,7 +105,7 @@ def graph(torch: Any) -> None:
     assert torch.equal(made.module()(x), x**4)
 
 
-CHECKS: tuple[Callable[[Any], None], ...] = (values, gradients, registration, shapes, graph)
+CHECKS: tuple[Callable[[Any], None], ...] = (values, copies, gradients, registration, shapes, graph)
 
 
 def main() -> int:

@@ -60,7 +60,12 @@ def paints(address: str) -> Iterator[float]:
 
 def main() -> None:
     """Print all of it."""
+    started = time.monotonic()
     with served() as workbench:
+        workbench.nursery.warm()
+        print(
+            f"ready {time.monotonic() - started:.1f} s after its start; a request before waits for that"
+        )
         print(f"first paint: {statistics.median(paints(workbench.address)):.2f} s")
         print("rule                     tiers 1-3     all tiers     with guards, in s")
         asked = [(name, {"name": name}) for name in RULES] + [

@@ -13,6 +13,7 @@ from relift.rewrites.rules import (
     identities,
     interchange,
     iteration,
+    lookups,
     lowering,
     padding,
     products,
@@ -30,7 +31,7 @@ from relift.rewrites.rules import (
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,
     padding, gather_scatter, reduction, scans, iteration, stencil, separable, tiling,
-    boundaries, vectorization, lowering,
+    boundaries, vectorization, lookups, lowering,
 )  # fmt: skip
 
 

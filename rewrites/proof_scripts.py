@@ -1,8 +1,10 @@
 """Proof scripts of rules whose proof needs an induction, or a cut, that no tactic finds.
 
 Each is a list of Rocq's tactics, after `Tactic.v`, on the statement of the rule that bears its name; tier 4b runs it and
-audits what it proves.
+audits what it proves; those called DEFINED are on what is stated of where its sides are defined, by direction.
 """
+
+from relift.rewrites.checks.verdicts import Direction
 
 _ORDER = """
 assert (sym : forall a b, R a b -> R b a) by apply (per_sym P).
@@ -60,7 +62,7 @@ assert (kept : forall a v w, R a a -> R v v -> R w w -> R (op a v) a -> R (op (o
 """
 )
 
-SCAN_BLOCKED = (
+_BLOCKS_OF_A_SCAN = (
     """
 intros A R k m op op' z z' xs xs' P M As Ne F Z X.
 opened.
@@ -76,7 +78,12 @@ assert (below : forall a b, a < i / m -> b < m -> a * m + b < k * m) by (intros 
 assert (inside : forall b, b < S (i mod m) -> i / m * m + b < k * m) by (intros b Lb; nia).
 rewrite V at 1.
 rewrite fold_append.
-apply (trans _ (fold op (if i / m <? 1 then z else fold op z (S (i / m - 1)) (fun a => fold op z m (fun j =>
+"""
+)
+
+SCAN_BLOCKED = (
+    _BLOCKS_OF_A_SCAN
+    + """apply (trans _ (fold op (if i / m <? 1 then z else fold op z (S (i / m - 1)) (fun a => fold op z m (fun j =>
   xs (a * m + j)))) (S (i mod m)) (fun j => xs (i / m * m + j)))).
 - apply fold_related.
   + destruct (Nat.ltb_spec (i / m) 1) as [Small | Large].
@@ -91,6 +98,27 @@ apply (trans _ (fold op (if i / m <? 1 then z else fold op z (S (i / m - 1)) (fu
     apply fold_related; [exact Z |]. intros a b c La E. apply F; [exact E |].
     apply fold_related; [exact Z |]. intros j d e J G. apply F; [exact G |]. apply X. apply below; lia.
   + intros j b c J E. apply F; [exact E |]. apply X. apply inside. exact J.
+"""
+)
+
+SCAN_BLOCKED_APART = (
+    _BLOCKS_OF_A_SCAN
+    + """apply (trans _ (op (fold op z (i / m * m) xs) (fold op z (S (i mod m)) (fun j => xs (i / m * m + j))))).
+- apply (@fold_from A R op z P Op (left _ _ Z) As Ne (S (i mod m)) (fun j => xs (i / m * m + j))
+    (fold op z (i / m * m) xs)).
+  + apply fold_related; [exact (left _ _ Z) |]. intros j b c J E. apply Op; [exact E |].
+    apply (left _ (xs' j)). apply X. nia.
+  + intros j J. apply (left _ (xs' (i / m * m + j))). apply X. apply inside. exact J.
+- apply F.
+  + destruct (Nat.ltb_spec (i / m) 1) as [Small | Large].
+    * assert (E : i / m = 0) by lia. rewrite E. simpl. exact Z.
+    * replace (S (i / m - 1)) with (i / m) by lia.
+      apply (trans _ (fold op z (i / m) (fun a => fold op z m (fun j => xs (a * m + j))))).
+      { apply (@fold_blocks A R op z P Op (left _ _ Z) As Ne (i / m * m) (i / m) m xs eq_refl).
+        intros j J. apply (left _ (xs' j)). apply X. nia. }
+      apply fold_related; [exact Z |]. intros a b c La E. apply F; [exact E |].
+      apply fold_related; [exact Z |]. intros j d e J G. apply F; [exact G |]. apply X. apply below; lia.
+  + apply fold_related; [exact Z |]. intros j b c J E. apply F; [exact E |]. apply X. apply inside. exact J.
 """
 )
 
@@ -127,3 +155,88 @@ assert (good : proper R ((q + 1) * (e + r)) whole).
         Z].
 """
 )
+
+_BELOW = """
+assert (L : forall i, i < k * m + m -> i / (k + 1) + m * (i mod (k + 1)) < k * m + m) by (intros; apply
+  stride_below; [ring | assumption]).
+"""
+"""An index in strides stays below."""
+
+MAP_REORDERED_WITH_STRIDE = """
+intros A R B S k m f f' xs xs' P Q F X i I.
+unfold map, scatter, gather.
+pose proof (@at_position _ _ i (@stride_reached (k * m + m) (k + 1) m ltac:(ring)) I) as E.
+cbv beta in *. rewrite E. apply F. apply X. exact I.
+"""
+
+MAP_REORDERED_WITH_STRIDE_DEFINED: dict[Direction, str] = {
+    "forward": "intros A R B S k m f f' xs xs' Dx Dx' Df Df' P Q F X Ex Ef [K H]."
+    + _BELOW
+    + """
+split; [split; [split; [tauto |] |] | split].
+- intros i I. apply in_range_below, L, I.
+- intros i I. apply (Ef _ _ (X _ (L i I))), H, L, I.
+- intros i I. apply in_range_below, L, I.
+- intros j J. destruct (@stride_reached (k * m + m) (k + 1) m ltac:(ring) j J) as [i [I [E _]]]. exists i.
+  split; [exact I | f_equal; exact E].
+""",
+    "backward": """
+intros A R B S k m f f' xs xs' Dx Dx' Df Df' P Q F X Ex Ef [[[K G] H] _].
+split; [tauto |].
+intros j J. destruct (@stride_reached (k * m + m) (k + 1) m ltac:(ring) j J) as [i [I [E _]]].
+specialize (H i I). unfold gather in H. cbv beta in H. rewrite E in H. apply (Ef _ _ (X j J)). exact H.
+""",
+}
+
+PARTIAL_REDUCE_REORDER = (
+    """
+intros A R k m op op' z z' xs xs' P N As Co F Z X i I.
+unfold partial_reduce, gather.
+assert (i = 0) by lia. subst i. simpl.
+"""
+    + _BELOW
+    + _ORDER
+    + """
+apply (trans _ (fold op z (k * m + m) (fun i => xs (i / (k + 1) + m * (i mod (k + 1)))))).
+- apply sym. apply (@fold_permutation A R op z P Op (left _ _ Z) As Co (k * m + m) _ xs L
+    (@stride_reached (k * m + m) (k + 1) m ltac:(ring))). intros j J. exact (left _ _ (X j J)).
+- apply fold_related; [exact Z |]. intros j b c J E. apply F; [exact E |]. apply X. apply L. exact J.
+"""
+)
+
+_BOTH_SCANNED = """
+set (both := fun k => fold (fun a x => (f' (fst a) x, g' (snd a) (f' (fst a) x))) (z', y') k xs').
+assert (H : forall k, k <= n -> S (fold f z k xs) (fst (both k)) /\\
+  T (fold g y k (fun i => fold f z (Datatypes.S i) xs)) (snd (both k))).
+{ induction k as [| k step]; intros N; simpl; [split; assumption |]. destruct (step ltac:(lia)) as [E1 E2].
+  assert (E : S (f (fold f z k xs) (xs k)) (f' (fst (both k)) (xs' k))) by (apply F; [exact E1 | apply X; lia]).
+  split; [exact E |]. apply G; [exact E2 | exact E]. }
+"""
+"""After k elements the pair is what the scan, and the fold of it, are."""
+
+_SCANNED = "intros A R B S C T n f f' g g' y y' z z' xs xs' "
+
+REDUCE_SCAN_FUSION = (
+    f"{_SCANNED} P Q U F G Y Z X.\n{_BOTH_SCANNED}"
+    + "unfold reduce_seq, scan_seq, let_in. apply (H n). lia.\n"
+)
+
+REDUCE_SCAN_FUSION_DEFINED: dict[Direction, str] = {
+    "forward": f"{_SCANNED} Dy Dy' Dz Dz' Dx Dx' Df Df' Dg Dg' P Q U F G Y Z X Ey Ez Ex Ef Eg [[K Kf] Kg]."
+    + _BOTH_SCANNED
+    + """
+split; [tauto |].
+intros i I. destruct (H i ltac:(lia)) as [E1 E2]. unfold let_in, let_defined. split.
+- apply (Ef _ _ E1 _ _ (X i I)). exact (Kf i I).
+- apply (Eg _ _ E2 _ _ (F _ _ E1 _ _ (X i I))). exact (Kg i I).
+""",
+    "backward": f"{_SCANNED} Dy Dy' Dz Dz' Dx Dx' Df Df' Dg Dg' P Q U F G Y Z X Ey Ez Ex Ef Eg [K Kp]."
+    + _BOTH_SCANNED
+    + """
+split; [split; [tauto |] |].
+- intros i I. destruct (H i ltac:(lia)) as [E1 _]. destruct (Kp i I) as [K1 _]. apply (Ef _ _ E1 _ _ (X i
+    I)). exact K1.
+- intros i I. destruct (H i ltac:(lia)) as [E1 E2]. destruct (Kp i I) as [_ K2]. apply (Eg _ _ E2 _ _ (F _ _
+    E1 _ _ (X i I))). exact K2.
+""",
+}

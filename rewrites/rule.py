@@ -28,7 +28,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType, FunctionType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from relift.display.blocks import Block, Displayed
 from relift.rewrites.checks.isolation import Stopped, at_most
@@ -102,7 +102,8 @@ class Rule(Displayed):
     forward only, by context, and never unioned: they say who computes and where results are stored.
     `refinement` rules hold from left to right only: the right side fixes cells that the left leaves open.
     `choose` holds sizes that matching does not determine and that the user of the rule picks.
-    `proof` is the script that tier 4b runs where its own tactic does not suffice.
+    `proof` is the script that tier 4b runs where its own tactic does not suffice to show that the sides are equal,
+    `defined` those, by direction, that show that no value is lost.
     `bounds` holds what sizes must satisfy besides what their names promise.
     """
 
@@ -118,6 +119,7 @@ class Rule(Displayed):
     place: str | None = None
     refinement: bool = False
     proof: str = ""
+    defined: tuple[tuple[Direction, str], ...] = ()
     bounds: tuple[Bound, ...] = ()
 
     def display(self) -> Sequence[Block]:
@@ -272,6 +274,9 @@ class RuleFamily:
     rules: tuple[Rule | RejectedRule, ...]
 
 
+@overload
+def rule(where: Callable[..., Any], /) -> Any: ...
+@overload
 def rule(
     where: Sequence[Condition | IndexCondition] = (),
     *,
@@ -280,23 +285,32 @@ def rule(
     refinement: bool = False,
     source: str = "",
     proof: str = "",
-) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator: a rule from a function of metavariables that returns its two sides.
+    defined: Mapping[Direction, str] | None = None,
+) -> Callable[[Callable[..., Any]], Any]: ...
+def rule(
+    where: Sequence[Condition | IndexCondition] | Callable[..., Any] = (),
+    *,
+    choose: Sequence[Size] = (),
+    lowering: bool = False,
+    refinement: bool = False,
+    source: str = "",
+    proof: str = "",
+    defined: Mapping[Direction, str] | None = None,
+) -> Any:
+    """Decorator, with brackets or without: a rule from a function of metavariables that returns its two sides.
 
     An ill-typed rule becomes a `RejectedRule`, which `relift check` reports.
     """
-
-    if callable(where):  # used as `@rule`, without brackets
-        without: Any = decorated(lambda _: _no_brackets(), where)
-        return without  # type: ignore[no-any-return]
+    conditions = () if callable(where) else where
 
     def made(written: Callable[..., Any]) -> Rule:
         code = written.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
-        found = make_rule(written, where, choose, lowering, said(written, source), place)
-        return replace(found, refinement=refinement, proof=proof)
+        found = make_rule(written, conditions, choose, lowering, said(written, source), place)
+        scripts = tuple((defined or {}).items())
+        return replace(found, refinement=refinement, proof=proof, defined=scripts)
 
-    return lambda function: _each(made, function)
+    return _each(made, where) if callable(where) else lambda function: _each(made, function)
 
 
 def _each(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule | RuleFamily:
@@ -305,10 +319,6 @@ def _each(made: Making, function: Callable[..., Any]) -> Rule | RejectedRule | R
         return decorated(made, function)
     rules = tuple(decorated(made, instance) for instance in instances(function))
     return rules[0] if len(rules) == 1 else RuleFamily(function.__name__, rules)
-
-
-def _no_brackets() -> Rule:
-    raise IllTyped("write @rl.rule(), with brackets, above a rule")
 
 
 Making: TypeAlias = Callable[[Callable[..., Any]], Rule]

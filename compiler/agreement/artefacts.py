@@ -20,6 +20,7 @@ from relift.compiler.agreement.small_sizes import not_simulated
 from relift.compiler.agreement.verification import steps_agree
 from relift.compiler.certificates.certificate import annotated
 from relift.compiler.meaning.evidence import meaning_of
+from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import BrokenArtefact, Origin, read_artefact
 from relift.compiler.running.compiled import CERTIFICATE, LAUNCH, SOURCE, Compiled, of_files
@@ -33,8 +34,10 @@ from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
 from relift.semantics.errors import Refuted, ReliftError
+from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import tidy
+from relift.semantics.syntax.terms import UserFunction
 
 TERM, DERIVATION = "term.txt", "derivation.json"
 
@@ -65,14 +68,21 @@ def origin_of(derivation: Derivation) -> Origin:
     return Origin(derivation.program.name, program_hash(derivation.program), assumed)
 
 
-def read_saved(folder: Path, own: Callable[[str], Sequence[OwnRule]] = lambda _: ()) -> Saved:
+def read_saved(
+    folder: Path,
+    own: Callable[[str], Sequence[OwnRule]] = lambda _: (),
+    program: Program | None = None,
+) -> Saved:
     """A folder of `optimize --out`; raises `ReliftError` where its files do not belong together.
 
-    `own` gives the rules of the user's own that the text of a derivation names.
+    `own` gives the rules of the user's own that the text of a derivation names; `program`, where it is known, the Python
+    of functions whose C is in it.
     """
     files, origin = read_artefact(folder, (SOURCE, LAUNCH, CERTIFICATE, TERM, DERIVATION))
     text = files[DERIVATION]
-    derivation = parse_json(text, folder / DERIVATION, RULES, own(text))
+    functions = [] if program is None else named_in(program.body)
+    known = [f for f in functions if isinstance(f, UserFunction)]
+    derivation = parse_json(text, folder / DERIVATION, RULES, own(text), known)
     kernel = of_files(files)
     made_of = origin_of(derivation)
     if origin is None or (origin.name, origin.sha256) != (made_of.name, made_of.sha256):
@@ -240,7 +250,7 @@ def _small(saved: Saved) -> _Small | None:
 def _on_symbols(saved: Saved, small: _Small | None) -> Agreement:
     """The text at its own sizes, or compiled anew at small ones where it is too large for that."""
     against = "the interpreter on free symbols"
-    own = validate(saved.kernel.source, saved.kernel.plan, saved.low)
+    own = validate(saved.kernel.source, saved.kernel.plan, saved.low, witness=on_inputs)
     if own.verdict != "unknown":
         return Agreement(against, own.ok, own.text())
     if small is not None:

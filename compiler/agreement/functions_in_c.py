@@ -8,7 +8,6 @@ meant to work beyond them.  `user_functions.check_reference` tries the edges, to
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,11 +21,8 @@ from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
 from relift.compiler.running.isolated import Failed, run_apart
 from relift.rewrites.checks.isolation import in_a_process
-from relift.rewrites.checks.verdicts import CheckReport, Status, TierResult
-from relift.rewrites.derivation.own_rules import Assumed
-from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.domains import DTYPES
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted
 from relift.semantics.language.naming import named_in
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import map_glb, zip
@@ -70,38 +66,14 @@ def functions_agree(*terms: Term, device: str | None = None) -> Iterator[Agreeme
         yield _agreement(f, f.reference, device)
 
 
-def with_functions(report: CheckReport, rule: Rule | RejectedRule) -> CheckReport:
-    """The report on a rule, with what is said of the functions in C that it names.
-
-    The tiers judge their Python; one whose C does something else rejects the rule.  What could not be compared, as
-    where no device works, is said.
-    """
-    if isinstance(rule, RejectedRule):
-        return report
-    said = tuple(map(_result, functions_agree(rule.left, rule.right)))
-    return replace(report, results=(*said, *report.results)) if said else report
-
-
-def require_functions(rules: object) -> None:
-    """Raise `ReliftError` when one of some rules, assumed or not, names a function whose C does something else than its Python."""
-    for given in rules if isinstance(rules, Sequence) else ():
-        rule = given.rule if isinstance(given, Assumed) else given
-        if not isinstance(rule, Rule):
-            continue
-        for found in functions_agree(rule.left, rule.right):
-            if found.refuted:
-                raise ReliftError(f"{rule.name} is refused: {_told(found)}", place=rule.place or "")
-
-
-def _result(found: Agreement) -> TierResult:
-    """A comparison as a line of a report: a rule is made of its functions, as it is of its types."""
-    status: Status = "ok" if found.ok else "rejected" if found.refuted else "skipped"
-    return TierResult("1", "userfun", status, _told(found))
-
-
-def _told(found: Agreement) -> str:
-    hint = "; the C and the Python of a function must mean the same" if found.refuted else ""
-    return f"{found.against}: {found.detail}{hint}"
+def require_functions_mean_their_python(program: Program) -> None:
+    """Raise `Refuted` for a program that names a function in C whose C is known to do something else than its Python."""
+    for found in functions_agree(program.body):
+        if found.refuted:
+            raise Refuted(
+                f"{program.name} is not written: {found.text()}; the C and the Python of a function must mean the same",
+                place="",
+            )
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from relift.compiler.running.compiled import Compiled
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation
 from relift.rewrites.library import RULES
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language.programs import Program
 
 
@@ -54,6 +54,8 @@ def steps_agree(derivation: Derivation) -> Agreement:
         found = confirm(derivation, RULES)
     except BrokenDerivation as error:
         return Agreement(STEPS, False, error.message)
+    except Unsupported as error:
+        return Agreement(STEPS, False, error.message, known=False)
     if found is None:
         return Agreement(
             STEPS, False, "no sizes and inputs were found at which it could run them", known=False

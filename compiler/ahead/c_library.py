@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.agreement.comparison import in_reach, is_exact, rounding
+from relift.compiler.agreement.functions_in_c import require_functions_mean_their_python
 from relift.compiler.agreement.inputs import random_inputs, whole_inputs
 from relift.compiler.agreement.open_sizes import choices
 from relift.compiler.certificates.consultation import require_not_refuted
@@ -53,7 +54,7 @@ class CLibrary:
 def c_library(program: Program, *, contract: bool = True) -> CLibrary:
     """The library of a low-level program, whose open sizes stay open.
 
-    Raises `Refuted` for kernels whose certificate is, and `Unsupported` for what C with OpenMP does not compute.
+    Raises `Refuted` for kernels whose certificate is, and for a function in C that is not its Python, and `Unsupported` for what C with OpenMP does not compute.
 
     >>> import relift as rl
     >>> from relift.compiler.ahead.c_library import c_library
@@ -82,6 +83,7 @@ def c_library(program: Program, *, contract: bool = True) -> CLibrary:
     """
     compiled = compile_program(program, contract=contract)
     require_not_refuted(compiled)
+    require_functions_mean_their_python(program)
     host = _Host(_called(program.name), program, compiled)
     test, tested = _test(host)
     name = host.name

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
+from relift.compiler.agreement.functions_in_c import require_functions_mean_their_python
 from relift.compiler.bench.bundle import buffers_of
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.running.buffers import components
@@ -27,7 +28,7 @@ DATE = (2020, 1, 1, 0, 0, 0)
 def package_files(programs: Mapping[str, tuple[Program, Compiled]], package: str) -> dict[str, str]:
     """The files of a package with a function for each program, whose sizes are fixed.
 
-    Raises `Refuted` for kernels whose certificate is, `Unsupported` for sizes that are open.
+    Raises `Refuted` for kernels whose certificate is, and for a function in C that is not its Python, `Unsupported` for sizes that are open.
     """
     if not package.isidentifier() or package == "relift":
         raise ReliftError(
@@ -40,6 +41,7 @@ def package_files(programs: Mapping[str, tuple[Program, Compiled]], package: str
                 f"{name} has open sizes ({', '.join(program.sizes)}); a wheel takes fixed ones, by --size"
             )
         require_not_refuted(kernel)
+        require_functions_mean_their_python(program)
         about = buffers_of(program, kernel.plan, {})
         parts = components(program.body.type)
         for output, (_, shape) in zip(about["outputs"], parts, strict=True):

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.codegen.interface import buffers, parameter
+from relift.compiler.foreign.parameters import Cells, Number, Passed, given_by, is_kernel, kernel_in
 from relift.compiler.foreign.parsing import parsed, required_group
 from relift.compiler.foreign.statements import ByHand
-from relift.compiler.meaning.witness import Machine, on_numbers, same_number
-from relift.compiler.running.launch import Kernel, Launch, Piece
+from relift.compiler.meaning.witness import Machine, on_inputs
+from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter, Piece
 from relift.compiler.text.c_types import FLOATS, RANGES, plain
-from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import Source
 from relift.compiler.validation.cells import rows_of_type
 from relift.compiler.validation.lockstep import Run
@@ -61,12 +61,8 @@ def validate_foreign(
         raise ReliftError(
             f"{program.name} leaves {', '.join(program.sizes)} open; give --size", place=""
         )
-    result = parameter("out", "out", program.body.type)
-    own = tuple(parameter(p.name, p.name, p.type) for p in program.parameters)
-    found = [b for p in program.parameters for b in buffers(p.name, p.type, "input")]
-    found += buffers("out", program.body.type, "output")
     launched = Kernel(kernel.entry, (), tuple(map(Size.of, kernel.range)), kernel.local, 0)
-    plan = Launch(program.name, own, result, tuple(found), (launched,))
+    plan = Launch(program.name, *interface(program), (launched,))
     drawn: frozenset[str] = frozenset()
     report = Report("unknown", "", "nothing was tried")
     for exactly in (True, False) if reassociate else (True,):
@@ -89,6 +85,14 @@ def validate_foreign(
     return report
 
 
+def interface(program: Program) -> tuple[tuple[Parameter, ...], Parameter, tuple[Buffer, ...]]:
+    """The parameters of a program, its result, and the buffers of both."""
+    own = tuple(parameter(p.name, p.name, p.type) for p in program.parameters)
+    found = [b for p in program.parameters for b in buffers(p.name, p.type, "input")]
+    found += buffers("out", program.body.type, "output")
+    return own, parameter("out", "out", program.body.type), tuple(found)
+
+
 @dataclass
 class _Foreign(Comparison):
     """The two sides, of which the text is by somebody else."""
@@ -98,23 +102,8 @@ class _Foreign(Comparison):
 
     def judged(self, *, reassociate: bool) -> Report:
         """The report, and numbers at which a cell differs."""
-        report = replace(self.report(reassociate=reassociate), sizes="these sizes")
-        if report.verdict != "refuted" or report.fault != "values" or self.apart is None:
-            return report
-        where, wanted, value = self.apart
-        wanted = self.domain.lifted(wanted)
-        if not isinstance(value, Symbol):
-            value = self.algebra.whole(int(value), wanted.type)
-        numbers = on_numbers(wanted, value)
-        if numbers is None:
-            return report
-        if same_number(*numbers) and not reassociate:
-            return report
-        if same_number(*numbers):
-            said = f"{report.detail}; no input was found at which the numbers differ"
-            return replace(report, verdict="unknown", detail=said)
-        said = f"{report.detail}; on the inputs of drawn_inputs, {where} is {numbers[1]} instead of {numbers[0]}"
-        return replace(report, detail=said)
+        report = self.report(reassociate=reassociate)
+        return replace(on_inputs(report, self.apart), sizes="these sizes")
 
     def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """What the kernel leaves in the buffers."""
@@ -156,24 +145,20 @@ class _Launch(Run):
                 if once
                 else Memory(b.name, known, constant=True)
             )
-        functions = parsed(k.text, k.file, dict(k.defined))
         from pycparser import c_ast
 
-        defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
-        mine = [f for f in defined if f.decl.name == k.entry]
-        if not mine:
-            names = [f.decl.name for f in defined if any("kernel" in w for w in f.decl.funcspec)]
-            raise NotUnderstood(f"no kernel {k.entry}; there are: {', '.join(names)}")
+        functions = parsed(k.text, k.file, dict(k.defined))
+        mine = kernel_in(functions, k.entry)
         limits = _limits(Piece((0, 0, 0), total, local))
         helpers: dict[str, Any] = {}
-        for f in defined:
-            if any("kernel" in w for w in f.decl.funcspec):
+        for f in functions:
+            if not isinstance(f, c_ast.FuncDef) or is_kernel(f):
                 continue
             made = ByHand(self.arithmetic, {}, {}, limits, {}, {}, dict(helpers), self.contracted)
             helpers[f.decl.name] = made.helper(f)
         sized = {name: int(v) for name, v in k.arguments.items() if v.isdecimal()}
         translator = ByHand(self.arithmetic, {}, {}, limits, {}, sized, helpers, self.contracted)
-        translated, parameters = translator.foreign(mine[0])
+        translated, parameters = translator.foreign(mine)
         self.notes += dict.fromkeys(translator.values.notes)  # type: ignore[attr-defined]
         arguments = self._given(parameters)
         self.items += int(np.prod(total))
@@ -181,32 +166,16 @@ class _Launch(Run):
         return {name: m.cells for name, m in self.memory.items()}
 
     def _given(self, parameters: Sequence[tuple[str, Any]]) -> list[Any]:
-        """What each parameter is: said, by its name, or by its place."""
-        said = self.kernel_by.arguments
-        inputs = [b for b in self.launch.buffers if b.role != "output"]
-        outputs = iter([b for b in self.launch.buffers if b.role == "output"])
-        named = {b.name: b for b in inputs}
-        taken = {said.get(name, name) for name, _ in parameters} & named.keys()
-        rest = iter([b for b in inputs if b.name not in taken and b.role == "input"])
+        """What is handed to each parameter that is not in local memory."""
         found: list[Any] = []
-        for name, t in parameters:
-            wanted = said.get(name, name)
-            if not t.pointer and _is_number(wanted):
-                found.append(self._number(wanted, t))
-                continue
-            if not t.pointer:
-                if wanted not in named:
-                    raise NotUnderstood(f"what {name} is; say it: --argument {name}=…")
-                b = named[wanted]
-            elif wanted in named:
-                b = named[wanted]
-            elif wanted == "out" or not t.constant:
-                b = next(outputs, None)  # type: ignore[assignment]
-            else:
-                b = next(rest, None)  # type: ignore[assignment]
-            if b is None:
-                raise NotUnderstood(f"which buffer {name} is; say it: --argument {name}=…")
-            found.append(self._buffer(name, t, b))
+        for given in given_by(parameters, self.kernel_by.arguments, self.launch.buffers):
+            match given:
+                case Number(text, t):
+                    found.append(self._number(text, t))
+                case Passed(name, t, buffer):
+                    found.append(self._buffer(name, t, buffer))
+                case Cells():
+                    raise AssertionError("cannot happen: local memory is made for each group")
         return found
 
     def _number(self, text: str, t: Any) -> Any:
@@ -256,14 +225,6 @@ def drawn_inputs(program: Program) -> dict[str, list[Any]]:
             name = p.name if len(rows) == 1 else f"{p.name}.{k}"
             found[name] = [machine.drawn(name, i, scalar.name) for i in range(cells)]
     return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _limits(piece: Piece) -> dict[tuple[str, int], int]:

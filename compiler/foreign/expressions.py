@@ -60,10 +60,16 @@ def ctype(
     return CType(t.scalar, t.width, pointer, space, constant)
 
 
+_TYPES = frozenset(["bool", "half", *(f"half{n}" for n in (2, 3, 4, 8, 16))])
+"""Words of OpenCL C that a parser of C takes for names."""
+
+
 def declared(node: Any) -> tuple[CType, list[Any]]:
     """The type of a declaration, and the extents of an array."""
     from pycparser import c_ast
 
+    if node.name in _TYPES:
+        raise refused(node, f"a variable called {node.name}, which is a type in OpenCL C,")
     extents: list[Any] = []
     t = node.type
     pointer = False

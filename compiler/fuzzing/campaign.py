@@ -35,11 +35,14 @@ from relift.rewrites.loading import load_rules
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 
-ROUND, CHUNK = 224, 14
-"""Cases of a round, and those that a worker gets at a time."""
+ROUND, CHUNK = 448, 4
+"""Cases of a round, and those that a worker gets at a time: few, so that no worker waits long for the last of a round."""
 
 TEXTS, FORMULATED = 2, 4
 """The text of one program in so many is run on symbols, and one in so many is computed in NumPy."""
+
+SHARE = 2.0
+"""How much more than by lot the kinds are drawn whose programs made the compiler do something new."""
 
 SMALL_ENOUGH = 3
 """So many findings of one look are made small; of the others it is only counted who is to blame."""
@@ -233,6 +236,13 @@ class State:
     features: set[str] = field(default_factory=set[str])
     corpus: list[str] = field(default_factory=list[str])
     refusals: Counter[str] = field(default_factory=Counter[str])
+    before: int = 0
+    """Programs of the log of a campaign that goes on."""
+
+    @property
+    def here(self) -> int:
+        """How many programs were run this time."""
+        return self.programs - self.before
 
     @property
     def programs(self) -> int:
@@ -271,17 +281,22 @@ class State:
 
 
 def round_of(settings: Settings, number: int, corpus: Sequence[str]) -> list[str]:
-    """The names of the cases of a round."""
+    """The names of the cases of a round; a kind is drawn the more often, the more of its programs were new of late."""
     drawn = random.Random(f"{settings.seed} {number}")
     first = settings.seed * 10**6 + number * ROUND
+    recent = corpus[-ROUND:]
+    met = Counter(case_of(name).kind for name in recent)
+    weights = [
+        1 + SHARE * met[NAMED[kind]] * len(settings.kinds) / max(1, len(recent))
+        for kind in settings.kinds
+    ]
+    kinds = drawn.choices(settings.kinds, weights, k=ROUND)
     found: list[str] = []
     for place in range(ROUND):
         if corpus and place % 2:
-            recent = corpus[-ROUND:]
             found.append(str(case_of(drawn.choice(recent)).changed(drawn.randrange(10**6))))
         else:
-            kind = NAMED[settings.kinds[place // 2 % len(settings.kinds)]]
-            found.append(str(Case(kind, first + place)))
+            found.append(str(Case(NAMED[kinds[place]], first + place)))
     return found
 
 
@@ -310,6 +325,7 @@ def campaign(
         before = list(itertools.takewhile(lambda name: name in logged, names))
         for name in before:
             state.take(logged[name])
+            state.before += logged[name]["sight"] == "right" or logged[name]["sight"] in FINDINGS
         known, left = state.known(), names[len(before) :]
         tasks = [
             Task(settings, tuple(left[i : i + CHUNK]), known) for i in range(0, len(left), CHUNK)

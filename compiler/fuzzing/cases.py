@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from relift.rewrites.checks.random.draws import KINDS
 from relift.rewrites.checks.random.draws import Kind as LowKind
+from relift.rewrites.checks.random.expressions import DEEPEST, Scope
 from relift.rewrites.checks.random.kernels import Builder
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.naming import distinctly_named
@@ -29,6 +30,7 @@ from relift.semantics.patterns import Fold, Map, ReduceSeq, Store
 from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term
+from relift.semantics.syntax.types import f32
 
 Kind: TypeAlias = Literal[
     "items", "groups", "open items", "open groups", "varied items", "varied groups", "high"
@@ -91,7 +93,37 @@ class Followed:
         return self.taken[-1]
 
 
-class Loose(Builder):
+LONG = (64, 33, 100)
+"""Lengths at which drivers make vectors of folds."""
+
+
+@dataclass
+class Wide(Builder):
+    """Programs of a campaign: more of what only some groups do, and now and then long folds, but none within folds."""
+
+    long: bool = False
+
+    def program(self) -> Program | None:
+        """One program, or None where no well-typed one came out."""
+        self.long = self.chance(3)
+        self.deepest = 1 if self.long else DEEPEST
+        return super().program()
+
+    def run_through(self, scope: Scope) -> Any:
+        """What a fold runs through."""
+        if self.long and self.chance(2):
+            return self.layout(self.input(f32[self.pick(LONG)]), deep=1)
+        return super().run_through(scope)
+
+    def group(self, c: Any, scope: Scope, dim: int, tiles: int) -> Any:
+        """What a group computes."""
+        if not tiles and len(scope.arrays) > 1 and self.spend() and self.chance(4):
+            return self.pick((self.of_several_numbers, self.in_turns))(c, scope, dim)
+        return super().group(c, scope, dim, tiles)
+
+
+@dataclass
+class Loose(Wide):
     """Programs whose numbers may grow: sums depend on their order, products overflow."""
 
     def clipped(self, x: Any) -> Any:
@@ -104,7 +136,7 @@ def program_of(case: Case) -> Program | None:
     kind = low_kind(case)
     script: Sequence[int] = ()
     followed = Followed(random.Random(f"{kind} {case.seed}"))
-    made = Loose if case.random("numbers").random() < 0.5 else Builder
+    made = Loose if case.random("numbers").random() < 0.5 else Wide
     program = made(followed, kind).program()
     for number, change in enumerate(case.changes, 1):
         generator = random.Random(f"{replace(case, changes=case.changes[:number])}")

@@ -53,13 +53,15 @@ class Seen:
 class Court:
     """Who judges: a device, none where only texts are, and others that it is compared with beside the interpreter.
 
-    The text of kernels is asked where `texts` says so, and NumPy where the program is to be `formulated`.
+    The text of kernels is asked where `texts` says so, and NumPy where the program is to be `formulated`; where it is
+    `strict`, a text that the validation does not follow is a finding, too.
     """
 
     device: Contained | None
     against: Sequence[Contained] = ()
     texts: bool = True
     formulated: bool = True
+    strict: bool = False
 
     def seen(self, subject: Subject) -> Seen:
         """What becomes of a subject."""
@@ -80,7 +82,7 @@ class Court:
         found = (
             _by_rules(subject, expected)
             or (self.formulated and _in_numpy(subject, expected))
-            or (self.texts and _text(subject, compiled))
+            or (self.texts and _text(subject, compiled, strict=self.strict))
             or (self.device is not None and self.on(self.device, subject, compiled, expected))
         )
         if found:
@@ -141,9 +143,9 @@ def _in_numpy(subject: Subject, expected: Any) -> Seen | None:
     return Seen("formulation", detail, result=expected, expected=found)
 
 
-def _text(subject: Subject, compiled: Compiled) -> Seen | None:
+def _text(subject: Subject, compiled: Compiled, *, strict: bool) -> Seen | None:
     """Whether the text of the kernels is refuted."""
     report = validate(compiled.source, compiled.plan, subject.here, subject.sizes)
-    if report.verdict != "refuted":
+    if report.verdict == "shown" or (report.verdict == "unknown" and not strict):
         return None
     return Seen("text", report.detail, text=compiled.source, report=report)

@@ -12,4 +12,5 @@ evidence       each program against the compiled C on drawn inputs
 lift           a file of C in, its idioms with programs, conditions and evidence out
 lowered        a lifted program as a low-level one, which rounds as the loops do
 replacing      the file with guarded calls of kernels before its loops, and a second file with what they call
+counting       histograms of whole numbers by several threads
 """

@@ -174,8 +174,13 @@ def _kept(everything: list[Found], relations: Relations) -> Iterator[Found]:
         known = best.get(key)
         if known is None or len(f.loop.blocks) > len(known.loop.blocks):
             best[key] = f
+    in_loop: dict[str, list[Found]] = {}
     for f in best.values():
-        if not any(_covers(other, f, relations) for other in best.values() if other is not f):
+        in_loop.setdefault(f.loop.header, []).append(f)
+    for f in best.values():
+        around = relations.control.around(f.loop.header)
+        others = (other for loop in around for other in in_loop.get(loop.header, ()))
+        if not any(_covers(other, f, relations) for other in others if other is not f):
             yield f
 
 

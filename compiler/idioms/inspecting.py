@@ -23,7 +23,7 @@ from relift.compiler.idioms.facts.terms import (
 )
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.lifting.effects import Cells, Result, Running, Turn, Updates, effect_of
-from relift.compiler.idioms.spelling import C_TYPES, Kept, letter
+from relift.compiler.idioms.spelling import C_TYPES, Kept, counted, counter_of, letter
 from relift.semantics.syntax.sizes import Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -86,10 +86,14 @@ class _Inspecting:
 
     def head(self, counter: str, trips: Size, computed: Mapping[str, Expression]) -> str:
         """The head of a loop."""
-        c = _counter(counter)
+        c = counter_of(counter)
         end = self.polynomial(trips, computed)
+        line = f"{'  ' * self.depth}for (long long {c} = 0; {c} < {end}; ++{c}) {{"
+        if self.depth > 1:
+            return line
+        found = ", ".join(f"size_{name}" for name in self.lengths.values())
         return (
-            f"{'  ' * self.depth}for (long long {c} = 0, end_{c} = {end}; {c} < end_{c}; ++{c}) {{"
+            f"#pragma omp parallel for reduction(max: {found}) reduction(min: least_index)\n{line}"
         )
 
     def reads(self, values: tuple[Expression, ...]) -> Iterator[str]:
@@ -118,28 +122,20 @@ class _Inspecting:
             pad, length = "  " * self.depth, f"size_{self.lengths[e.base]}"
             yield f"{pad}{{"
             yield f"{pad}  const long long at = {self.polynomial(e.index, dict(e.computed))};"
-            yield f"{pad}  if (at < least_index) least_index = at;"
-            yield f"{pad}  if (at >= {length}) {length} = at + 1;"
+            yield f"{pad}  least_index = at < least_index ? at : least_index;"
+            yield f"{pad}  {length} = at >= {length} ? at + 1 : {length};"
             yield f"{pad}}}"
 
     def polynomial(self, size: Size, computed: Mapping[str, Expression]) -> str:
         """A polynomial over counters, values of the function and what is computed."""
-        parts: list[str] = []
-        for monomial, c in size.ordered():
-            factors = [f"{c}LL"]
-            for atom, power in monomial:
-                if not isinstance(atom, str):
-                    raise Kept("a number of iterations is a quotient")
-                factors += [self.atom(str(atom), computed)] * power
-            parts.append(" * ".join(factors))
-        return " + ".join(f"({p})" for p in parts) or "0"
+        return counted(size, lambda name: self.atom(name, computed))
 
     def atom(self, name: str, computed: Mapping[str, Expression]) -> str:
         """An atom of a polynomial."""
         if name in computed:
             return self.integer(computed[name])
         if name.startswith("$"):
-            return _counter(name)
+            return counter_of(name)
         self.values.add(name)
         return letter(name)
 
@@ -161,7 +157,3 @@ class _Inspecting:
                 return f"({self.integer(a)} {_SIGNS[function]} {self.integer(b)})"
             case Read() | Constant() | Value() | Apply() | Fold() | Accumulator():
                 raise Kept("an index is computed in a way that is not looked at before the loop")
-
-
-def _counter(name: str) -> str:
-    return "c_" + letter(name.replace("$", "%"))

@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.idioms.blas import routine
+from relift.compiler.idioms.counting import counting
 from relift.compiler.idioms.facts.expressions import Opaque
+from relift.compiler.idioms.facts.ir import Extent
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.inspecting import Inspection, inspection
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
@@ -30,6 +32,8 @@ from relift.semantics.syntax.types import Array, Scalar, Type
 Calls: TypeAlias = Literal["kernels", "blas"]
 _ROOM = 4096
 """What a kernel may count beyond its spans."""
+_FIT = 16_384
+"""How many cells a thread computes before they go to where they belong: they stay in its cache till then."""
 CALLS: dict[str, Calls] = {"kernels": "kernels", "blas": "blas"}
 
 
@@ -95,39 +99,52 @@ def _call(
         raise Kept(f"its program is not shown to agree ({idiom.evidence})")
     if idiom.relations.evolution.wraps:
         raise Kept("an index may wrap around")
-    if idiom.under_conditions:
+    name = "" if extent is None else f"relift_{idiom.function}_{extent.line}_{extent.column}"
+    counted = counting(idiom, name)
+    if idiom.under_conditions and counted is None:
         raise Kept(f"a kernel would go to every cell, where {idiom.under_conditions[0]}")
     if extent is None:
         raise Kept("its place in the file is not known")
-    place = (extent.line, extent.column)
-    if place in taken:
-        raise Kept("the loop is replaced already")
-    rest = text.split("\n")[extent.line - 1][extent.column - 1 :]
-    if not re.match(r"(for|while|do)\b", rest):
-        raise Kept("it is not a loop of this file's own text, but of a macro or another file")
+    place = _place(extent, text, taken)
     _require_only_effect(idiom)
-    name = f"relift_{idiom.function}_{extent.line}_{extent.column}"
     by_blas = routine(idiom) if calls_of == "blas" else None
     scalar = idiom.relations.function.type_of(lifted.target.value) != "ptr"
-    inspected = inspection(idiom) if any(map(_is_length, lifted.sizes.values())) else None
-    values = _values(
-        lifted, (inspected.values if inspected else set()) | (by_blas.values if by_blas else set())
-    )
+    has_lengths = any(map(_is_length, lifted.sizes.values()))
+    inspected = inspection(idiom) if has_lengths and counted is None else None
+    needed = [part.values for part in (inspected, by_blas, counted) if part is not None]
+    values = _values(lifted, frozenset[str]().union(*needed))
     spelled = {v: _spelled(v, idiom.relations, idiom) for v in values}
     given, typed = _passed(lifted, idiom.relations, spelled, idiom, scalar=scalar)
+    head, source = f"int {name}({', '.join(typed)})", None
+    if counted is not None:
+        body = "\n".join(
+            [f"long {name}_refused;", f"{head} {{", *counted.lines, "  return 1;", "}"]
+        )
+        return _Call(name, place, ", ".join(given), head, body, None, "")
     if by_blas is not None:
         refuse = f"return relift_refuse(&{name}_refused);"
         work = [*(f"  if ({c}) {refuse}" for c in by_blas.checks), f"  {by_blas.call}"]
-        source, spans = None, list[Size]()
+        spans = list[Size]()
     else:
         source, launch = _kernel(lifted, name)
         spans = list(launch.kernels[0].spans)
         work = _kernel_lines(lifted, launch, entry(source.kernels[0]).name, name, scalar=scalar)
     body = _wrapper(name, typed, lifted, spans, work, inspected, scalar=scalar)
     return _Call(
-        name, place, ", ".join(given), f"int {name}({', '.join(typed)})", body, source,
+        name, place, ", ".join(given), head, body, source,
         by_blas.prototype if by_blas else "",
     )  # fmt: skip
+
+
+def _place(extent: Extent, text: str, taken: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Where a loop begins in the file; raises `Kept` where no call can stand before it."""
+    place = (extent.line, extent.column)
+    if place in taken:
+        raise Kept("the loop is replaced already")
+    rest = text.split("\n")[extent.line - 1][extent.column - 1 :]
+    if not re.match(r"(for|while|do)\b", rest):
+        raise Kept("it is not a loop of this file's own text, but of a macro or another file")
+    return place
 
 
 def _kernel(lifted: Lifted, name: str) -> tuple[Source, Launch]:
@@ -283,8 +300,12 @@ def _kernel_lines(
 ) -> list[str]:
     """A kernel run into memory of its own, and its result brought to where it goes."""
     element = C_TYPES[_element(lifted.program.body.type).name]
-    lines = _launch_lines(lifted, launch.kernels[0], launch, kernel, element, name)
-    lines += ["  *to = out[0];"] if scalar else _copy_lines(_lengths(lifted))
+    lines, given = _given_lines(launch, launch.kernels[0])
+    totals = [polynomial(s, in_sizes=True) for s in launch.kernels[0].total]
+    if not scalar and totals == _lengths(lifted)[:1]:
+        return [*lines, *_shared_out(element, kernel, given, len(_lengths(lifted)), name)]
+    lines += _launch_lines(totals, kernel, element, given, name)
+    lines += ["  *to = out[0];"] if scalar else _copy_lines(len(_lengths(lifted)))
     return [*lines, "  relift_free(out);"]
 
 
@@ -338,13 +359,9 @@ def _array_lines(p: Parameter, lifted: Lifted, name: str, *, scalar: bool) -> li
     return lines
 
 
-def _launch_lines(
-    lifted: Lifted, k: Kernel, launch: Launch, kernel: str, element: str, name: str
-) -> list[str]:
-    """The kernel, run into memory of its own by as many threads as there are."""
-    lines = [f"  {element} *const out = relift_malloc(cells * sizeof({element}));"]
-    lines.append(f"  if (!out) return relift_refuse(&{name}_refused);")
-    given: list[str] = []
+def _given_lines(launch: Launch, k: Kernel) -> tuple[list[str], str]:
+    """What a kernel is given, where `out` is its result."""
+    lines, given = list[str](), list[str]()
     buffers = {b: p.name for p in launch.parameters for b in p.buffers}
     for argument in k.arguments:
         role = next(b for b in launch.buffers if b.name == argument)
@@ -357,10 +374,19 @@ def _launch_lines(
             given.append(f"&value_{buffers[argument]}")
         else:
             given.append(f"(void *)data_{buffers[argument]}")
-    totals = [f"(int)({polynomial(s, in_sizes=True)})" for s in k.total] + ["1", "1"]
-    lines += [
-        f"  void *given[] = {{{', '.join(given)}}};",
-        f"  const int offset[3] = {{0, 0, 0}}, range[3] = {{{', '.join(totals[:3])}}};",
+    return lines, f"void *given[] = {{{', '.join(given)}}};"
+
+
+def _launch_lines(
+    totals: Sequence[str], kernel: str, element: str, given: str, name: str
+) -> list[str]:
+    """The kernel, run into memory of its own by as many threads as there are."""
+    sizes = [*(f"(int)({t})" for t in totals), "1", "1"]
+    return [
+        f"  {element} *const out = relift_malloc(cells * sizeof({element}));",
+        f"  if (!out) return relift_refuse(&{name}_refused);",
+        f"  {given}",
+        f"  const int offset[3] = {{0, 0, 0}}, range[3] = {{{', '.join(sizes[:3])}}};",
         "  const int threads = relift_threads(), share = range[0] / (8 * threads) + 1;",
         "  const int local[3] = {share < 1024 ? share : 1024, 1, 1};",
         f"  if ({kernel}(given, offset, range, local, threads)) {{",
@@ -368,24 +394,51 @@ def _launch_lines(
         f"    return relift_refuse(&{name}_refused);",
         "  }",
     ]
-    return lines
 
 
-def _copy_lines(lengths: Sequence[str]) -> list[str]:
+def _shared_out(element: str, kernel: str, given: str, dimensions: int, name: str) -> list[str]:
+    """The kernel, run by each thread for some rows after the others, which go from a cache to where they belong.
+
+    An iteration reads no cell of the result but its own, so rows may be written before others are computed; and a kernel
+    without barriers does not fail, so nothing is half done.
+    """
+    return [
+        "  const int threads = relift_threads();",
+        f"  const long long row = cells / length_0, fit = {_FIT} / row, even = length_0 / (4 * threads);",
+        "  const long long most = fit < even ? fit : even, rows = most < 1 ? 1 : most;",
+        f"  {element} *const kept = relift_malloc(threads * rows * row * sizeof({element}));",
+        f"  if (!kept) return relift_refuse(&{name}_refused);",
+        "#pragma omp parallel for schedule(dynamic) num_threads(threads)",
+        "  for (long long begin = 0; begin < length_0; begin += rows) {",
+        "    const long long end = begin + rows < length_0 ? begin + rows : length_0;",
+        f"    {element} *const own = kept + relift_thread() * rows * row, *const out = own - begin * row;",
+        f"    {given}",
+        "    const int offset[3] = {(int)begin, 0, 0}, range[3] = {(int)(end - begin), 1, 1};",
+        f"    {kernel}(given, offset, range, range, 1);",
+        *_copy_lines(dimensions, "begin", "end", "own", "    "),
+        "  }",
+        "  relift_free(kept);",
+    ]
+
+
+def _copy_lines(
+    dimensions: int, begin: str = "0", end: str = "length_0", of: str = "out", pad: str = "  "
+) -> list[str]:
     """The result, to where it goes."""
-    lines, pad = ["  long long from = 0;"], "  "
+    lines = [f"{pad}long long from = 0;"]
     place: list[str] = []
-    for d in range(len(lengths)):
-        lines.append(f"{pad}for (long long i_{d} = 0; i_{d} < length_{d}; ++i_{d})")
+    for d in range(dimensions):
+        first, last = (begin, end) if d == 0 else ("0", f"length_{d}")
+        lines.append(f"{pad}for (long long i_{d} = {first}; i_{d} < {last}; ++i_{d})")
         place.append(f"i_{d} * stride_{d}")
         pad += "  "
-    lines.append(f"{pad}first[{' + '.join(place) or '0'}] = out[from++];")
+    lines.append(f"{pad}first[{' + '.join(place) or '0'}] = {of}[from++];")
     return lines
 
 
 _SERVICES = """
 #ifdef _OPENMP
-extern int omp_get_max_threads(void);
+extern int omp_get_max_threads(void), omp_get_thread_num(void);
 #endif
 static inline int relift_threads(void) {
 #ifdef _OPENMP
@@ -394,8 +447,30 @@ static inline int relift_threads(void) {
   return 1;
 #endif
 }
+static inline int relift_thread(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
 static inline int relift_refuse(long *count) { __atomic_add_fetch(count, 1, __ATOMIC_RELAXED); return 0; }
 static inline void *relift_malloc(unsigned long bytes) { return __builtin_malloc(bytes); }
+struct relift_bins { void *memory; unsigned long long room, capacity; };
+static inline struct relift_bins relift_room(struct relift_bins bins, long long at, unsigned long bytes) {
+  const unsigned long long needed = (unsigned long long)at + 1, twice = 2 * bins.capacity;
+  if (at < 0) return bins;
+  if (needed > bins.capacity) {
+    const unsigned long long more = needed < twice ? twice : needed;
+    void *const found = more > ~0UL / bytes ? 0 : __builtin_realloc(bins.memory, more * bytes);
+    if (!found) return bins;
+    __builtin_memset((char *)found + bins.capacity * bytes, 0, (more - bins.capacity) * bytes);
+    bins.memory = found;
+    bins.capacity = more;
+  }
+  bins.room = needed;
+  return bins;
+}
 static inline void relift_free(void *memory) { __builtin_free(memory); }
 """
 

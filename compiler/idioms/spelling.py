@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from relift.semantics.syntax.sizes import Size
 
@@ -16,6 +17,24 @@ class Kept(Exception):
 def letter(value: str) -> str:
     """The parameter that has a value of the function."""
     return "of_" + re.sub(r"\W", "_", value.lstrip("%@"))
+
+
+def counter_of(name: str) -> str:
+    """The variable that counts the turns of a loop."""
+    return "c_" + letter(name.replace("$", "%"))
+
+
+def counted(size: Size, spelt: Callable[[str], str]) -> str:
+    """A polynomial as C in `long long`; `spelt` says what an atom of it is there."""
+    parts: list[str] = []
+    for monomial, c in size.ordered():
+        factors = [f"{c}LL"]
+        for atom, power in monomial:
+            if not isinstance(atom, str):
+                raise Kept("a number of iterations is a quotient")
+            factors += [spelt(atom)] * power
+        parts.append(" * ".join(factors))
+    return " + ".join(f"({p})" for p in parts) or "0"
 
 
 def polynomial(size: Size, *, in_sizes: bool, wide: bool = False) -> str:

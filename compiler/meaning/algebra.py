@@ -12,13 +12,13 @@ from typing import Any
 
 from relift.compiler.meaning.polynomials import Atom, Index, Whole, made, within
 from relift.compiler.meaning.ranges import Ranges
-from relift.compiler.validation.symbols import LIMIT, OPEN, Algebra, Symbol
+from relift.compiler.validation.symbols import BITS, LIMIT, OPEN, Algebra, Symbol
 
 _NOTHING: frozenset[Any] = frozenset()
 
 
-class Folding(Algebra):
-    """An algebra whose whole numbers may be polynomials."""
+class Open(Algebra):
+    """An algebra whose whole numbers may be polynomials, and what is free in its values."""
 
     def __init__(self, ranges: Ranges, limit: int = LIMIT) -> None:
         super().__init__(limit)
@@ -159,7 +159,9 @@ class Folding(Algebra):
                 waiting += [v for v in reversed(y.args) if isinstance(v, Symbol | Index)]
         return list(found)
 
-    # ---- substitution
+
+class Folding(Open):
+    """Values with others for what is free in them, and folds."""
 
     def substituted(
         self,
@@ -219,7 +221,8 @@ class Folding(Algebra):
                     return self.whole(int(args[0] >= 0), "bool")
                 return self.condition(args[0])
             case "fold":
-                return self._once(("fold", y.type, *args), "fold", y.type, tuple(args))
+                trip, height, count, *values = args
+                return self.fold(trip, height, values[:count], values[count:])
             case "add" | "sub" | "mul" if all(v.op == "whole" for v in args):
                 u, v = (value.args[0] for value in args)
                 found = u + v if y.op == "add" else u - v if y.op == "sub" else u * v
@@ -228,6 +231,10 @@ class Folding(Algebra):
                 return getattr(self, y.op)(*args)  # type: ignore[no-any-return]
             case "select":
                 return self.select(*args)
+            case "equal" | "not_equal" | "invert":
+                return getattr(self, y.op)(*args)  # type: ignore[no-any-return]
+            case op if op == y.type:
+                return self.convert(args[0], op)
             case _:
                 return self.made(y.op, y.type, *args)
 
@@ -271,10 +278,38 @@ class Folding(Algebra):
     def fold(
         self, trip: Whole, height: int, firsts: Sequence[Symbol], nexts: Sequence[Symbol]
     ) -> Symbol:
-        """The first of the values of a loop, after all turns."""
+        """The first of the values of a loop, after all turns.
+
+        A number that is a truth value before each turn, as C has them, is carried as one: those that would be are
+        taken to be, and the ones of which a turn then makes something else are dropped, until none is.
+        """
+        firsts, nexts, type_ = list(firsts), list(nexts), firsts[0].type
+        starts: dict[int, Symbol] = {
+            k: b for k, x in enumerate(firsts) if (b := self._truth_of(x)) is not None
+        }
+        truths = {k for k in starts if _may_be_truth(nexts[k])}
+        while truths:
+            names: dict[Symbol, Symbol] = {}
+            for k in truths:
+                own = firsts[k].type
+                held = self.canonical(height, k, "bool")
+                names[self.canonical(height, k, own)] = self.convert(held, own)
+            memo: dict[Any, Any] = {}
+            closed = [self.substituted(v, {}, names, memo) for v in nexts]
+            held_at = {k: self._truth_of(closed[k]) for k in truths}
+            found = {k: b for k, b in held_at.items() if b is not None}
+            if found.keys() == truths:
+                nexts = [found[k] if k in truths else v for k, v in enumerate(closed)]
+                firsts = [starts[k] if k in truths else x for k, x in enumerate(firsts)]
+                break
+            truths = set(found)
         args = (trip, height, len(firsts), *firsts, *nexts)
-        type_ = firsts[0].type
-        return self._once(("fold", type_, *args), "fold", type_, args)
+        key = ("fold", firsts[0].type, *args)
+        return self.convert(self._once(key, "fold", firsts[0].type, args), type_)
+
+    def _truth_of(self, x: Symbol) -> Symbol | None:
+        """The truth value that a whole number holds as C has it, 0 or 1; None where it may be another number."""
+        return self._held(x.type, 1, x) if x.type in BITS else None
 
     def unfolded(self, x: Symbol, limit: int) -> Symbol | None:
         """A fold of few turns, written out."""
@@ -375,3 +410,8 @@ class Loop:
         if not algebra.ranges.nonnegative(count - 1):
             return OPEN
         return algebra.substituted(value, {self.atom: count - 1}, {}, {})  # type: ignore[no-any-return]
+
+
+def _may_be_truth(x: Symbol) -> bool:
+    """Whether a number may hold a truth value, by how it is computed; a cheap look before the thorough one."""
+    return x.op in ("whole", "select", "accumulator", "fold") or x.op == x.type

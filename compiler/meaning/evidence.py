@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from relift.compiler.agreement.comparison import Agreement
+from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.certificates.certificate import Certificate, Claim
 from relift.compiler.certificates.certificate import Verdict as Claimed
 from relift.compiler.certificates.claims import certificates
@@ -76,27 +78,31 @@ class KernelMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What became of all kernels of a program."""
+    """What became of all kernels of a program.
+
+    Kernels call a function in C by its name; `functions` says whether the C means the Python that the program means.
+    """
 
     program: str
     kernels: tuple[KernelMeaning, ...]
+    functions: tuple[Agreement, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """`refuted` if one kernel is, `validated` if all are."""
+        """`refuted` if one kernel, or a function, is; `validated` if all kernels are."""
         said = {k.verdict for k in self.kernels}
-        if "refuted" in said:
+        if "refuted" in said or any(f.refuted for f in self.functions):
             return "refuted"
         return "validated" if said == {"validated"} else "unknown"
 
     @property
     def ok(self) -> bool:
-        """Whether all kernels are validated."""
+        """Whether all kernels are validated, and no function is refuted."""
         return self.verdict == "validated"
 
     def text(self) -> str:
         """A line for each kernel, and the verdict."""
-        lines = [k.text() for k in self.kernels]
+        lines = [k.text() for k in self.kernels] + [f.text() for f in self.functions]
         return "\n".join([*lines, f"{self.program}: {self.verdict}"])
 
     def to_json(self) -> dict[str, Any]:
@@ -105,6 +111,7 @@ class Meaning:
             "program": self.program,
             "verdict": self.verdict,
             "kernels": [k.to_json() for k in self.kernels],
+            "functions": [f.to_json() for f in self.functions],
         }
 
 
@@ -167,7 +174,7 @@ def meaning_of(
         own = next((c for c in certified if c.kernel == stage.kernel.name), None)
         found.append(_together(judge.finding(), own, stage.kernel.name, sizes))
         inputs[name] = (stage.body.type, stage.outputs)
-    return Meaning(program.name, tuple(found))
+    return Meaning(program.name, tuple(found), tuple(functions_agree(program.body)))
 
 
 def validate(
@@ -307,6 +314,7 @@ def with_meaning(certified: Sequence[Certificate], meaning: Meaning) -> tuple[Ce
     Where that is not known, and the text was run on symbols at some sizes, it is shown at these.
     """
     by_name = {k.kernel: k for k in meaning.kernels}
+    wrong = next((f for f in meaning.functions if f.refuted), None)
     found: list[Certificate] = []
     for c in certified:
         k = by_name.get(c.kernel)
@@ -314,6 +322,8 @@ def with_meaning(certified: Sequence[Certificate], meaning: Meaning) -> tuple[Ce
             found.append(c)
             continue
         verdict, detail = _CLAIMED[k.verdict], k.detail
+        if wrong is not None and verdict == "proved":
+            verdict, detail = "refuted", f"{wrong.against}: {wrong.detail}"
         shown = next((v for v in c.claims if v.kind == "values" and v.verdict == "shown"), None)
         if verdict == "unknown" and shown is not None:
             verdict, detail = "shown", shown.detail

@@ -8,7 +8,7 @@ is refuted, by a work-item, a cell and both values.  Otherwise it is unknown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -33,6 +33,9 @@ from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Verdict: TypeAlias = Literal["validated", "refuted", "unknown"]
+
+Question: TypeAlias = Generator[tuple[Any, Any], bool, bool]
+"""What asks whether pairs are equal, and says whether its own is."""
 
 MOST_CASES = 96
 """Cases into which the conditions of a kernel may split it."""
@@ -292,6 +295,22 @@ class Same:
     known: dict[tuple[Symbol, Symbol], bool] = field(default_factory=dict)
 
     def __call__(self, x: Any, y: Any) -> bool:
+        """Whether they are; without recursion, since sums may be deep."""
+        waiting, answer = [self._asked(x, y)], False
+        started = False
+        while waiting:
+            try:
+                pair = waiting[-1].send(answer) if started else next(waiting[-1])
+            except StopIteration as done:
+                waiting.pop()
+                answer, started = done.value, True
+            else:
+                waiting.append(self._asked(*pair))
+                started = False
+        return answer
+
+    def _asked(self, x: Any, y: Any) -> Question:
+        """The answer for two values, by those for pairs that are yielded."""
         if x is y:
             return True
         if x.__class__ in (int, Index) and y.__class__ in (int, Index):
@@ -300,34 +319,40 @@ class Same:
             return bool(x.__class__ is y.__class__ and x == y)
         if (x, y) not in self.known:
             self.known[x, y] = False
-            self.known[x, y] = self._symbols(x, y)
+            self.known[x, y] = yield from self._symbols(x, y)
         return self.known[x, y]
 
-    def _symbols(self, x: Symbol, y: Symbol) -> bool:
+    def _symbols(self, x: Symbol, y: Symbol) -> Question:
         if x.type != y.type:
             return False
         alike = x.op == y.op and x.op not in ("real", "whole") and len(x.args) == len(y.args)
-        if alike and all(self(u, v) for u, v in zip(x.args, y.args, strict=True)):
+        if alike and (yield from self._all(zip(x.args, y.args, strict=True))):
             return True
-        if x.op == y.op == "fold" and self._folds(x, y):
+        if x.op == y.op == "fold" and (yield from self._folds(x, y)):
             return True
         for u, v in ((x, y), (y, x)):
             if u.op == "fold":
                 wide = self.algebra.unfolded(u, UNFOLDED)
                 if wide is not None:
-                    return self(wide, v)
+                    return (yield wide, v)
         if x.type == "bool" and _LOGIC & {x.op} and _LOGIC & {y.op}:
             return self._conditions(x, y)
         return False
 
-    def _folds(self, x: Symbol, y: Symbol) -> bool:
+    def _all(self, pairs: Iterable[tuple[Any, Any]]) -> Question:
+        for pair in pairs:
+            if not (yield pair):
+                return False
+        return True
+
+    def _folds(self, x: Symbol, y: Symbol) -> Question:
         """Two folds of one range, of which one has more folds inside."""
-        if x.args[2] != y.args[2] or x.args[1] == y.args[1] or not self(x.args[0], y.args[0]):
+        if x.args[2] != y.args[2] or x.args[1] == y.args[1] or not (yield x.args[0], y.args[0]):
             return False
         count, height = x.args[2], max(x.args[1], y.args[1])
         firsts = zip(x.args[3 : 3 + count], y.args[3 : 3 + count], strict=True)
         nexts = zip(self.algebra.raised(x, height), self.algebra.raised(y, height), strict=True)
-        return all(self(u, v) for u, v in (*firsts, *nexts))
+        return (yield from self._all((*firsts, *nexts)))
 
     def _conditions(self, x: Symbol, y: Symbol) -> bool:
         """Two conditions, by Z3: one holds where the other does."""

@@ -225,24 +225,26 @@ class Own(Array):
 
     def _found(self, it: Item, i: Index) -> Any:
         ranges = self.algebra.ranges
-        steps: list[tuple[Atom, int, int, int]] = []
+        steps: dict[int, list[Any]] = {}  # the sum of the atoms of one coefficient, and its ends
         rest: Whole = i
         for a in sorted(i.atoms(), key=lambda a: a.number):
             parts = linear_in(rest, a) if isinstance(rest, Index) else None
-            low, high = ranges.interval(Index({(a,): 1}, ranges))
+            here = Index({(a,): 1}, ranges)
+            low, high = ranges.interval(here)
             if parts is None or not isinstance(parts[0], int) or low is None or high is None:
                 raise Undecided(f"{self.name} is read at {i}")
-            steps.append((a, parts[0], low, high))
+            step = steps.setdefault(parts[0], [0, 0, 0])
+            steps[parts[0]] = [x + y for x, y in zip(step, (here, low, high), strict=True)]
             rest = parts[1]
-        if isinstance(rest, Index) or math.prod(h - l + 1 for _, _, l, h in steps) > MOST_READ:
+        spans = [range(low, high + 1) for _, low, high in steps.values()]
+        if isinstance(rest, Index) or math.prod(map(len, spans)) > MOST_READ:
             raise Undecided(f"{self.name} is read at {i}")
-        points = list(itertools.product(*(range(l, h + 1) for _, _, l, h in steps)))
+        points = list(itertools.product(*spans))
         values = [
-            self.load(it, rest + sum(c * x for (_, c, _, _), x in zip(steps, at, strict=True)))
+            self.load(it, rest + sum(c * x for c, x in zip(steps, at, strict=True)))
             for at in points
         ]
-        at = [Index({(a,): 1}, ranges) for a, *_ in steps]
-        found = Common(self.algebra, points, at).of(values)
+        found = Common(self.algebra, points, [of for of, _, _ in steps.values()]).of(values)
         if found is None:
             raise Undecided(f"{self.name} is read at {i}, where its cells have no common form")
         return found
@@ -295,17 +297,13 @@ class Common:
         if any(v.__class__ not in (int, Index) for v in values):
             return None
         base = self.points[0]
-        found: Whole = values[0]
-        for d, atom in enumerate(self.atoms):
+        slopes: list[Whole] = []
+        for d in range(len(base)):
             after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
-            if after is not None:
-                found = found + (values[after] - values[0]) * (atom - base[d])
+            slopes.append(0 if after is None else values[after] - values[0])
         for point, v in zip(self.points, values, strict=True):
-            here: Whole = values[0]
-            for d, x in enumerate(point):
-                after = self.place.get((*base[:d], base[d] + 1, *base[d + 1 :]))
-                if after is not None:
-                    here = here + (values[after] - values[0]) * (x - base[d])
-            if here != v:
+            moved = sum(c * (x - y) for c, x, y in zip(slopes, point, base, strict=True))
+            if values[0] + moved != v:
                 return None
-        return found
+        moved = sum(c * (a - y) for c, a, y in zip(slopes, self.atoms, base, strict=True))
+        return values[0] + moved

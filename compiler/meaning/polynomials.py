@@ -212,6 +212,44 @@ def linear_in(x: Index, atom: Atom) -> tuple[Whole, Whole] | None:
     return made(factor, x.ranges), made(rest, x.ranges)
 
 
+def rejoined(x: Whole) -> Whole:
+    """The same number, in which a quotient times its divisor and the rest are what was divided.
+
+    >>> from relift.compiler.meaning.polynomials import rejoined
+    >>> from relift.compiler.meaning.ranges import Ranges
+    >>> g = Ranges().variable("group", "g", 100)
+    >>> rejoined(8 * (g // 4) + 2 * (g % 4) + 1)
+    2*g + 1
+    """
+    while isinstance(x, Index):
+        found = _joined(x)
+        if found is None:
+            return x
+        x = found
+    return x
+
+
+def _joined(x: Index) -> Whole | None:
+    """The number with one rest less, where its quotient goes with it."""
+    quotients = [a for m in x.terms for a in m if a.kind == "div"]
+    for m, c in x.terms.items() if quotients else ():
+        for k, a in enumerate(m):
+            same = [q for q in quotients if q.args == a.args] if a.kind == "mod" else []
+            if same:
+                u, v = a.args
+                others = made({m[:k] + m[k + 1 :]: c}, x.ranges)
+                both = v * made({(same[0],): 1}, x.ranges) + made({(a,): 1}, x.ranges)
+                found: Whole = x + others * (u - both)
+                if _divided(found) < _divided(x):
+                    return found
+    return None
+
+
+def _divided(x: Whole) -> int:
+    """In how many monomials there is a quotient or a rest."""
+    return sum(any(a.kind in ("div", "mod") for a in m) for m in terms_of(x))
+
+
 def within(x: Any) -> Iterator[Atom]:
     """All atoms of a number, also those inside of atoms."""
     if isinstance(x, Index):

@@ -19,6 +19,7 @@ from relift.compiler.meaning.polynomials import (
     Whole,
     linear_in,
     made,
+    rejoined,
     terms_of,
     within,
 )
@@ -206,13 +207,17 @@ class Proofs(Bounds):
             return number >= 0
         found = self._known.get(number)
         if found is None:
-            found = self._by_ends(number, 12)
-            if not found:
-                ends = self.interval(number)
-                below = ends[1] is not None and ends[1] < 0
-                found = not below and self._by_z3(number)
+            found = self._proved(rejoined(number))
             self._known[number] = found
         return found
+
+    def _proved(self, number: Whole) -> bool:
+        if not isinstance(number, Index):
+            return number >= 0
+        if self._by_ends(number, 12):
+            return True
+        high = self.interval(number)[1]
+        return (high is None or high >= 0) and self._by_z3(number)
 
     def _by_z3(self, number: Index) -> bool:
         import z3
@@ -342,6 +347,7 @@ class Ranges(Proofs):
             return divmod(u, v)
         if not self.nonnegative(v - 1):
             raise NotConcrete(v)
+        u = rejoined(u)
         whole, rest = self._divided(u, v)
         if self.nonnegative(rest):
             if self.nonnegative(v - 1 - rest):

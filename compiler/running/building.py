@@ -219,5 +219,6 @@ def _refused(device: cl.Device, source: str, how: str) -> Unsupported:
     kept = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}-kernel.cl"
     write_text(kept, source)
     return Unsupported(
-        f"the OpenCL compiler of {label(device)} {how.format(f'its source is in {kept}')}"
+        # the rest of what was said may have braces, too
+        f"the OpenCL compiler of {label(device)} {how.replace('{}', f'its source is in {kept}', 1)}"
     )

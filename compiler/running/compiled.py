@@ -24,6 +24,8 @@ from relift.compiler.running.results import (
     of_host,
     on_device,
     residents,
+    returned,
+    taken,
     written_in_place,
 )
 from relift.compiler.running.session import plan_at, session_on
@@ -91,15 +93,20 @@ class Compiled(Displayed):
         """Run on a device (see `devices.find_device`); NumPy values in and out, as the interpreter's.
 
         Arrays of other libraries that speak DLPack are taken, and given, too.  Where an argument is a
-        `rl.device_array`, the kernels run where it lies, the call does not wait for them, and its result lies there.
+        `rl.device_array`, or lies on a device that another library shares with us, the kernels run where it lies, the
+        call does not wait for them, and its result lies there.
         `out` is an array for the result, or a tuple of them, which is returned.  Open sizes are found from the shapes
         of the arguments; `sizes` gives those that no shape shows.
         """
         key = None if device is not None or sizes else call_key(arrays, out)
         if key is not None and (before := self._calls.get(key)) is not None:
             return before(arrays, out)
+        parameters = [(p.name, p.type) for p in self.plan.parameters]
+        here, there = taken(self.plan, arrays, out)
+        if here is not arrays or there is not out:
+            found = self(*here, device=device, sizes=sizes, out=there)
+            return returned(found, arrays) if out is None else out
         placed = [a for a in leaves((arrays, out)) if isinstance(a, DeviceArray)]
-        parameters = (p.name for p in self.plan.parameters)
         host = host_arguments(arrays, parameters, self.plan.program, is_resident)
         rows = self.rows(host, sizes or {})
         t = plan_at(self.plan, rows).result.type
@@ -125,8 +132,7 @@ class Compiled(Displayed):
     def _again(self, rows: Mapping[str, Held], t: Type, session: Session) -> Again:
         """The next call with such arguments, which are known to fit."""
         sizes = {name: rows[name] for name in self.plan.sizes}
-        names = [name for p in self.plan.parameters for name in p.buffers]
-        return Again(session, sizes, names, self._results, t)
+        return Again(session, sizes, plan_at(self.plan, rows).parameters, self._results, t)
 
     def _run_into(self, out: Sequence[Row], rows: dict[str, Held], session: Session) -> None:
         """Run with the result in arrays of the host, in place where the device can write there."""

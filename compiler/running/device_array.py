@@ -3,22 +3,26 @@
     x = rl.device_array(xs)            copied once
     y = kernel(x, x)                   returns at once; y lies on the device
     kernel(y, y, out=x)                writes where something lies already
+    y.is_ready                         asks, and does not wait
     y.numpy()                          waits, and copies
 
-On a CPU the memory of the device is that of the host, and what is exchanged by DLPack is not copied.
+On a CPU the memory of the device is that of the host, and what is exchanged by DLPack is not copied.  Nor is what lies on
+an NVIDIA device: arrays of PyTorch, CuPy and JAX are used there where they lie, on the stream of their library.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from relift.compiler.devices.naming import Device, label
-from relift.semantics.array_exchange import host_array, leaves
+from relift.semantics.array_exchange import HOST, device_of, host_array, is_foreign, leaves
 from relift.semantics.domains import DTYPES
-from relift.semantics.errors import IllTyped
+from relift.semantics.errors import IllTyped, Unsupported
 
 
 class Resident(Protocol):
@@ -33,8 +37,41 @@ class Resident(Protocol):
         """The cells, when they are there: the memory itself where the host can reach it, else a copy."""
         ...
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all that writes it is done."""
+        ...
+
     def wait(self) -> None:
         """Return when all that writes it is done."""
+        ...
+
+
+class Exchanged(ABC):
+    """A row of a device whose memory other libraries know, too; DLPack has a name for the device.
+
+    `lender` is the array of another library in whose memory the row lies, and nothing else; None where it lies in ours.
+    """
+
+    dlpack_device: tuple[int, int]
+    lender: Any
+
+    @abstractmethod
+    def lent(self, shape: tuple[int, ...], stream: int | None) -> Any:
+        """A capsule of DLPack, for one who goes on on a stream."""
+
+
+@runtime_checkable
+class Exchanging(Protocol):
+    """A back end that uses arrays of other libraries where they lie on its device."""
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        """What DLPack calls the device."""
+        ...
+
+    def borrowed(self, value: Any, name: str) -> DeviceArray:
+        """An array of another library; raises `IllTyped` with the call that makes it one that can be used."""
         ...
 
 
@@ -88,6 +125,11 @@ class DeviceArray:
             f"device_array(shape={self.shape}, dtype={self.dtype}, device={label(self.device)!r})"
         )
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all that writes it is done."""
+        return self.resident.is_ready
+
     def wait(self) -> DeviceArray:
         """The same, when all that writes it is done."""
         self.resident.wait()
@@ -105,9 +147,13 @@ class DeviceArray:
         return found.copy() if copy and self.resident.is_shared else found
 
     def __dlpack__(self, **options: Any) -> Any:
+        if isinstance(self.resident, Exchanged):
+            return self.resident.lent(self.shape, options.get("stream"))
         return self._on_host().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
+        if isinstance(self.resident, Exchanged):
+            return self.resident.dlpack_device
         kind, number = self._on_host().__dlpack_device__()
         return int(kind), int(number)
 
@@ -125,7 +171,7 @@ class DeviceArray:
 def device_array(value: Any, device: str | None = None) -> Any:
     """An array, or a tuple of arrays, copied into the memory of a device (see `devices.find_device`).
 
-    Any array that NumPy or DLPack knows is taken.  Raises `IllTyped` for what has no scalar type of the language,
+    Any array that NumPy or DLPack knows is taken; one that lies on a device already stays there where none is named.  Raises `IllTyped` for what has no scalar type of the language,
     and `Unsupported` where there is no such device.
 
     >>> import numpy as np, relift as rl
@@ -139,7 +185,49 @@ def device_array(value: Any, device: str | None = None) -> Any:
     """
     from relift.compiler.devices.survey import find_device
 
+    value = shared(value, "device_array")
+    if device is None and isinstance(value, DeviceArray):
+        return value
     return _placed(value, find_device(device))
+
+
+def shared(value: Any, name: str) -> Any:
+    """A value whose arrays of other libraries on devices are arrays of ours, with the same cells; nothing is copied.
+
+    What lies on a device that none of ours is stays as it is.
+
+    >>> import numpy as np
+    >>> from relift.compiler.running.device_array import shared
+    >>> x = np.float32([1, 2])
+    >>> shared(x, "x") is x
+    True
+    """
+    if isinstance(value, tuple):
+        parts = tuple(shared(part, name) for part in value)
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+    if isinstance(value, DeviceArray) or not is_foreign(value):
+        return value
+    where = device_of(value, name)
+    if where[0] in HOST:
+        return value
+    user = exchanging(where)
+    return value if user is None else user.borrowed(value, name)
+
+
+@cache
+def exchanging(where: tuple[int, int]) -> Exchanging | None:
+    """The back end whose working device DLPack calls so; asked once, for a survey takes longer than a kernel."""
+    from relift.compiler.devices.survey import find_device
+    from relift.compiler.dialects.backend import backends
+
+    for name, backend in backends().items():
+        if isinstance(backend, Exchanging) and backend.dlpack_device == where:
+            try:
+                find_device(name)
+            except Unsupported:
+                return None
+            return backend
+    return None
 
 
 def is_resident(value: Any) -> bool:

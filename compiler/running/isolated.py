@@ -57,17 +57,8 @@ def run_apart(
         for name, text in files_of(compiled).items():
             (folder / name).write_text(text, encoding="utf-8")
         np.savez(folder / ARGUMENTS, **rows)  # type: ignore[arg-type]
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "relift.compiler.running.isolated", str(folder), device],
-                env=child_environment(),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+        done = apart("relift.compiler.running.isolated", folder, device, seconds)
+        if done is None:
             return Failed(f"it did not end within {seconds:.0f} s", finished=False)
         if done.returncode < 0:
             return Failed(f"it crashed: {_signal(-done.returncode)}")
@@ -76,6 +67,24 @@ def run_apart(
             return Failed(f"it failed: {lines[-1][:300]}")
         with np.load(folder / RESULT) as stored:
             return unflatten([stored[f"r{i}"] for i in range(len(stored.files))], plan.result.type)
+
+
+def apart(
+    module: str, folder: Path, device: str, seconds: float
+) -> subprocess.CompletedProcess[str] | None:
+    """How a module of this Relift ended, run on a folder and a device in a process of its own; None if it did not in time."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", module, str(folder), device],
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def child_environment() -> dict[str, str]:

@@ -63,6 +63,10 @@ class Piece:
     local: tuple[int, ...]
 
 
+MOST_KNOWN = 64
+"""The choices of sizes that a launch remembers itself at."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One launch: the buffers in the order of the arguments, how many work-items, how much local memory.
@@ -131,6 +135,9 @@ class Launch:
     kernels: tuple[Kernel, ...]
     sizes: Mapping[str, int] = field(default_factory=dict)
     """The open sizes, and the least value of each."""
+    _known: dict[tuple[int, ...], Launch] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def solved(self, arguments: tuple[Any, ...], given: Mapping[str, int]) -> dict[str, int]:
         """The open sizes, as far as given, else from the shapes of the arguments; raises `IllTyped`."""
@@ -162,14 +169,22 @@ class Launch:
         """The launch at concrete sizes; raises `IllTyped` where they are too large for `int`."""
         if not self.sizes:
             return self
+        # a call of a kernel asks for it, and would else wait longer for it than for a small kernel
+        at = tuple(values[name] for name in self.sizes)
+        if (before := self._known.get(at)) is not None:
+            return before
         known = {name: Size.of(value) for name, value in values.items()}
-        return Launch(
+        found = Launch(
             self.program,
             tuple(replace(p, type=substituted(p.type, known)) for p in self.parameters),
             replace(self.result, type=substituted(self.result.type, known)),
             tuple(replace(b, cells=Size.of(b.cells.evaluate(values))) for b in self.buffers),
             tuple(k.at(values, self.program) for k in self.kernels),
         )
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[at] = found
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """The launch as dictionaries, lists, strings and numbers."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.buffers import Held, Row, components, nested
-from relift.compiler.running.device_array import DeviceArray, Resident
-from relift.semantics.array_exchange import host_array, leaves
+from relift.compiler.running.buffers import Held, Row, components, held, nested
+from relift.compiler.running.device_array import DeviceArray, Exchanged, Resident, shared
+from relift.semantics.array_exchange import as_given, host_array, leaves, require_cells
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.types import Scalar, Type
 
 if TYPE_CHECKING:
     from relift.compiler.dialects.backend import Session
+    from relift.compiler.running.launch import Launch, Parameter
 
 
 _READ = "out: it is an argument, too, and kernels read while they write"
@@ -35,6 +38,36 @@ def common_device(arrays: Sequence[DeviceArray], asked: str | None, program: str
                 "by rl.device_array(x, device=...)"
             )
     return first
+
+
+def taken(
+    program: Program | Launch, arrays: tuple[Any, ...], out: Any
+) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of a call and `out`, those of other libraries on devices as arrays of ours; the same where there are none.
+
+    Raises `IllTyped` for cells of another type than the parameter's, with the call of their library that converts them.
+    """
+    called = program.name if isinstance(program, Program) else program.program
+    known: Iterable[tuple[str, Type | None]] = chain(
+        ((p.name, p.type) for p in program.parameters), repeat((called, None))
+    )
+    made: list[Any] = []
+    for value, (name, t) in zip(arrays, known, strict=False):
+        found = shared(value, name)
+        if found is not value and not isinstance(value, tuple):
+            require_cells(value, name, t)
+        made.append(found)
+    same = all(a is b for a, b in zip(made, arrays, strict=True))
+    return arrays if same else tuple(made), shared(out, "out")
+
+
+def returned(found: Any, arrays: tuple[Any, ...]) -> Any:
+    """A result on a device as arrays of the library that the arguments are of; where it lies in that library's memory, as that."""
+    if isinstance(found, tuple):
+        return tuple(returned(part, arrays) for part in found)
+    theirs = [a for a in leaves(arrays) if not isinstance(a, DeviceArray)]
+    lender = found.resident.lender if isinstance(found.resident, Exchanged) else None
+    return as_given(found, theirs) if lender is None else lender.reshape(found.shape)
 
 
 def on_device(found: Iterable[Resident], t: Type, device: Device) -> Any:
@@ -114,6 +147,8 @@ def call_key(arrays: tuple[Any, ...], out: Any) -> Hashable | None:
             found.append((value.shape, value.dtype, value.device))
         elif isinstance(value, np.generic):
             found.append(value.dtype)
+        elif isinstance(value, int | float):
+            found.append(type(value).__name__)
         elif value is None:
             found.append(None)
         else:
@@ -127,12 +162,14 @@ class Again:
 
     session: Session
     sizes: Mapping[str, Held]
-    names: Sequence[str]
+    parameters: Sequence[Parameter]
     results: Sequence[str]
     result_type: Type
 
     def __call__(self, arrays: tuple[Any, ...], out: DeviceArray | None) -> Any:
-        rows = {**self.sizes, **dict(zip(self.names, map(_row, arrays), strict=True))}
+        rows = dict(self.sizes)
+        for p, value in zip(self.parameters, arrays, strict=True):
+            rows[p.buffers[0]] = _row(value, p)
         if out is None:
             made = self.session.enqueue(rows).values()
             return on_device(made, self.result_type, self.session.device)
@@ -143,5 +180,11 @@ class Again:
         return out
 
 
-def _row(value: Any) -> Held:
-    return value.resident if isinstance(value, DeviceArray) else np.asarray(value).reshape(1)
+def _row(value: Any, p: Parameter) -> Held:
+    if isinstance(value, DeviceArray):
+        return value.resident
+    if isinstance(value, np.generic):
+        return np.asarray(value).reshape(1)
+    return held(value, p.type, p.name)[
+        0
+    ]  # whether a number of Python's fits is a matter of its value

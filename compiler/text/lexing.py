@@ -11,6 +11,7 @@ else.  A text in which any of these could hide or reveal code is not understood.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -50,8 +51,27 @@ _FLOAT = re.compile(r"(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)[fF
 
 def tokens_of(text: str) -> list[str]:
     """The tokens of a source; raises `NotUnderstood`."""
-    found: list[str] = []
-    text, at = _without_comments(text).rstrip(), 0
+    return [token for token, _ in _placed(_without_comments(text))]
+
+
+def line_of(text: str, number: int) -> int:
+    """The line on which a token of a source stands, or the last of all.
+
+    >>> from relift.compiler.text.lexing import line_of
+    >>> line_of("a = 1; /* two\\nlines */ b", 4)
+    2
+    """
+    within = _COMMENT.sub(
+        lambda m: "\n" * m.group().count("\n") + " " if m["block"] else m.group(), text
+    )
+    kept = _without_comments(within)
+    ends = [end for _, end in _placed(kept)]
+    return kept.count("\n", 0, ends[min(number, len(ends) - 1)]) + 1 if ends else 1
+
+
+def _placed(text: str) -> Iterator[tuple[str, int]]:
+    """The tokens of a text without comments, and where each ends."""
+    text, at = text.rstrip(), 0
     while at < len(text):
         m = _TOKEN.match(text, at)
         if m is None:
@@ -59,8 +79,7 @@ def tokens_of(text: str) -> list[str]:
         if m["digraph"]:
             raise NotUnderstood(f"the digraph {m['digraph']}")
         at = m.end()
-        found.append(m.group().strip())
-    return found
+        yield m.group().strip(), at
 
 
 def numeric(token: str) -> Number:

@@ -430,8 +430,19 @@ _OWN = (
 )
 """Results, numbers of work-items, and functions that kernels bring along."""
 
-_TAKEN = re.compile(f"{_STARTS}|{_VECTOR}|{_OWN}")
+_OF_OPENCL = re.compile(f"{_STARTS}|{_VECTOR}")
+_TAKEN = re.compile(f"{_OF_OPENCL.pattern}|{_OWN}")
 _WORDS = KEYWORDS | FUNCTIONS | _OF_C | MACROS
+
+
+def is_of_opencl(name: str) -> bool:
+    """Whether a name means something in OpenCL C.
+
+    >>> from relift.compiler.text.opencl_words import is_of_opencl
+    >>> is_of_opencl("get_global_id"), is_of_opencl("sqrt"), is_of_opencl("maximum_f32")
+    (True, True, False)
+    """
+    return name in _WORDS or _OF_OPENCL.fullmatch(name) is not None
 
 
 def is_taken(name: str) -> bool:

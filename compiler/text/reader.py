@@ -15,7 +15,8 @@ is read, also what stands between the kernels; only the body of a function may b
 
 from __future__ import annotations
 
-from relift.compiler.text.lexing import NotUnderstood, tokens_of
+from relift.compiler.text.lexing import NotUnderstood, line_of, tokens_of
+from relift.compiler.text.opencl_words import is_of_opencl
 from relift.compiler.text.statement_reader import StatementReader
 from relift.compiler.text.tree import (
     Argument,
@@ -35,7 +36,11 @@ def read_source(source: str) -> Source:
     >>> read_source("float twice(float x) { return x + x; }").functions[0].body
     (Return(condition=None, value=Binary(operator='+', left=Name(name='x'), right=Name(name='x'))),)
     """
-    return _Reader(tokens_of(source)).source()
+    reader = _Reader(tokens_of(source))
+    try:
+        return reader.source()
+    except NotUnderstood as error:
+        raise NotUnderstood(f"{error} in line {line_of(source, reader.at - 1)}") from None
 
 
 def read_kernels(source: str) -> tuple[KernelText, ...]:
@@ -73,6 +78,8 @@ class _Reader(StatementReader):
         functions: list[Function] = []
         while self.next != "":
             group = self.attributes().get("reqd_work_group_size")
+            if self.accept("void"):
+                raise NotUnderstood(f"the function {self.take()}, which gives nothing")
             if self.next == "kernel":
                 kernels.append(self.kernel(group))
             elif group is None and self.starts_type():
@@ -81,6 +88,8 @@ class _Reader(StatementReader):
                 raise NotUnderstood(f"{self.next!r} outside of a kernel")
         names = [k.name for k in kernels] + [f.name for f in functions]
         for name in names:
+            if is_of_opencl(name):
+                raise NotUnderstood(f"a definition of {name}, which OpenCL C has")
             if names.count(name) > 1:
                 raise NotUnderstood(f"two definitions of {name}")
         return Source(tuple(kernels), tuple(functions))

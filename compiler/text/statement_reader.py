@@ -39,6 +39,18 @@ _COUNTERS = frozenset(["int", "long"])
 _HINTS = frozenset(["vec_type_hint", "work_group_size_hint", "opencl_unroll_hint"])
 """Attributes that change no meaning."""
 
+_NOT_READ = {
+    "{": "a block that no loop and no condition is before",
+    ";": "a statement that is empty",
+    "++": "++ for its effect",
+    "--": "-- for its effect",
+    **{
+        w: f"the statement {w}"
+        for w in ("while", "do", "switch", "break", "continue", "goto", "return", "typedef")
+    },
+}
+"""Statements of C that are not read, and what they are called."""
+
 _IDS = frozenset(["get_global_id", "get_group_id", "get_local_id"])
 """Functions whose value is one for a work-item."""
 
@@ -48,6 +60,9 @@ MOST_FIRST_VALUES = 1024
 
 class StatementReader(ExpressionReader):
     """A reader of statements."""
+
+    points = False
+    """Whether a pointer was declared, which may be another name of an array."""
 
     def block(self) -> tuple[Statement, ...]:
         """Statements in braces."""
@@ -87,6 +102,8 @@ class StatementReader(ExpressionReader):
             return [Barrier(frozenset(fences))]
         if self.starts_type():
             return [*self.declarations()]
+        if self.next in _NOT_READ:
+            raise NotUnderstood(_NOT_READ[self.take()])
         target = self.unary()
         if self.accept(";"):
             return [Evaluation(target)]
@@ -119,6 +136,7 @@ class StatementReader(ExpressionReader):
     def declarations(self) -> list[Declaration | Assignment]:
         """Declarations of one type; the first values of an array are assigned to its elements."""
         t, found = self.type(), list[Declaration | Assignment]()
+        self.points |= t.pointer
         while not found or self.accept(","):
             if found and t.pointer:
                 self.expect("*")
@@ -164,6 +182,8 @@ class StatementReader(ExpressionReader):
     def loop(self) -> Loop:
         """A loop that counts up."""
         self.expect("(")
+        if not self.starts_type():
+            raise NotUnderstood("a for loop that declares no counter of its own")
         t = self.type()
         counter = self.name()
         if t.scalar not in _COUNTERS or t.width != 1 or t.pointer or t.constant:
@@ -171,6 +191,8 @@ class StatementReader(ExpressionReader):
         self.expect("=")
         start = self.expression()
         self.expect(";")
+        if self.next == ";":
+            raise NotUnderstood(f"a for loop over {counter} without an end")
         condition = self.expression()
         if not (isinstance(condition, Binary) and condition.operator == "<"):
             raise NotUnderstood(f"a loop while {in_c(condition)}")
@@ -178,6 +200,8 @@ class StatementReader(ExpressionReader):
         if left != Name(counter) or any(Name(counter) in within(e) for e in (start, end)):
             raise NotUnderstood(f"a loop while {in_c(condition)}, from {in_c(start)}")
         self.expect(";")
+        if self.next == ")":
+            raise NotUnderstood(f"a for loop over {counter} that says no step")
         step: Expression = Whole(1)
         if self.accept("++"):
             self.expect(counter)
@@ -187,7 +211,28 @@ class StatementReader(ExpressionReader):
                 self.expect("+=")
                 step = self.expression()
         self.expect(")")
-        return Loop(t, counter, start, end, step, self.inside())
+        body = self.inside()
+        if changed := self._asked_in_turns((end, step), body):
+            raise NotUnderstood(f"a for loop over {counter}, in which {min(changed)} may change")
+        return Loop(t, counter, start, end, step, body)
+
+    def _asked_in_turns(self, asked: Iterable[Expression], body: tuple[Statement, ...]) -> set[str]:
+        """The names that are asked in every turn of a loop, and that its body may change."""
+        changed = _changed(body) | self.addressed()
+        cells = {
+            n
+            for e in asked
+            for x in within(e)
+            if isinstance(x, Element)
+            for n in variables(x.array)
+        }
+        through = any(
+            isinstance(s, Assignment) and not isinstance(s.target, Name)
+            for s in statements_within(body)
+        )
+        if self.points and through:  # one of them may point to what is asked
+            changed |= cells
+        return {n for e in asked for n in variables(e)} & changed
 
     def attributes(self) -> dict[str, tuple[int, ...]]:
         """The attributes that stand here, and their numbers; those that change no meaning are left out."""
@@ -231,6 +276,8 @@ def _changed(body: Iterable[Statement]) -> set[str]:
         match s:
             case Assignment(target, _, _):
                 found |= _assigned(target)
+            case Evaluation(Invocation(function, arguments)) if function.startswith("vstore"):
+                found |= variables(arguments[-1])  # the others are values
             case Evaluation(e):
                 found |= variables(e)
             case Declaration(_, name):

@@ -120,9 +120,9 @@ class Symbols(Numeric):
 def opaque(
     algebra: Algebra, function: UserFunction, lifted: Callable[[Any], Symbol]
 ) -> Callable[..., Symbol]:
-    """A user function in C as an operation of its own, known by its name and its text."""
-    types = [*function.types, function.result]
-    signature = " ".join(map(str, types))
-    name = f"{function.name}({signature}) {{{function.c}}}"
+    """A user function in C as an operation of its own, known by its text: two of one text are one, whatever their names."""
+    taken = ", ".join(f"{t} {p}" for p, t in zip(function.parameters, function.types, strict=True))
+    text = " ".join((function.c or "").split())
+    name = f"{function.result} ({taken}) {{{text}}}"
     kind = "bool" if str(function.result) == "boolean" else str(function.result)
     return lambda *values: algebra.made(name, kind, *map(lifted, values))

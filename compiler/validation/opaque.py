@@ -58,13 +58,14 @@ def _of_c(a: Algebra, made: Callable[..., Symbol], function: UserFunction) -> Op
 
 
 def _fits(f: Function, function: UserFunction) -> bool:
-    """Whether a function of the source has the types of a function of the program."""
+    """Whether a function of the source has the types of a function of the program, and calls its parameters alike."""
     from relift.compiler.codegen.values.expressions import c_type
     from relift.compiler.codegen.values.functions import scalar_of
 
     wanted = [c_type(scalar_of(t)) for t in (*function.types, function.result)]
     given = [p.type for p in f.parameters] + [f.result]
-    return wanted == [replace(t, constant=False) for t in given]
+    named = tuple(p.name for p in f.parameters) == function.parameters
+    return named and wanted == [replace(t, constant=False) for t in given]
 
 
 def _division(name: str) -> tuple[str, str] | None:

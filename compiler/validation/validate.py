@@ -9,7 +9,7 @@ Not covered are the device, its compiler and its functions, and whether it contr
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -82,6 +82,16 @@ class Report:
         return "; ".join([said, *self.notes])
 
 
+Apart: TypeAlias = tuple[str, Symbol, Symbol]
+"""A cell whose values differ in form: what it is called, what it should be, and what it is."""
+
+MOST_APART = 64
+"""So many of them are kept."""
+
+Witness: TypeAlias = Callable[[Report, Sequence[Apart]], Report]
+"""What becomes of a report, in view of the cells that differ."""
+
+
 def validate(
     source: str | Source,
     launch: Launch,
@@ -90,11 +100,13 @@ def validate(
     *,
     limit: int = LIMIT,
     reassociate: bool = False,
+    witness: Witness = lambda report, apart: report,
 ) -> Report:
     """Compare the text of all kernels of a program with the interpreter, at some sizes.
 
     `program` may be the source or the low-level program; `reassociate` takes sums and products as equal whose
-    order differs.  `sizes` are those that the program leaves open.  Raises nothing for bad text: it is unknown.
+    order differs.  `sizes` are those that the program leaves open.  Cells differ in form; `witness` may ask for numbers at
+    which they do.  Raises nothing for bad text: it is unknown.
 
     >>> from relift import f32, map_glb, program
     >>> from relift.compiler.validation.validate import validate
@@ -122,7 +134,7 @@ def validate(
     while True:
         one = Comparison(text, launch, plan, here, sizes, drawn, limit)
         try:
-            return replace(one.report(reassociate=reassociate), sizes=at)
+            return replace(witness(one.report(reassociate=reassociate), one.apart), sizes=at)
         except DependsOnData as error:
             more = {name.split(".")[0] for name in inputs_within(error.symbol)} & one.whole - drawn
             if not more:
@@ -153,7 +165,7 @@ class Comparison:
         self.algebra = Algebra(self.limit)
         self.domain = Symbols(self.algebra)
         self.notes: list[str] = []
-        self.apart: tuple[str, Any, Any] | None = None
+        self.apart: list[Apart] = []
         self.whole = frozenset(
             p.name
             for p in self.program.parameters
@@ -278,7 +290,8 @@ class Comparison:
                     unwritten.append(f"{name}[{i}]")
                     continue
                 if not self._same(wanted, value, normal if reassociate else None):
-                    self.apart = self.apart or (f"{name}[{i}]", wanted, value)
+                    if len(self.apart) < MOST_APART:
+                        self.apart.append((f"{name}[{i}]", *self._lifted(wanted, value)))
                     differing.append(f"{name}[{i}] is {value} instead of {_plain(wanted)}")
         counted = len(self.algebra.table)
         notes = tuple(dict.fromkeys(self.notes))
@@ -290,6 +303,13 @@ class Comparison:
             detail = f"{differing[0]}; {len(differing)} of {cells} cells differ"
             return Report("refuted", "", detail, "values", counted, notes=notes)
         return Report("shown", "", "", None, counted, reassociate, notes)
+
+    def _lifted(self, wanted: Any, value: Any) -> tuple[Symbol, Symbol]:
+        """Two values as symbols of one algebra."""
+        known = self.domain.lifted(wanted)
+        if isinstance(value, Symbol):
+            return known, value
+        return known, self.algebra.whole(int(value), known.type)
 
     def _same(self, wanted: Any, value: Any, normal: Reassociation | None) -> bool:
         if wanted is value:

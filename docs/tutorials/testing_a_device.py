@@ -63,5 +63,5 @@ except AssertionError as error:
 
 # %% [markdown]
 # `relift verify PROGRAM` does all of it for one program: interpreter, low-level candidates, the text of the kernels on
-# symbols, kernels on every device, and the race checker Oclgrind. `python -m proofs_tests.fuzz_kernels --count 5000 --device
-# NAME` runs thousands of random programs on a device, and says of a difference whose fault it is.
+# symbols, kernels on every device, and the race checker Oclgrind. `relift fuzz --count 5000 --device NAME`
+# runs thousands of random programs on a device, and says of a difference whose fault it is.

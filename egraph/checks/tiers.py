@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
@@ -13,18 +13,15 @@ from relift.egraph.checks.search_tier import Bench, check_search, too_large
 from relift.rewrites.checks.isolation import nesting_deeply
 from relift.rewrites.checks.kinship import kin
 from relift.rewrites.checks.operator_uses import require_laws
-from relift.rewrites.checks.rocq.tier import prove, prover_version
+from relift.rewrites.checks.rocq.tier import prove
 from relift.rewrites.checks.smt.tier import check_index
 from relift.rewrites.checks.tiers import CheckReport, Tier, TierResult, check_rule
-from relift.rewrites.checks.verdicts import Status, TierName
-from relift.rewrites.ledger.book import Entry, differences, entry, known_rules, load
+from relift.rewrites.checks.verdicts import TIERS, Status, TierName
+from relift.rewrites.ledger.book import known_rules
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
-
-TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "4b", "5")
-"""1 types, 2 random, 3 free symbols, 4a index functions, 4b kernel proof, 5 search."""
 
 
 def check(
@@ -35,17 +32,20 @@ def check(
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
     finished: Callable[[TierResult], None] | None = None,
+    ahead: bool = False,
 ) -> CheckReport:
     """What the tiers say of a rule; tier 3 tries every size up to `bound`.  `finished` is told of each tier at once.
 
-    >>> from relift import check
+    With `ahead`, the prover begins beside the first tiers; an interrupt then waits for it.
+
+    >>> from relift.egraph.checks.tiers import check
     >>> from relift.rewrites.library import RULES
     >>> check(RULES["join_split"], tiers=("1", "3")).ok
     True
     """
     found = check_all(
-        [rule], tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished
-    )
+        [rule], tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished, ahead=ahead
+    )  # fmt: skip
     return next(found)
 
 
@@ -57,17 +57,22 @@ def check_all(
     guards: bool = True,
     progress: Callable[[str], None] | None = None,
     finished: Callable[[TierResult], None] | None = None,
+    ahead: bool = False,
 ) -> Iterator[CheckReport]:
     """What the tiers say of each rule, one after the other; `guards`: and which condition is missing, or redundant.
 
-    Tier 4b proves all rules at once, when the first comes to it; tier 5 shares one e-graph process.
+    Tier 4b proves all rules at once, when the first comes to it, or `ahead` of that; tier 5 shares one e-graph process.
     """
     rules = list(rules)
     with ExitStack() as stack:
         stack.enter_context(nesting_deeply())
         extra: dict[TierName, Tier] = {"4a": check_index}
         if "4b" in tiers:
-            extra["4b"] = _kernel_tier([r for r in rules if isinstance(r, Rule)], progress)
+            stated = [r for r in rules if isinstance(r, Rule)]
+            # a process that is forked for functions of the user's cannot have a second thread
+            early = ahead and not any(r.calls_user_functions for r in stated)
+            pool = stack.enter_context(ThreadPoolExecutor(1)) if early else None
+            extra["4b"] = _kernel_tier(stated, progress, pool)
         if "5" in tiers:
             bench = stack.enter_context(Bench())
             extra["5"] = lambda rule: search_tier(
@@ -81,31 +86,6 @@ def check_all(
                 rule, tiers=tiers, bound=bound, extra=extra, guards=guards, progress=progress, finished=finished
             )  # fmt: skip
             yield replace(report, known=_known(rule)) if guards else report
-
-
-def checked_entries(
-    names: Collection[str] = (), progress: Callable[[str], None] | None = None
-) -> Iterator[Entry]:
-    """What the ledger should say of rules, of all if none are named.
-
-    Every tier judges the rules of the library, all but the costly ones what is refuted.
-    """
-    rules = {name: r for name, r in known_rules().items() if not names or name in names}
-    coqc = shutil.which("coqc")
-    version = "" if coqc is None else prover_version(coqc)
-    library = [r for name, r in rules.items() if name in RULES]
-    refuted = [r for name, r in rules.items() if name in REFUTED]
-    for chosen, tiers in ((library, TIERS), (refuted, TIERS[:4])):
-        for report in check_all(chosen, tiers=tiers, guards=False, progress=progress):
-            yield entry(report, rules[report.rule], version)
-
-
-def audit(
-    names: Collection[str] = (), progress: Callable[[str], None] | None = None
-) -> Iterator[tuple[str, list[str]]]:
-    """Each rule checked again, and what the ledger says otherwise."""
-    for found in checked_entries(names, progress):
-        yield found.rule, differences(load().get(found.rule), found)
 
 
 def _known(rule: Rule | RejectedRule) -> tuple[str, ...]:
@@ -137,8 +117,11 @@ def _broken_law(rule: Rule | RejectedRule) -> CheckReport | None:
     return None
 
 
-def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) -> Tier:
-    """Tier 4b, with the proofs of these rules made; others (an inferred guard) are proved one by one.
+def _kernel_tier(
+    rules: Sequence[Rule], progress: Callable[[str], None] | None, pool: Executor | None
+) -> Tier:
+    """Tier 4b, with the proofs of these rules made, from now on if there is a pool; others (an inferred guard) are
+    proved one by one.
 
     A rule that cannot be stated is told so by its own proof, and rules of one name have a proof each.  What hinders
     the prover as such, a full disk, is no rule's: then this tier says it of each, and the other tiers go on.
@@ -154,8 +137,10 @@ def _kernel_tier(rules: Sequence[Rule], progress: Callable[[str], None] | None) 
             return f"the prover could not be run: {error}"
         return {id(rule): proofs[rule.name] for rule in together}
 
+    soon = None if pool is None else pool.submit(known)
+
     def kernel(rule: Rule) -> TierResult:
-        found = known()
+        found = known() if soon is None else soon.result()
         if isinstance(found, str):
             raise ReliftError(found, place="")
         return found.get(id(rule)) or prove([rule])[rule.name]

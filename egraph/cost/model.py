@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from relift.device import DeviceDescription
 from relift.display.blocks import Block, Displayed
-from relift.egraph.cost.kernel import Kernel
+from relift.egraph.cost.kernel import Kernel, bytes_of
 from relift.egraph.cost.walk import Walk
-from relift.semantics.indices.stored import inputs
+from relift.semantics.indices.stored import inputs, stored
+from relift.semantics.indices.views import memories_of
 from relift.semantics.language.programs import Program
 
 _STARTED = 0.3 * 0.65e-9 / 256
@@ -62,6 +63,13 @@ def estimate(program: Program, device: DeviceDescription) -> Cost:
     memory = moved / (device.bandwidth_gbs * 1e9)
     total = launch + sum(_together(k, device) for k in kernels)
     return Cost(launch, compute, memory, total, moved)
+
+
+def least_seconds(program: Program, device: DeviceDescription) -> float:
+    """Seconds that any program takes to read what it is given, and to write the result, once."""
+    types = (*(each.type for each in program.parameters), program.body.type)
+    moved = sum(bytes_of(memory) for t in types for memory in memories_of(stored("", t)))
+    return device.launch_seconds + moved / (device.bandwidth_gbs * 1e9)
 
 
 def _together(kernel: Kernel, device: DeviceDescription) -> float:

@@ -93,6 +93,28 @@ class Head:
                 raise AssertionError("cannot happen: a substitution is no node of a snapshot")
 
     @property
+    def label(self) -> str:
+        """What the node is called where its children are drawn beside it.
+
+        >>> from relift.egraph.encode.heads import Head
+        >>> from relift.semantics.syntax.sizes import Size
+        >>> Head("pattern", (), name="split", naturals=(Size.of(4),)).label
+        'split(4)'
+        """
+        match self.kind:
+            case "get":
+                return f"[{self.index}]"
+            case "tuple":
+                return "tuple"
+            case "literal":
+                return str(self.value)
+            case "combine":
+                return str(self.operator)
+            case _:
+                told = [*map(str, self.naturals), *([str(self.operator)] if self.operator else [])]
+                return self.name + (f"({', '.join(told)})" if told else "")
+
+    @property
     def shape(self) -> Head:
         """What heads that are alike share: the types of the names they bind, and how a literal is written."""
         text = "" if self.value is None else literal_text(self.value, self._type)

@@ -173,6 +173,8 @@ class Reads:
             yield answer(node, value, 1.0)
         elif pattern is patterns.Splat:
             yield answer(node, value, 0.1)
+        elif pattern is patterns.ToPrivate and place in _ITEMS:
+            yield answer(node, value, 0.0)
         elif pattern is not None and issubclass(pattern, patterns.Reduction):
             yield self._fold(node, place)
         elif pattern is not None and issubclass(pattern, patterns.InOrder):

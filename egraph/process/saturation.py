@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from relift.display.blocks import Block, Displayed
 from relift.egraph.encode.constructors import arity_of, constructors
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.prelude import laws_text, prelude, totality
@@ -85,7 +86,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Saturation:
+class Saturation(Displayed):
     """Where a search ended, and why; `complete` when no budget cut it short.
 
     `firings` and `profile` hold the matches and the seconds of every rule that was tried; `peak_mb` is the
@@ -103,6 +104,12 @@ class Saturation:
     request: Request
     profile: Mapping[str, float]
     peak_mb: float
+
+    def display(self) -> Sequence[Block]:
+        """The e-graph as a graph."""
+        from relift.egraph.displays import of_saturation
+
+        return of_saturation(self)
 
 
 def named(rule: str) -> tuple[str, Direction]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
-from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, unrolled
+from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, parts_apart, unrolled
 from relift.rewrites.tactics.spelled_out import raised
 from relift.semantics.syntax.terms import Term
 
@@ -21,6 +21,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (skip, 3),
     (named(), 2),
     (apart(), 0),
+    (parts_apart(), 0),
     (unrolled(), 0),
     (raised(), 2),
     (copied(), 0),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from relift.device import DeviceDescription, preset
 from relift.display.blocks import Block, Displayed
@@ -38,8 +38,8 @@ from relift.semantics.language.arguments import an_instance, one_of, sizes_by_na
 from relift.semantics.language.arguments import seconds as seconds_of
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show
-from relift.semantics.syntax.binding import tidy
-from relift.semantics.syntax.terms import Metavariable, Var, require_writable, subterms
+from relift.semantics.syntax.binding import canonical, tidy
+from relift.semantics.syntax.terms import Metavariable, Term, Var, require_writable, subterms
 
 SEARCHED = (
     frozenset(name for stage in STAGES for name in stage.rules)
@@ -47,6 +47,9 @@ SEARCHED = (
     | frozenset(NORMAL_FORM)
 )
 """The rules that the stages of the search name; with those of the steps, all have to be PROVED."""
+
+Judge: TypeAlias = Callable[[Sequence[Derivation]], Callable[[Derivation], str | None]]
+"""Of derivations that may be asked for, what says of each why it is wrong, or that nothing says so."""
 
 
 BUDGET = 120.0
@@ -175,7 +178,7 @@ def optimize(
     strategies: Sequence[Tactic] = (),
     refused: Callable[[Program], str | None] = lambda _: None,
     measure: Measure | None = None,
-    judge: Callable[[Derivation], str | None] = lambda _: None,
+    judge: Judge = lambda _: lambda _: None,
     timed_on: str | None = None,
     tuning: Path | None = None,
     progress: Callable[[str, int, float], None] | None = None,
@@ -189,7 +192,8 @@ def optimize(
     says how many seconds it took, the candidates that are estimated best are measured for up to a sixth of `budget`
     more, and the fastest come first, none slower than the one that would come first without, nor than the program as it is
     written, which is always measured; `tuning` is the file in
-    which these times are kept and looked up.  What `judge` finds to be wrong is kept instead of a time.  With `timed_on`,
+    which these times are kept and looked up.  `judge` is given all that may be measured, and makes of them what says of
+    each why it is wrong, which is kept instead of a time.  With `timed_on`,
     the name of a device, nothing is measured: the times that the file has of that device decide.
 
     `rules` take part beside those of the stages: rules of your own, each checked first and refused where it is refuted or
@@ -278,7 +282,7 @@ def _clock(
     task: Proposals,
     kept: Path,
     measure: Measure | None,
-    judge: Callable[[Derivation], str | None],
+    judge: Judge,
     timed_on: str | None,
 ) -> _Clock | None:
     """How candidates are timed, if they are; a damaged database is found before the search, not after."""
@@ -342,6 +346,7 @@ def _accepted(
     results: list[FoundProgram] = []
     reasons: list[str] = []
     seen: set[str] = set()
+    ends: set[Term] = set()
     for proposal in proposals:
         if len(results) == most:
             break
@@ -350,10 +355,15 @@ def _accepted(
             continue  # found in two ways
         seen.add(text)
         reason = task.refused(proposal.low)
-        if reason is None:
-            results.append(_found(proposal))
-        else:
+        if reason is not None:
             reasons.append(reason)
+            continue
+        found = _found(
+            proposal
+        )  # what the derivation ends in may be that of another, in other names
+        if (key := canonical(found.term.body)) not in ends:
+            ends.add(key)
+            results.append(found)
     if not results:
         why = reasons or [
             task.refused(task.unchosen()) or "nothing in it says what a kernel computes"
@@ -411,13 +421,16 @@ def _found(proposal: Proposal) -> FoundProgram:
 
 def _of_right_ones(
     measure: Measure,
-    judge: Callable[[Derivation], str | None],
+    judge: Judge,
     derivations: Mapping[str, Derivation],
 ) -> Measure:
     """A measure that runs no candidate in which something is found to be wrong."""
+    judged: list[Callable[[Derivation], str | None]] = []
 
     def seconds(program: Program) -> float:
-        wrong = judge(derivations[str(program)])
+        if not judged:  # when the first is measured, all are known
+            judged.append(judge(list(derivations.values())))
+        wrong = judged[0](derivations[str(program)])
         if wrong is not None:
             raise NoProgram(wrong)
         return measure(program)

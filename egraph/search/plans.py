@@ -26,9 +26,10 @@ from relift.device import DeviceDescription
 from relift.egraph.search.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.chunked_scans import in_chunks
-from relift.rewrites.tactics.combinators import Tactic, topdown
+from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
 from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.dimensions import items_of_three
+from relift.rewrites.tactics.group_scans import rows_scanned, scans_in_groups
 from relift.rewrites.tactics.group_tiles import stencil_in_groups
 from relift.rewrites.tactics.lanes import (
     chunks_in_lanes,
@@ -37,9 +38,11 @@ from relift.rewrites.tactics.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
+from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.rewrites.tactics.partial_results import partial_results
 from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
-from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across
+from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across, zipped_across
+from relift.rewrites.tactics.rows_by_groups import rows_by_groups
 from relift.rewrites.tactics.shared_folds import (
     blocks_across_results,
     blocks_of_folds,
@@ -52,7 +55,7 @@ from relift.rewrites.tactics.stencil_strips import (
     strips_of_lines,
 )
 from relift.semantics.language.programs import Program
-from relift.semantics.patterns import Map, Reduce, ScanSeq, Slide, Transpose
+from relift.semantics.patterns import AtRuntimeUnsafe, Map, Reduce, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
 from relift.semantics.syntax.types import dimensions
 
@@ -290,6 +293,46 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
             yield rows_in_groups(items, device.local_memory_bytes)
     for side in _SIDES:
         yield tiles_across(side)
+        yield zipped_across(side)
+
+
+_ROW_MEMBERS = (64, 128, 32)
+"""Work-items that share a row which is folded: smaller groups keep too few of them on the way where rows are long."""
+
+
+def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics that give a row that is folded, once or several times, to each group of a GPU.
+
+    They raise `NoMatch` where a group does not share the row evenly.
+
+    >>> from relift.egraph.search.plans import folded_rows
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import CPU, GPU
+    >>> product = load_program("examples/gemv.py")
+    >>> len(list(folded_rows(product, GPU))), len(list(folded_rows(product, CPU)))
+    (3, 0)
+    """
+    if device.kind == "gpu":
+        for depth in range(1, min(depth_of(program.body), 3) + 1):
+            for members in _ROW_MEMBERS:
+                yield rows_by_groups(depth, members, _WIDTH, device.local_memory_bytes)
+
+
+def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics by which what is looked up at indices that are data lies together; none where nothing is.
+
+    >>> from relift.egraph.search.plans import looked_up
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import GPU
+    >>> len(list(looked_up(load_program("examples/md.py"), GPU)))
+    4
+    """
+    found = any(isinstance(t, AtRuntimeUnsafe) for t, _ in subterms(program.body))
+    if device.kind == "gpu" and found:
+        each = then(fuse(), apply("map_to_glb", d=0))
+        rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
+        for tactic in (each, *rows):
+            yield then(tactic, tuples_side_by_side())
 
 
 def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
@@ -310,7 +353,7 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
 
 
 def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """Tactics that scan long arrays in chunks: short ones on a GPU, a few for each core on a CPU.
+    """Tactics that scan long arrays in chunks: those of groups, or short ones, on a GPU, a few for each core on a CPU.
 
     >>> import relift as rl
     >>> from relift.device import CPU, GPU
@@ -319,17 +362,24 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
     >>> len(list(chunked_scans(sums, GPU))), len(list(chunked_scans(sums, CPU)))
-    (2, 2)
+    (9, 2)
     """
     longest = max((_scanned(t) for t, _ in subterms(program.body)), default=0)
     if device.kind == "gpu":
-        chunks = [(elements, 64) for elements in (8, 16)]  # neighbours' chunks share few lines
+        chunks = [(8, 64)]  # neighbours' chunks share few lines
+        for items, each in _SCANNED if longest else ():
+            yield scans_in_groups(items, each, device.local_memory_bytes)
+            yield rows_scanned(items, each, device.local_memory_bytes)
     else:
         cores = max(1, device.compute_units)
         chunks = [(longest // (per_core * cores), 4096) for per_core in (4, 16)]
     for elements, least in chunks:
         if longest > least:
             yield in_chunks(elements, least)
+
+
+_SCANNED = ((128, 16), (128, 8), (256, 16), (64, 16))
+"""Work-items of a group that scans in local memory, and how many elements each of them has."""
 
 
 def _scanned(t: Term) -> int:

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 from relift.device import DeviceDescription
 from relift.egraph.checks.admission import Admitted
-from relift.egraph.cost.model import estimate
+from relift.egraph.cost.model import estimate, least_seconds
 from relift.egraph.encode.term_graph import TermGraph
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
@@ -41,7 +41,9 @@ from relift.egraph.search.plans import (
     Plan,
     chunked_scans,
     cooperative_reductions,
+    folded_rows,
     lanes,
+    looked_up,
     partial_folds,
     register_blocks,
     shared_folds,
@@ -64,6 +66,7 @@ from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.views import is_layout
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used
+from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import Position, canonical
 from relift.semantics.syntax.terms import Pattern, Term, subterms
 from relift.semantics.syntax.types import Array
@@ -85,6 +88,11 @@ STAGES: tuple[Stage, ...] = (
 
 _ALTERNATIVES = 4
 """So many proposals of each kernel of a program are tried."""
+
+
+_AT_THE_LIMIT = "nothing can be much faster than to read and write each cell once"
+_NEAREST = 1.1
+"""What takes so many times what reading and writing once takes is not searched for further."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,13 @@ class Proposals:
         """What suits the program, in order of estimated cost: the floor, and what is found from its best forms."""
         forms = self.forms()
         found = [each for form in forms for each in form.proposals]
+        if not is_near(forms[0], forms):
+            rows = self._of_rows()
+            found += rows
+            if rows and rows[0].cost.seconds <= _NEAREST * least_seconds(self.source, self.device):
+                return replace(NOTHING, stopped=_AT_THE_LIMIT), sorted(
+                    found, key=lambda proposal: proposal.rank
+                )
         chains = [
             (form, kernels_of(replace(self.source, body=form.parted.result)))
             for form in promising([self._accepted(form) for form in forms])
@@ -147,6 +162,11 @@ class Proposals:
             found += self._together(form, kernels, [next(each) for _ in kernels])
         return grown, sorted(found, key=lambda proposal: proposal.rank)
 
+    def _of_rows(self) -> list[Proposal]:
+        """What groups make of rows that are folded, those first that are estimated best."""
+        ways = (self._by_tactic(tactic) for tactic in folded_rows(self.source, self.device))
+        return self._best_of([each for _, found in ways for each in found])
+
     def _accepted(self, form: Form) -> Form:
         """A form without those of its proposals that are refused: what cannot run promises nothing."""
         kept = (each for each in form.proposals if self.refused(each.low) is None)
@@ -160,7 +180,7 @@ class Proposals:
         """The floor, and where a kernel takes longer than to launch it, the rest."""
         least = min((each.cost.seconds for each in self.as_written()), default=math.inf)
         worth = least > 2 * self.device.launch_seconds
-        return [Proposals._written, *(self._searches() if worth else [])]
+        return [_written, *(self._searches() if worth else [])]
 
     def _together(
         self, form: Form, kernels: Sequence[Kernel], parts: Sequence[list[Proposal]]
@@ -199,8 +219,8 @@ class Proposals:
             *remainder_starts(self.program, self.sizes, self.device, self.policy),
         )
         tactical = (
-            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, shared_rows, shared_windows,
-            nest_tiles, chunked_scans, three_dimensions,
+            register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
+            shared_windows, nest_tiles, chunked_scans, three_dimensions,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
@@ -212,10 +232,6 @@ class Proposals:
         """What comes of a way, which tells its progress to the process that does it."""
         budget = replace(self.budget, memory_mb=self.budget.memory_mb // MOST_WORKERS)
         return way(replace(self, progress=progress, budget=budget))
-
-    def _written(self) -> Outcome:
-        """The program as it is written, which no result is estimated to be worse than."""
-        return NOTHING, self.floor()
 
     def _by_tactic(self, tactic: Tactic) -> Outcome:
         """The proposals of a tactic, none when it does not apply."""
@@ -347,7 +363,7 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         proposals = self.extracted(fused, {}, most=2)
-                        found.append(Form(parted, bool(chosen), tuple(proposals)))
+                        found.append(Form(parted, _stores(parted.result), tuple(proposals)))
         found += [
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
@@ -380,6 +396,16 @@ class Proposals:
                 cost = estimate(low, self.device)
                 found.append(Proposal(cost, low, partial(lowered_as, high, candidate)))
         return in_rounds(found)
+
+
+def _written(task: Proposals) -> Outcome:
+    """The program as it is written, which no result is estimated to be worse than."""
+    return NOTHING, task.floor()
+
+
+def _stores(t: Term) -> bool:
+    """Whether some value has a kernel of its own."""
+    return any(isinstance(u, ToGlobal) for u, _ in subterms(t))
 
 
 def _lowered_by(rules: Sequence[str]) -> Tactic:

@@ -49,6 +49,9 @@ BY_HAND = {
     "convolution": ByHand(
         FOLDER / "convolution.cl", lambda h, w: [Step("convolution", (w // 16, h // 4), (16, 1))]
     ),
+    "convolution_border": ByHand(
+        FOLDER / "convolution_border.cl", lambda h, **_: each("convolution", h // 4, 16)
+    ),
     "nbody": ByHand(FOLDER / "nbody.cl", lambda n, **_: each("nbody", n // 16, 16)),
     "kmeans": ByHand(FOLDER / "kmeans.cl", by_lanes("kmeans")),
     "kmeans_rows": ByHand(FOLDER / "kmeans.cl", lambda n, **_: each("kmeans_rows", n)),

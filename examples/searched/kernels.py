@@ -154,7 +154,7 @@ CPU_BENCHMARKS = [
         lambda h, w, r, **_: 2 * h * w * (2 * r + 1) ** 2,
         lambda h, w, **_: 8 * h * w,
         numpy=padded_convolution,
-        hand="none: those by hand have no border",
+        hand="convolution_border",
     ),
     on_cpu("nbody", {"n": 4096}, lambda n, **_: 20 * n * n, lambda n, **_: 52 * n, tolerance=1e-3),
     on_cpu(

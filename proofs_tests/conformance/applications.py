@@ -217,11 +217,6 @@ def page_rank(a: f[n, n], r: f[n]):
     return rl.map(lambda v: 0.85 * v + 0.15, mv(a, r))
 
 
-either = rl.operator(
-    lambda a, b: rl.maximum(a, b), associative=True, commutative=True, neutral=0, name="either"
-)
-
-
 @case(
     "79b",
     "breadth-first search, a step",
@@ -234,7 +229,7 @@ either = rl.operator(
 )
 def bfs(a: i[n, n], r: i[n]):
     return rl.map(
-        lambda row: rl.reduce(either, 0, rl.map(lambda p: p[0] * p[1], rl.zip(row, r))), a
+        lambda row: rl.reduce(rl.maximum, 0, rl.map(lambda p: p[0] * p[1], rl.zip(row, r))), a
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import relift as rl
 from relift.compiler.program import compile_program
-from relift.display.blocks import Bars, Cells, Code, Displayed, Folded, Note, Roof, Table, Title
+from relift.display.blocks import Bars, Cells, Code, Folded, Graph, Note, Roof, Table, Title
 from relift.display.cells import differing, read
+from relift.display.graphs import placed
 from relift.display.printing import document, html
 from relift.egraph.checks.tiers import check
 from relift.egraph.search.optimize import Optimized
@@ -33,6 +35,9 @@ def best() -> Optimized:
     return rl.optimize(program_of(DOT), sizes={"n": 64}, top=2)
 
 
+EMPTY = ("meta", "path", "circle", "br", "rect")
+
+
 class Balanced(HTMLParser):
     """Sees that what is opened is closed."""
 
@@ -41,17 +46,17 @@ class Balanced(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "path", "circle", "br"):
+        if tag not in EMPTY:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in ("path", "circle"):
+        if tag not in EMPTY:
             assert self.open.pop() == tag
 
 
-def shown(thing: Displayed) -> str:
+def shown(thing: Any) -> str:
     """Its HTML, well formed, with a text beside that is not empty."""
-    found = thing._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]  what a notebook calls
+    found = thing._repr_mimebundle_()  # what a notebook calls
     assert found["text/plain"].strip()
     parser = Balanced()
     parser.feed(found["text/html"])
@@ -69,6 +74,35 @@ def test_what_is_made_of_a_program_is_displayed(best: Optimized) -> None:
     assert "<meter" in shown(best.cost)
     assert "<mark>" in shown(best.derivation)
     assert "measured before" in shown(Timing(0.5, reused=True))
+
+
+def test_an_e_graph_is_drawn() -> None:
+    """Each class is a box, with as many nodes as it has; a line leads from a node to each class that it uses, whether or
+    not that is drawn; boxes of a layer do not overlap."""
+    text = "twice(x: f32[n]) = map(lambda v: sqrt(v), map(lambda v: sqrt(v), x))"
+    grown = rl.e_graph(program_of(text), ["map_fusion"], {"n": 8}, rounds=2)
+    page = shown(grown)
+    (graph,) = [b for b in grown.display() if isinstance(b, Graph)]
+    root = graph.classes[grown.snapshot.root]
+
+    assert len(root) == len(grown.snapshot.nodes(grown.snapshot.root)) > 1
+    assert {label for label, _ in root} == {"map"}
+    assert page.count('class="class"') == len(graph.classes) == len(list(grown.snapshot.classes()))
+    assert page.count('class="edge"') == sum(
+        len(used) for nodes in graph.classes.values() for _, used in nodes
+    )
+    boxes = sorted(placed(graph.classes).values(), key=lambda b: (b.y, b.x))
+    assert all(a.y != b.y or a.x + a.width < b.x for a, b in pairwise(boxes))
+
+
+def test_an_e_graph_too_large_to_be_drawn_says_what_is_left_out() -> None:
+    """Not drawn is said, not hidden."""
+    chain = "x"
+    for _ in range(24):
+        chain = f"map(lambda v: sqrt(v), {chain})"
+    grown = rl.e_graph(program_of(f"long(x: f32[n]) = {chain}"), ["map_fusion"], {"n": 8}, rounds=4)
+
+    assert "not drawn: " in shown(grown)
 
 
 def test_a_kernel_has_its_claims_at_its_lines(best: Optimized) -> None:

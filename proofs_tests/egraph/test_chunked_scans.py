@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,13 @@ from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.chunked_scans import in_chunks
-from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.group_scans import rows_scanned, scans_in_groups
+from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 
-n = rl.nat("n")
+n, m = rl.nat("n"), rl.nat("m")
+ROOM = 48 * 1024
 
 
 @rl.program
@@ -52,3 +57,31 @@ def test_what_no_chunk_divides_and_what_is_no_monoid_stays_in_order() -> None:
         derive(sums, in_chunks(16, 32), {"n": 2053})
     with pytest.raises(NoMatch):
         derive(weighted, in_chunks(16, 32), {"n": 2048})
+
+
+@rl.program
+def products(a: rl.i32[n, m]):
+    return rl.map(lambda row: rl.scan_seq(rl.mul, 1, row), a)
+
+
+@pytest.mark.parametrize(
+    ("program", "tactic", "sizes", "kernels"),
+    [
+        (sums, scans_in_groups(8, 4, ROOM), {"n": 4096}, 5),
+        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 32}, 1),
+        (products, rows_scanned(8, 4, ROOM), {"n": 3, "m": 64}, 3),
+    ],
+    ids=["two levels", "a row for each group", "rows in chunks"],
+)
+def test_groups_scan_in_local_memory(
+    program: Program, tactic: Tactic, sizes: dict[str, int], kernels: int
+) -> None:
+    """What a group scans is read and written along the lines of memory, by proved rules, and right."""
+    found = derive(program, tactic, sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    compiled = compile_program(replace(program.at(sizes), body=found.result))
+    assert compiled.source.count("kernel void") == kernels
+    shape = tuple(sizes.values())
+    x = np.random.default_rng(0).integers(1, 3, shape).astype(np.int32)
+    wanted = np.cumsum(x) if program is sums else np.cumprod(x, axis=1, dtype=np.int32)
+    np.testing.assert_array_equal(compiled(x), wanted.astype(np.int32))

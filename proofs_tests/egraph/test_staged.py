@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from proofs_tests.egraph.written_programs import PROGRAMS
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
-from relift.device import CPU
+from relift.device import CPU, GPU
+from relift.egraph.search.forms import promising
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.staged import kernels_of, lowered, together
@@ -20,11 +22,12 @@ from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
 from relift.rewrites.tactics.sharing import storable, stored
 from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.coercion import as_term
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ToGlobal
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import Input, subterms
+from relift.semantics.syntax.terms import Input, Term, subterms
 from relift.semantics.syntax.types import f32
 
 CHAINS = ["atax", "gemver", "gesummv", "three_products", "let_array", "normalised", "prefix_blocks"]
@@ -98,3 +101,20 @@ def test_each_kernel_is_searched_for_itself() -> None:
     a, x = random_inputs(found.source, 1)
     result = compile_program(found.term)(a, x, device="cpu")
     np.testing.assert_allclose(result, a.T @ (a @ x), rtol=1e-3)
+
+
+def test_several_results_have_a_kernel_each() -> None:
+    """The products of a matrix with its rows and its columns: each is searched for itself."""
+    p, r = (Input(x, f32[Size.of(8192)]) for x in "pr")
+    a = Input("a", f32[Size.of(8192), Size.of(8192)])
+
+    def products(rows: Term, x: Term) -> Any:
+        def dot(row: Term) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda q: q[0] * q[1], rl.zip(row, x)))
+
+        return rl.map(dot, rows)
+
+    bicg = Program("bicg", (a, p, r), as_term((products(a, p), products(rl.transpose(a), r))))
+    task = Proposals(bicg, {}, GPU)
+    (form,) = promising(task.forms())
+    assert len(kernels_of(replace(task.source, body=form.parted.result))) == 3

@@ -288,7 +288,7 @@ def test_a_candidate_in_which_something_is_wrong_is_not_timed(tmp_path: Path) ->
     with pytest.raises(NoProgram, match="its kernels are wrong"):
         optimize(
             DOT, {"n": 64}, measure=clock, tuning=tmp_path / "t.sqlite",
-            judge=lambda _: "its kernels are wrong",
+            judge=lambda _: lambda _: "its kernels are wrong",
         )  # fmt: skip
 
 

@@ -24,6 +24,21 @@ from relift.semantics.syntax.terms import Pattern
 Part = Among({"take": take, "drop": drop})
 
 
+def test_the_decorator_needs_no_brackets() -> None:
+    """As that of a program needs none; with a choice, too."""
+
+    @rl.rule
+    def outer_drop(xs: A[n + 2]):
+        return rl.tail(rl.tail(xs)), rl.drop(2, xs)
+
+    @rl.rule
+    def clamped_boundary(boundary: Continued, xs: A[n + 2]):
+        return rl.pad(1, 1, boundary, xs), rl.pad(1, 1, boundary, xs)
+
+    assert isinstance(outer_drop, Rule)
+    assert isinstance(clamped_boundary, RuleFamily)
+
+
 def test_a_wrong_value_is_refuted_and_the_others_are_not() -> None:
     """A border around the same border is a wider one: for clamping, and for nothing that looks further in."""
 

@@ -40,13 +40,17 @@ def wrong(tier: int) -> list[Rule]:
     return [r for r in WRONG[tier] if isinstance(r, Rule)]
 
 
+BRANCHING = {"at_runtime_of_map": "a cell is looked up at an index that is a symbol"}
+"""The rules of which free symbols say nothing, and why."""
+
+
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_library_rule_passes(rule: Rule) -> None:
-    """Random models agree, and so do free symbols at every small size; nothing is skipped."""
+    """Random models agree, and so do free symbols at every small size, but where these would have to branch."""
     sampled, free = check_random(rule, examples=20), check_free(rule)
 
     assert sampled.status == "ok", sampled.text()
-    assert free.status == "ok", free.text()
+    assert free.status == ("skipped" if rule.name in BRANCHING else "ok"), free.text()
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

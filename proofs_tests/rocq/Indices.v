@@ -81,6 +81,24 @@ Proof.
   symmetry. apply Nat.mod_unique with d; lia.
 Qed.
 
+(* In strides: column by column of rows of c elements; each index is reached once. *)
+Lemma stride_below : forall n c m i, n = c * m -> i < n -> i / c + m * (i mod c) < n.
+Proof.
+  intros n c m i E L. subst. assert (c <> 0) by (destruct c; lia).
+  assert (i / c < m) by (apply div_lt; lia). assert (i mod c < c) by (apply Nat.mod_upper_bound; auto).
+  replace (i / c + m * (i mod c)) with ((i mod c) * m + i / c) by lia. apply digits_lt; auto.
+Qed.
+Lemma stride_reached : forall n c m, n = c * m -> forall j, j < n ->
+  exists i, i < n /\ i / c + m * (i mod c) = j /\ forall k, k < n -> k / c + m * (k mod c) = j -> k = i.
+Proof.
+  intros n c m E j L. subst. assert (m <> 0) by (destruct m; lia). assert (c <> 0) by (destruct c; lia).
+  assert (j / m < c) by (apply div_lt; auto). assert (j mod m < m) by (apply Nat.mod_upper_bound; auto).
+  exists (j mod m * c + j / m). split; [apply digits_lt'; auto |]. split.
+  - rewrite div_unique, mod_unique by auto. rewrite Nat.add_comm, Nat.mul_comm. apply divided.
+  - intros i I D. subst j. assert (i / c < m) by (apply div_lt; lia).
+    rewrite div_unique_left, mod_unique_left, Nat.mul_comm by auto. symmetry. rewrite Nat.mul_comm. apply divided.
+Qed.
+
 (* Reversed, an index of rows and columns is one of the reversed rows and columns. *)
 Lemma rev_digits : forall k m i j, i < k -> j < m -> k * m - 1 - (i * m + j) = (k - 1 - i) * m + (m - 1 - j).
 Proof. intros. replace k with (i + 1 + (k - 1 - i)) at 1 by lia. nia. Qed.

@@ -107,6 +107,7 @@ def test_a_program_from_its_link_to_its_roofline(browser: WebDriver, workbench: 
     assert browser.find_elements(By.CSS_SELECTOR, "#section-derivation mark")
     assert "bounds proved" in text(browser, "#section-kernel .note.good")
     assert browser.find_elements(By.CSS_SELECTOR, "#section-roofline svg circle")
+    assert browser.find_elements(By.CSS_SELECTOR, "#section-egraph svg.graph rect.class")
 
 
 def test_python_of_a_link_is_not_run_before_it_is_asked_for(
@@ -120,6 +121,26 @@ def test_python_of_a_link_is_not_run_before_it_is_asked_for(
     assert "no jail" in text(browser, "#means")
     browser.find_element(By.ID, "run").click()
     assert wait(browser, "#output .failed").endswith("yours.py:1: ValueError: <b>x</b>")
+
+
+def test_whoever_chooses_python_is_offered_a_beginning(
+    browser: WebDriver, workbench: Served
+) -> None:
+    """Which goes with the choice, and does not replace what is written."""
+    opened(browser, workbench)
+    languages = {
+        o.get_attribute("value"): o
+        for o in browser.find_elements(By.CSS_SELECTOR, "#language option")
+    }
+    source = browser.find_element(By.ID, "source")
+    languages["python"].click()
+    assert "@rl.rule" in str(source.get_attribute("value"))
+    languages["printed"].click()
+    assert "==" in str(source.get_attribute("value"))
+    source.clear()
+    source.send_keys("mine")
+    languages["python"].click()
+    assert source.get_attribute("value") == "mine"
 
 
 def test_the_tabs_by_keyboard(browser: WebDriver, workbench: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from proofs_tests.command_line import relift
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.syntax.binding import alpha_equal
-from relift.web import picks
+from relift.web import landlock, picks
 from relift.web.operations import operations
 from relift.web.printed import program_of, rule_of
 
@@ -110,3 +111,40 @@ def test_serve_says_where_it_is_and_is_interrupted() -> None:
         child.communicate(timeout=120)
     assert said.startswith("the workbench is at http://127.0.0.1:")
     assert child.returncode in (0, 130)
+
+
+ENCLOSED = """
+import sys
+from pathlib import Path
+from relift.web import guard
+
+folder, secret = map(Path, sys.argv[1:])
+assert guard.enclose(str(folder))
+(folder / "mine").write_text("is written")
+Path("/dev/null").write_text("is written")
+Path("/etc/passwd").read_text()
+for refused in (secret.read_text, lambda: secret.write_text("changed"), secret.unlink, (secret.parent / "new").touch):
+    try:
+        refused()
+    except PermissionError:
+        continue
+    sys.exit(f"{refused} was not refused")
+import subprocess
+sys.exit(subprocess.run(["cat", str(secret)], capture_output=True).returncode == 0)
+"""
+
+
+@pytest.mark.skipif(not landlock.version(), reason="the kernel has no Landlock")
+def test_the_kernel_refuses_files_of_anybodys(tmp_path: Path) -> None:
+    """To the process and to what it starts; its own folder is written, programs are read."""
+    folder, secret = tmp_path / "own", tmp_path / "secret"
+    folder.mkdir()
+    secret.write_text("nobody's business")
+
+    ran = subprocess.run(
+        [sys.executable, "-c", ENCLOSED, str(folder), str(secret)],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
+    assert secret.read_text() == "nobody's business"

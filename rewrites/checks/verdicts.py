@@ -14,6 +14,9 @@ from relift.display.blocks import Block, Displayed
 
 TierName: TypeAlias = Literal["1", "2", "3", "4a", "4b", "5"]
 
+TIERS: tuple[TierName, ...] = ("1", "2", "3", "4a", "4b", "5")
+"""1 types, 2 random, 3 free symbols, 4a index functions, 4b kernel proof, 5 search."""
+
 Status: TypeAlias = Literal[
     "ok", "proved", "unproved", "refuted", "rejected", "skipped", "unfinished"
 ]

@@ -20,7 +20,7 @@ from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step,
 from relift.rewrites.ledger.book import rule_hash
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.indices.reader import read_index_function
 from relift.semantics.interpreter import World, evaluate, operator_lambda
 from relift.semantics.language.coercion import operator_name
@@ -179,13 +179,17 @@ def _apart(f: Lambda, inputs: Collection[str], around: Mapping[str, Term]) -> La
 
 
 def from_json(
-    data: Mapping[str, Any], rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
+    data: Mapping[str, Any],
+    rules: Mapping[str, Rule],
+    own: Sequence[OwnRule] = (),
+    functions: Sequence[UserFunction] = (),
 ) -> Derivation:
     """The derivation that `to_json` wrote, replayed; raises `BrokenDerivation` for anything else.
 
-    Steps may be by rules of `own`, which the user gave again.
+    Steps may be by rules of `own`, which the user gave again.  A file has the C of a function, its Python is that of the
+    same one of `functions`; without it, the interpreter raises `Unsupported` where it is called.
     """
-    found, names = steps_from_json(data, rules, own)
+    found, names = steps_from_json(data, rules, own, functions)
     try:
         result = parse_term(data["result"], names)
     except MALFORMED as error:
@@ -196,7 +200,10 @@ def from_json(
 
 
 def steps_from_json(
-    data: Mapping[str, Any], rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
+    data: Mapping[str, Any],
+    rules: Mapping[str, Rule],
+    own: Sequence[OwnRule] = (),
+    functions: Sequence[UserFunction] = (),
 ) -> tuple[Derivation, dict[str, Any]]:
     """The program and the steps of a file, each replayed, whatever it says of the result; and what names mean."""
     try:
@@ -206,7 +213,7 @@ def steps_from_json(
             )
         _require_fields("the derivation", data, FIELDS)
         given = _own_rules(data, own)
-        names = {**_named(data), **_functions_of(given, data)}
+        names = {**_named(data, functions), **_functions_of(given, data)}
         parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
         sizes = {name: _whole(name, n) for name, n in data["sizes"].items()}
         symbolic = {name: nat(name) for name in sizes}
@@ -262,7 +269,7 @@ def _whole(name: str, value: Any) -> int:
     return value
 
 
-def _named(data: Mapping[str, Any]) -> dict[str, Any]:
+def _named(data: Mapping[str, Any], functions: Sequence[UserFunction]) -> dict[str, Any]:
     """The operators and user functions of a derivation, by name."""
     names: dict[str, Any] = {}
     for o in data["operators"]:
@@ -276,7 +283,8 @@ def _named(data: Mapping[str, Any]) -> dict[str, Any]:
             name=o["name"],
         )
     for f in data["user_functions"]:
-        names[f["name"]] = _user_function(f, names)
+        there = (known for known in functions if _user_json(known) == f)
+        names[f["name"]] = next(there, None) or _user_function(f, names)
     return names
 
 
@@ -385,7 +393,9 @@ def _user_function(f: Mapping[str, Any], names: Mapping[str, Any]) -> UserFuncti
 
     def reference(*values: Any) -> Any:
         if body is None:
-            raise BrokenDerivation(f"{f['name']} is opaque C; run the program's own file instead")
+            raise Unsupported(
+                f"{f['name']} is opaque C, and its Python is not here; where there is --program, give it the program's own file"
+            )
         inputs = dict(zip((x.name for x in body.parameters), values, strict=True))
         return evaluate(body.body, World(), inputs)
 
@@ -449,7 +459,11 @@ def names_of_own_rules(text: str) -> list[str]:
 
 
 def parse_json(
-    text: str, path: Path, rules: Mapping[str, Rule], own: Sequence[OwnRule] = ()
+    text: str,
+    path: Path,
+    rules: Mapping[str, Rule],
+    own: Sequence[OwnRule] = (),
+    functions: Sequence[UserFunction] = (),
 ) -> Derivation:
     """The derivation that a text holds, which was read from a file."""
     try:
@@ -458,4 +472,4 @@ def parse_json(
         raise BrokenDerivation(f"{path} is not a derivation: it is no JSON", place="") from None
     if not isinstance(data, dict):
         raise BrokenDerivation(f"{path} is not a derivation", place="")
-    return from_json(data, rules, own)
+    return from_json(data, rules, own, functions)

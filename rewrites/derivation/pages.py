@@ -127,7 +127,7 @@ def _standing(step: Step, derivation: Derivation, rules: Mapping[str, Rule]) -> 
 def _ending(derivation: Derivation, confirmed: Confirmation | None) -> str:
     replayed = f"{len(derivation.steps)} steps replayed"
     if confirmed is None:
-        return f"{replayed}; NOT CONFIRMED: no sizes and inputs were found at which the interpreter could run them"
+        return f"{replayed}; NOT CONFIRMED: the interpreter could run them at no sizes and inputs that were tried"
     which = "" if confirmed.recorded else ", derived again"
     inputs = "1 input" if confirmed.inputs == 1 else f"{confirmed.inputs} inputs"
     return (

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import cache
-from html import escape
 
+from relift.display.blocks import Block, Code, Folded, Mood, Table, Title, Words
+from relift.display.printing import document
 from relift.rewrites.checks.verdicts import printed
+from relift.rewrites.displays import MOODS
 from relift.rewrites.ledger import literature
-from relift.rewrites.ledger.book import known_rules, load, outdated, summary, verdict
+from relift.rewrites.ledger.book import (
+    Verdict,
+    is_proved,
+    known_rules,
+    load,
+    outdated,
+    summary,
+    verdict,
+)
 from relift.rewrites.ledger.refuted import CORRECTIONS
 from relift.rewrites.library import FAMILIES, rules_of
 from relift.rewrites.rule import Rule
+
+TITLE = "The ledger of Relift"
 
 
 def family(name: str) -> str:
@@ -95,23 +107,48 @@ def page(name: str) -> str:
     return "\n".join(lines)
 
 
+def displayed(name: str) -> list[Block]:
+    """The same as is displayed: the equation, what each tier said, the counterexample."""
+    rule, recorded = known_rules()[name], load().get(name)
+    said = verdict(rule)
+    shown: list[Block] = [Title(f"{name}: {said}", mood(said))]
+    if isinstance(rule, Rule):
+        shown += [Code(rule.equation()), Words(rule.doc)]
+        shown += [Words(f"Source: {rule.source}")] if rule.source else []
+    else:
+        shown.append(Words(str(rule.error), "bad"))
+    if named := literature_of(name):
+        shown.append(Words(f"In the literature: {', '.join(named)}"))
+    if correction := CORRECTIONS.get(name):
+        shown.append(Words(f"Corrected: {', '.join(correction)}", "open"))
+    if recorded is not None:
+        tiers = recorded.tiers.items()
+        rows = tuple((tier, printed(tier, t.status), t.detail) for tier, t in tiers)
+        moods: tuple[Mood, ...] = tuple(MOODS[t.status] for _, t in tiers)
+        shown.append(Table(("tier", "verdict", "what was done"), rows, moods))
+        goals = [
+            Folded(f"tier {tier} left this goal", [Code(t.goal)]) for tier, t in tiers if t.goal
+        ]
+        shown += goals
+        if recorded.float_verdict:
+            shown.append(Words(f"floating point: {recorded.float_verdict}"))
+        if recorded.counterexample:
+            shown.append(Code(recorded.counterexample))
+    return shown
+
+
+def mood(said: Verdict) -> Mood:
+    """What a verdict of the ledger says of its rule."""
+    return "bad" if said in ("REFUTED", "edited") else "good" if is_proved(said) else "open"
+
+
 def as_html() -> str:
-    """The ledger as one self-contained page: the table, and a section for every rule."""
+    """The ledger as one self-contained page: the table, and what is known of every rule."""
     heading = ("rule", "family", "verdict", "search", "floating point", "under")
-    cells = "".join(f"<th>{title}" for title in heading)
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>The ledger of Relift</title>",
-        "<style>body{font:16px/1.5 sans-serif;max-width:75em;margin:2em auto;padding:0 1em}",
-        "pre{background:#f5f5f5;padding:1em;overflow-x:auto}td,th{text-align:left;padding:0 .8em 0 0}",
-        "tr.REFUTED td,tr.stale td{color:#a00}</style><h1>The ledger of Relift</h1>",
-        f"<p>{escape(summary())}</p><table><tr>{cells}",
-    ]
-    for name in known_rules():
-        first, *others = row(name)
-        link = f"<a href=#{name}>{escape(first)}</a>"
-        columns = "".join(f"<td>{text}" for text in (link, *map(escape, others)))
-        parts.append(f"<tr class={others[1]}>{columns}")
-    parts.append("</table>")
-    for name in known_rules():
-        parts.append(f"<h2 id={name}>{escape(name)}</h2><pre>{escape(page(name))}</pre>")
-    return "\n".join([*parts, "</html>", ""])
+    rules = known_rules()
+    table = Table(heading, tuple(map(row, rules)), tuple(mood(verdict(r)) for r in rules.values()))
+    by_family: dict[str, list[Block]] = {}
+    for name in rules:
+        by_family.setdefault(family(name), []).append(Folded(name, displayed(name)))
+    each = [block for title, folded in by_family.items() for block in (Title(title), *folded)]
+    return document(TITLE, [Title(TITLE), Words(summary()), Folded("the table", [table]), *each])

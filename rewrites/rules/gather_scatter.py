@@ -13,6 +13,10 @@ from __future__ import annotations
 
 from relift.rewrites.conditions import bijective, inverse
 from relift.rewrites.notation import COMMUTATIVE_SEMIGROUP, A, B, k, m, n, r, t
+from relift.rewrites.proof_scripts import (
+    MAP_REORDERED_WITH_STRIDE,
+    MAP_REORDERED_WITH_STRIDE_DEFINED,
+)
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse, shift
 from relift.semantics.language.vocabulary import (
@@ -107,7 +111,11 @@ def map_reordered(p: Index[n], f: Fun[A, B], xs: A[n]):
     return map(f, xs), scatter(p, map(f, gather(p, xs)))
 
 
-@rule(source="LIFT reorderBothSidesWithStride; apply2DRegisterBlocking")
+@rule(
+    source="LIFT reorderBothSidesWithStride; apply2DRegisterBlocking",
+    proof=MAP_REORDERED_WITH_STRIDE,
+    defined=MAP_REORDERED_WITH_STRIDE_DEFINED,
+)
 def map_reordered_with_stride(f: Fun[A, B], xs: A[m * (k + 1)]):
     """A map may go through its array in strides."""
     s = reorder_stride(m)

@@ -204,7 +204,7 @@ def reduce_pad(op: Op[A], z: A, xs: A[n]):
     return reduce(op, z, pad(left, right, z, xs)), reduce(op, z, xs)
 
 
-# ---- borders whose content is left open: refinements
+# ---- borders whose content is left open; what fixes it is a refinement
 
 
 @rule(refinement=True, source="RISE padEmpty, its cells filled with a constant")
@@ -225,7 +225,7 @@ def pad_empty_map(f: Fun[A, B], xs: A[n]):
     return pad_empty(left, right, map(f, xs)), map(f, pad_empty(left, right, xs))
 
 
-@rule(refinement=True, source="RISE padEmptyInsideZip, padEmptyBeforeZip")
+@rule(source="RISE padEmptyInsideZip, padEmptyBeforeZip")
 def pad_empty_zip(xs: A[n], ys: B[n]):
     """An open zip is a zip of open arrays."""
     return (
@@ -234,7 +234,7 @@ def pad_empty_zip(xs: A[n], ys: B[n]):
     )
 
 
-@rule(refinement=True, source="RISE padEmptyBeforeTranspose")
+@rule(source="RISE padEmptyBeforeTranspose")
 def pad_empty_transpose(xss: A[m, n]):
     """Open columns are open cells at the end of each row."""
     return (
@@ -258,19 +258,19 @@ def pad_empty_take(xs: A[n + d]):
     return pad_empty(0, d + r, take(n, xs)), pad_empty(0, r, xs)
 
 
-@rule(refinement=True, source="RISE padEmptyBeforeAsScalar")
+@rule(source="RISE padEmptyBeforeAsScalar")
 def pad_empty_as_scalar(vs: vec(A, w)[k]):
     """Open lanes are open vectors."""
     return pad_empty(0, q * w, as_scalar(vs)), as_scalar(pad_empty(0, q, vs))
 
 
-@rule(refinement=True, source="RISE padEmptyBeforeAsVector")
+@rule(source="RISE padEmptyBeforeAsVector")
 def pad_empty_as_vector(xs: A[k * w]):
     """Open vectors are made of open cells."""
     return pad_empty(0, q, as_vector(w, xs)), as_vector(w, pad_empty(0, q * w, xs))
 
 
-@rule(refinement=True, source="RISE padEmptyBeforeZipAsVector")
+@rule(source="RISE padEmptyBeforeZipAsVector")
 def pad_empty_zip_as_vector(xs: A[k * w], ys: B[k * w]):
     """Open pairs of vectors are vectors of open cells."""
     return (

@@ -26,7 +26,7 @@ from relift.rewrites.notation import (
     n,
     q,
 )
-from relift.rewrites.proof_scripts import REDUCE_TWICE
+from relift.rewrites.proof_scripts import PARTIAL_REDUCE_REORDER, REDUCE_TWICE
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (
@@ -219,7 +219,11 @@ def partial_reduce_split_join(op: Op[A], z: A, xs: A[q * k * m]):
     )
 
 
-@rule(where=COMMUTATIVE_SEMIGROUP, source="LIFT partialReduceReorder, with its missing guards")
+@rule(
+    where=COMMUTATIVE_SEMIGROUP,
+    source="LIFT partialReduceReorder, with its missing guards",
+    proof=PARTIAL_REDUCE_REORDER,
+)
 def partial_reduce_reorder(op: Op[A], z: A, xs: A[(k + 1) * m]):
     """A partial reduction of one chunk may read in strides."""
     return (

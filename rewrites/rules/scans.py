@@ -11,8 +11,15 @@ transpose . map (scan f z)   =  scan (zip-with f) (repeat n z) . transpose
 
 from __future__ import annotations
 
+from typing import Any
+
 from relift.rewrites.notation import MONOID, A, B, C, D, k, m, n, r
-from relift.rewrites.proof_scripts import SCAN_BLOCKED
+from relift.rewrites.proof_scripts import (
+    REDUCE_SCAN_FUSION,
+    REDUCE_SCAN_FUSION_DEFINED,
+    SCAN_BLOCKED,
+    SCAN_BLOCKED_APART,
+)
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     concat,
@@ -76,6 +83,12 @@ def scan_start(op: Op[A], x: A, z: A, xs: A[n]):
     )
 
 
+def _before(op: Op[A], z: A, xs: A[k * m]) -> Any:
+    """What the chunks before each chunk reduce to, and last what all do."""
+    totals = map(reduce(op, z), split(m, xs))
+    return concat(repeat(1, z), scan_seq(lambda acc, y: op(acc, y), z, totals))
+
+
 @rule(
     where=MONOID,
     source="RISE scan.blockScanStepRec, workEfficientScan.expandBlockScan; Blelloch, blocked scan",
@@ -83,16 +96,30 @@ def scan_start(op: Op[A], x: A, z: A, xs: A[n]):
 )
 def scan_blocked(op: Op[A], z: A, xs: A[k * m]):
     """Chunks are scanned on their own, each from what the chunks before it reduce to."""
-    starts = concat(
-        repeat(1, z),
-        scan_seq(lambda acc, y: op(acc, y), z, map(reduce(op, z), split(m, xs))),
-    )
     return (
         scan_seq(lambda acc, y: op(acc, y), z, xs),
         join(
             map(
                 lambda p: scan_seq(lambda acc, y: op(acc, y), p[0], p[1]),
-                zip(take(k, starts), split(m, xs)),
+                zip(take(k, _before(op, z, xs)), split(m, xs)),
+            )
+        ),
+    )
+
+
+@rule(
+    where=MONOID,
+    source="Blelloch, blocked scan, whose second pass adds; RISE workEfficientScan.expandBlockScan",
+    proof=SCAN_BLOCKED_APART,
+)
+def scan_blocked_apart(op: Op[A], z: A, xs: A[k * m]):
+    """Chunks are scanned on their own, and what those before reduce to is combined with each result."""
+    return (
+        scan_seq(lambda acc, y: op(acc, y), z, xs),
+        join(
+            map(
+                lambda p: map(lambda y: op(p[0], y), scan_seq(lambda acc, y: op(acc, y), z, p[1])),
+                zip(take(k, _before(op, z, xs)), split(m, xs)),
             )
         ),
     )
@@ -135,7 +162,11 @@ def map_scan_interchange(f: Fun[B, A, B], z: B, xss: A[n, m]):
     )
 
 
-@rule(source="Bird, theory of lists: a fold after a scan in one pass")
+@rule(
+    source="Bird, theory of lists: a fold after a scan in one pass",
+    proof=REDUCE_SCAN_FUSION,
+    defined=REDUCE_SCAN_FUSION_DEFINED,
+)
 def reduce_scan_fusion(f: Fun[B, A, B], g: Fun[C, B, C], y: C, z: B, xs: A[n]):
     """A fold of running results keeps both accumulators."""
     return (

@@ -17,6 +17,7 @@ from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,
     attempt,
+    everywhere,
     inside,
     then,
     vectorize_reduction,
@@ -32,10 +33,10 @@ PARTS = ("xs", "vs", "x", "xs")
 
 def share(members: int, width: int) -> Tactic:
     """A reduction by this many `members`, which reduce vectors of `width`; what is reduced is computed by them."""
-    return then(vectorize_reduction(width), inside(*PARTS[:-1])(_shared(members)))
+    return then(vectorize_reduction(width), inside(*PARTS[:-1])(shared(members)))
 
 
-def _shared(members: int) -> Tactic:
+def shared(members: int) -> Tactic:
     """A reduction of vectors, each member with every `members`-th of them."""
     return then(
         inside("xs")(attempt(apply("as_vector_map"))),
@@ -78,6 +79,14 @@ def cooperative_each(members: int, width: int) -> Tactic:
         return apply("map_one_by_one", parts=first)(at, place)
 
     return tactic
+
+
+def by_groups(members: int, width: int) -> Tactic:
+    """The same, lowered: a group for every element of the map, whose first work-item reduces what its members found."""
+    one = then(inside("f")(everywhere(attempt(apply("reduce_to_seq")))), apply("map_to_lcl", d=0))
+    found = inside("xs", "x")(then(apply("map_to_lcl", d=0), apply("store_local")))
+    group = then(inside("f")(then(found, one)), apply("map_to_wrg", d=0))
+    return then(cooperative_each(members, width), inside("xss")(group))
 
 
 def cooperative_all(groups: int, members: int, width: int) -> Tactic:

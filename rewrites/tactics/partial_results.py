@@ -40,25 +40,32 @@ def partial_results(blocks: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        below = _map_of_folds(term_at(at.term, place))
+        below, fold = _map_of_folds(term_at(at.term, place))
         here = (*place, *below)
-        length = _length(term_at(at.term, (*here, "f", "xs")).type)
+        length = _length(term_at(at.term, (*here, "f", *fold, "xs")).type)
         if length % blocks or length == blocks:
             raise NoMatch(f"{blocks} blocks do not divide {length} elements")
-        at = inside("f")(apply("partial_reduce_chunks", m=length // blocks))(at, here)
-        at = inside("f", "xs")(_ELEMENTS_IN_CHUNKS)(at, here)
-        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, here)
-        at = inside("xs")(_PARTIAL)(at, here)
+        at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // blocks))(at, here)
+        at = inside("f", *fold, "xs")(_ELEMENTS_IN_CHUNKS)(at, here)
+        partial = {"g": ("f", *fold, "xs")}
+        if fold:
+            at = apply("map_fission_with_zip", parts=partial)(at, here)
+            at = inside("xs", "ys")(_PARTIAL)(at, here)
+        else:
+            at = apply("map_fusion", "backward", parts=partial)(at, here)
+            at = inside("xs")(_PARTIAL)(at, here)
         return then(_IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
 
     return tactic
 
 
-def _map_of_folds(t: Term) -> Position:
-    """Where the outermost map of folds is."""
+def _map_of_folds(t: Term) -> tuple[Position, Position]:
+    """Where the outermost map is that computes a value by a single fold, and where in its function the fold is."""
     for place, u in positions(t):
-        if isinstance(u, Map) and isinstance(u.f.body, Reduce) and not free_variables(u):
-            return place
+        if isinstance(u, Map) and not free_variables(u) and not isinstance(u.f.body.type, Array):
+            folds = [at for at, v in positions(u.f.body) if isinstance(v, Reduce)]
+            if len(folds) == 1:
+                return place, folds[0]
     raise NoMatch("no map of folds stands by itself")
 
 

@@ -44,6 +44,17 @@ def map_with_rest(block: int) -> Tactic:
     return then(topdown(_where(Map, apart)), _pushed())
 
 
+def fold_here_with_rest(main: int) -> Tactic:
+    """A fold as that of its first `main` elements combined with that of the others, each of the part of what is computed."""
+    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
+    return then(split, apply("reduce_concat"), _pushed())
+
+
+def map_here_with_rest(main: int) -> Tactic:
+    """A map as its first `main` elements and the others."""
+    return then(inside("xs")(apply("concat_take_drop", "backward", m=main)), apply("map_concat"))
+
+
 def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
     def guarded(at: Rewriting, place: Position) -> Rewriting:
         if not isinstance(term_at(at.term, place), pattern):

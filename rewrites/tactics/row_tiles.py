@@ -60,10 +60,18 @@ def rows_in_groups(items: int, local_bytes: int) -> Tactic:
         at = inside("xss")(_zips_apart)(at, place)
         at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
         for below, length, _ in tables:
-            at = inside("xss", "f", "xs", *below)(_staged(items, length))(at, place)
+            at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
         return inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
 
     return tactic
+
+
+def _behind(cells: int) -> Tactic:
+    """The columns of a table, of which each row is followed by so many open cells."""
+    return then(
+        apply("pad_empty_removed", "backward", left=0, right=cells),
+        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
+    )
 
 
 def tiles_across(side: int) -> Tactic:
@@ -79,9 +87,7 @@ def tiles_across(side: int) -> Tactic:
     >>> [step.rule for step in found.steps if step.rule.startswith(("tile", "store", "pad"))]
     ['tile_map', 'pad_empty_removed', 'pad_empty_transpose', 'store_local']
     """
-    across = then(apply("transpose_transpose", "backward"), inside("xss")(copy(*WORK_ITEMS)))
-    staged = then(across, _apart(1), inside("xs", "xss")(apply("store_local")))
-    tile = then(nest(*WORK_ITEMS), inside("xs")(staged))
+    tile = then(nest(*WORK_ITEMS), inside("xs")(_ACROSS))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
@@ -97,6 +103,48 @@ def tiles_across(side: int) -> Tactic:
             raise NoMatch("neighbours read what lies side by side")
         at = apply("tile_map", m=side, n=side)(at, place)
         return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
+
+    return tactic
+
+
+_ACROSS = then(
+    apply("transpose_transpose", "backward"),
+    inside("xss")(copy(*WORK_ITEMS)),
+    _behind(1),
+    inside("xs", "xss")(apply("store_local")),
+)
+"""A tile that lies across, in local memory; an open cell follows each of its lines."""
+
+
+def zipped_across(side: int) -> Tactic:
+    """A map over the cells of two tables of which one lies across, by groups with a square tile of each.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.row_tiles import zipped_across
+    >>> @rl.program
+    ... def sums(a: rl.f32[64, 96], b: rl.f32[96, 64]):
+    ...     rows = rl.zip(a, rl.transpose(b))
+    ...     return rl.map(lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])), rows)
+    >>> [s.rule for s in derive(sums, zipped_across(32)).steps if s.rule.startswith(("tile", "store"))]
+    ['tile_map', 'tile_zip', 'store_local']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Zip) or not isinstance(t.f.body, Map):
+            raise NoMatch("no map over the cells of two tables stands here")
+        across = [f for f in ("xs", "ys") if lies_across(at.term, (*place, "xs", f))]
+        if not across:
+            raise NoMatch("neighbours read what lies side by side")
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = apply("tile_map", m=side, n=side)(at, place)
+        blocks = (*place, "xs", "xss", "xs")
+        at = inside("xs")(apply("tile_zip"))(at, blocks)
+        at = fuse()(at, blocks)
+        for field in across:
+            at = inside("f", "f", "xs", field)(_ACROSS)(at, blocks)
+        return nest(*GROUPS, *WORK_ITEMS)(at, blocks)
 
     return tactic
 
@@ -134,7 +182,7 @@ def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
     return at
 
 
-def _staged(items: int, length: int) -> Tactic:
+def rows_staged(items: int, length: int) -> Tactic:
     """A table of rows in local memory, copied cell by cell by all work-items, with one or two open cells behind each row, so that an odd number of cells is between them."""
     cells = then(
         apply("split_of_join", "backward"),
@@ -145,17 +193,13 @@ def _staged(items: int, length: int) -> Tactic:
             )
         ),
     )
+    return then(cells, apart_by_rows(length))
+
+
+def apart_by_rows(length: int) -> Tactic:
+    """A table whose rows have so many cells, in local memory as `rows_staged` has it."""
     return then(
         apply("transpose_transpose", "backward"),
-        inside("xss", "xss")(cells),
-        inside("xss")(_apart(1 + length % 2)),
+        inside("xss")(_behind(1 + length % 2)),
         inside("xss", "xs", "xss")(apply("store_local")),
-    )
-
-
-def _apart(cells: int) -> Tactic:
-    """The columns of a table, of which each row is followed by so many open cells."""
-    return then(
-        apply("pad_empty_removed", "backward", left=0, right=cells),
-        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
     )

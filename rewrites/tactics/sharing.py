@@ -3,6 +3,7 @@
     named         what a function needs again, or for every element of an array, is computed before, under a name
     stored        what needs no variable is stored by a kernel of its own
     apart         what is computed of each element of an array becomes an array, which a kernel may store
+    parts_apart   each of several results is stored by a kernel of its own
     copied        what a loop goes over step by step is read from a copy, where a step needs more of it than it writes
     unrolled      the steps of an iteration on arrays, one after the other, so that each may be a kernel
     inlined       a name outside all functions goes: equal terms are shared by what stores them
@@ -23,7 +24,9 @@ from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
     everywhere,
+    inside,
     repeat,
+    then,
     topdown,
 )
 from relift.semantics.indices.inverses import invertible_data
@@ -221,6 +224,27 @@ def _apart_here(at: Rewriting, place: Position) -> Rewriting:
         raise NoMatch("no part of a function that is computed by a fold, or read again")
     _, below = min(found)
     return apply("map_fission_with_zip", parts={"g": ("f", *below)})(at, place)
+
+
+def parts_apart() -> Tactic:
+    """Each of several results that is computed by folds is stored by a kernel of its own, and copied."""
+
+    def part(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, MakeTuple):
+            for field, _ in children(t):
+                at = part(at, (*place, field))
+        elif isinstance(t.type, Array) and has_fold(t):
+            at = then(apply("insert_copy"), inside("xs")(apply("store_global")))(at, place)
+        return at
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        found = part(at, place) if isinstance(term_at(at.term, place), MakeTuple) else at
+        if found == at:
+            raise NoMatch("no results of which several are computed by folds")
+        return found
+
+    return tactic
 
 
 def _count(t: Term, u: Term) -> int:

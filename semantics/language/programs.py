@@ -77,7 +77,7 @@ class Program(Displayed):
         """The meaning of the program on NumPy values, by the interpreter; arrays of a library that speaks DLPack
         are taken, and given, too."""
         given = arguments
-        arguments = host_arguments(given, (p.name for p in self.parameters), self.name)
+        arguments = host_arguments(given, ((p.name, None) for p in self.parameters), self.name)
         sizes = self.solve_sizes(arguments)
         values = {
             p.name: from_numpy(a, p.type) for p, a in zip(self.parameters, arguments, strict=True)

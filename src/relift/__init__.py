@@ -21,14 +21,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from relift.checking import check, reach
     from relift.compiler.devices.survey import devices
     from relift.compiler.idioms.lift import lift
     from relift.compiler.meaning.evidence import validate
     from relift.compiler.program import compile_program as compile
     from relift.compiler.running.device_array import DeviceArray, device_array
     from relift.device import DeviceDescription
-    from relift.egraph.checks.tiers import check
-    from relift.egraph.search.guided import reach
+    from relift.egraph.growing import e_graph
     from relift.egraph.search.optimize import Optimized
     from relift.egraph.sketches.language import sketch
     from relift.just_in_time import jit
@@ -123,12 +123,13 @@ _ELSEWHERE = {
     "assume": "relift.rewrites.derivation.own_rules",
     "bijective": "relift.rewrites.conditions",
     "boolean": "relift.semantics.syntax.types",
-    "check": "relift.egraph.checks.tiers",
+    "check": "relift.checking",
     "commutative": "relift.rewrites.conditions",
     "compile": "relift.compiler.program:compile_program",
     "device_array": "relift.compiler.running.device_array",
     "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.conditions",
+    "e_graph": "relift.egraph.growing",
     "f16": "relift.semantics.syntax.types",
     "f32": "relift.semantics.syntax.types",
     "f64": "relift.semantics.syntax.types",
@@ -146,7 +147,7 @@ _ELSEWHERE = {
     "program": "relift.semantics.language.programs",
     "prove": "relift.rewrites.checks.theorem.proving",
     "pad_nd": "relift.semantics.language.multidimensional",
-    "reach": "relift.egraph.search.guided",
+    "reach": "relift.checking",
     "reorder_stride": "relift.semantics.indices.functions",
     "reverse": "relift.semantics.indices.functions",
     "rule": "relift.rewrites.rule",
@@ -172,7 +173,7 @@ __all__ = [
     "DeviceArray", "DeviceDescription", "Fun", "IllTyped", "Index", "Op", "Optimized", "Program", "RejectedRule",
     "ReliftError", "Rule", "Undefined", "Unsupported", "absolute", "add", "associative", "assume",
     "bijective", "boolean", "ceil", "check", "clamp", "commutative", "compile", "cos", "device_array", "devices",
-    "distributive", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
+    "distributive", "e_graph", "equal", "exp", "f16", "f32", "f64", "floor", "fma", "hypot", "i32", "i64",
     "idempotent", "inverse", "jit", "lift", "literal_array", "log", "make_array", "map_fst", "map_nd", "map_snd",
     "maximum", "minimum", "mirror", "mul", "nat", "naturals", "neutral", "not_equal", "operator",
     "optimize", "pad", "pad_nd", "power", "program", "prove", "reach", "reorder_stride", "reverse", "rsqrt",

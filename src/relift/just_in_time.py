@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
 
 from relift.files import user_cache, write_text
-from relift.semantics.array_exchange import host_arguments
+from relift.semantics.array_exchange import host_arguments, leaves
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.language.programs import program as traced
 
 if TYPE_CHECKING:
+    from relift.compiler.devices.naming import Device
     from relift.compiler.running.compiled import Compiled
     from relift.device import DeviceDescription
     from relift.rewrites.declared_laws import FloatPolicy
@@ -35,37 +36,56 @@ class Jitted:
     policy: FloatPolicy
     tune: bool
     budget: float
-    _kernels: dict[tuple[tuple[str, int], ...], Compiled] = field(default_factory=dict, repr=False)
+    _kernels: dict[tuple[str, tuple[tuple[str, int], ...]], Compiled] = field(
+        default_factory=dict, repr=False
+    )
+    _calls: dict[Hashable, Compiled] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Run on the device of `target`, after a search where none was made at these sizes; arrays are taken, given
-        and left where they lie as by `Compiled`."""
+        """Run on the device of `target`, or where arrays lie, after a search where none was made at these sizes; arrays
+        are taken, given and left where they lie as by `Compiled`."""
         from relift.compiler.running.device_array import is_resident
+        from relift.compiler.running.results import call_key, returned, taken
 
-        device = None if is_resident(arrays) else self.target
-        return self.kernel(*arrays)(*arrays, device=device, out=out)
+        key = call_key(arrays, out)
+        if key is not None and (before := self._calls.get(key)) is not None:
+            return before(*arrays, out=out)
+        here, there = taken(self.program, arrays, out)
+        if here is not arrays or there is not out:
+            found = self(*here, out=there)
+            return returned(found, arrays) if out is None else out
+        kernel = self.kernel(*arrays)
+        if key is not None and is_resident(arrays):
+            self._calls[key] = kernel
+        return kernel(*arrays, device=None if is_resident(arrays) else self.target, out=out)
 
     def kernel(self, *arrays: Any) -> Compiled:
-        """The kernels for arrays of these shapes."""
-        from relift.compiler.running.device_array import is_resident
+        """The kernels for arrays of these shapes, for the device on which they lie, else that of `target`."""
+        from relift.compiler.devices.naming import label
+        from relift.compiler.devices.survey import find_device
+        from relift.compiler.running.device_array import DeviceArray, is_resident
+        from relift.compiler.running.results import taken
 
-        parameters = (p.name for p in self.program.parameters)
+        arrays, _ = taken(self.program, arrays, None)
+        placed = [a for a in leaves(arrays) if isinstance(a, DeviceArray)]
+        device = placed[0].device if placed else find_device(self.target)
+        parameters = ((p.name, p.type) for p in self.program.parameters)
         host = host_arguments(arrays, parameters, self.program.name, is_resident)
         sizes = self.program.solve_sizes(host)
-        key = tuple(sorted(sizes.items()))
+        key = label(device), tuple(sorted(sizes.items()))
         with self._lock:  # two threads that meet the same sizes search once
             if key not in self._kernels:
-                self._kernels[key] = self._compiled(sizes)
+                self._kernels[key] = self._compiled(sizes, device)
             return self._kernels[key]
 
-    def _compiled(self, sizes: Mapping[str, int]) -> Compiled:
-        from relift.compiler.devices.survey import describe, find_device
+    def _compiled(self, sizes: Mapping[str, int], device: Device) -> Compiled:
+        from relift.compiler.devices.survey import describe
         from relift.compiler.program import compile_program, is_low_level
 
         low = self.program.at(sizes)
         if not is_low_level(low):
-            low = _low_level(self._derivation(sizes, describe(find_device(self.target))))
+            low = _low_level(self._derivation(sizes, describe(device)))
         return compile_program(low, contract=self.policy != "exact")
 
     def _derivation(self, sizes: Mapping[str, int], device: DeviceDescription) -> Derivation:

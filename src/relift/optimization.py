@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from relift.device import DeviceDescription
 
 if TYPE_CHECKING:
     from relift.egraph.search.optimize import Optimized
+    from relift.rewrites.derivation.steps import Derivation
     from relift.semantics.language.programs import Program
 
 
@@ -49,22 +53,65 @@ def compilable(
     target: str | DeviceDescription,
     *,
     timed_here: str | None,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Optimized:
-    """The same; timed on the device of this machine that `timed_here` names, where it names one."""
+    """The same; timed on the device of this machine that `timed_here` names, where it names one.
+
+    Candidates are judged by an `executor` where there is one; all are timed here, one after the other.
+    """
     from relift.compiler.program import refusal
     from relift.egraph.search.optimize import optimize as search
 
     if rules := options.get("rules"):
-        from relift.compiler.agreement.functions_in_c import require_functions
+        from relift.checking import require_functions
 
         require_functions(rules)
     if timed_here is not None:
-        from relift.compiler.agreement.verification import failure_on_symbols
         from relift.compiler.running.timing import timer
 
         options |= {
-            "judge": failure_on_symbols,
+            "judge": partial(judged, executor),
             "measure": timer(timed_here, contract=options.get("float") != "exact"),
         }
     return search(program, sizes, target, refused=refusal, **options)
+
+
+def judged(
+    executor: Executor | None, derivations: Sequence[Derivation]
+) -> Callable[[Derivation], str | None]:
+    """What says why a candidate need not be timed: asked here one by one, or of all before, by who shares the work.
+
+    A derivation with rules or functions of the user's own, which no file holds whole, is judged here all the same.
+    """
+    from relift.compiler.agreement.verification import failure_on_symbols
+    from relift.executors import each
+    from relift.rewrites.derivation.files import to_json
+
+    if executor is None:
+        return failure_on_symbols
+    found: dict[int, str | None] = {}
+    whole: list[tuple[Derivation, str]] = []
+    for d in derivations:
+        data = {} if d.own else to_json(d)
+        if data and not data["user_functions"]:
+            whole.append((d, json.dumps(data)))
+    said = each(wrong_on_symbols, [text for _, text in whole], executor)
+    for (d, _), wrong in zip(whole, said, strict=True):
+        found[id(d)] = wrong  # `whole` keeps what has this identity
+
+    def of(derivation: Derivation) -> str | None:
+        if any(derivation is d for d, _ in whole):
+            return found[id(derivation)]
+        return failure_on_symbols(derivation)
+
+    return of
+
+
+def wrong_on_symbols(derivation: str) -> str | None:
+    """Why the candidate of a derivation, as a file has it, need not be timed."""
+    from relift.compiler.agreement.verification import failure_on_symbols
+    from relift.rewrites.derivation.files import from_json
+    from relift.rewrites.library import RULES
+
+    return failure_on_symbols(from_json(json.loads(derivation), RULES))

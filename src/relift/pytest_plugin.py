@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis draws programs where a test asks for one by its type; tiers that there are not are refused."""
     from hypothesis import strategies
 
-    from relift.egraph.checks.tiers import TIERS as known
+    from relift.rewrites.checks.verdicts import TIERS as known
     from relift.semantics.language.programs import Program
     from relift.testing import programs
 
@@ -94,10 +94,9 @@ class RuleItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check it."""
-        from relift.compiler.agreement.functions_in_c import with_functions
-        from relift.egraph.checks.tiers import check
+        from relift.checking import check
 
-        report = with_functions(check(self.rule, tiers=_tiers(self.config)), self.rule)
+        report = check(self.rule, tiers=_tiers(self.config))
         if not report.ok:
             raise Refuted(report.text())
 

@@ -23,6 +23,9 @@ from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
 NAMESPACE = "relift"
 _numbers = itertools.count(1)
 
+DEVICES = ("cpu", "cuda")
+"""The kinds of devices of PyTorch whose tensors an operator takes."""
+
 WHOLE = ("i32", "i64")
 """Scalars that an operator takes as whole numbers; `boolean` is one of truth, and the others are floats."""
 
@@ -34,13 +37,15 @@ def torch_op(
     name: str | None = None,
     target: str = "cpu",
 ) -> Callable[..., Any]:
-    """A program as a custom operator of PyTorch, for tensors of the CPU; arrays are exchanged by DLPack, without a copy.
+    """A program as a custom operator of PyTorch; tensors are exchanged by DLPack, without a copy.
+
+    Those of an NVIDIA device are used where they lie, by kernels in CUDA on PyTorch's current stream.
 
     Its rule for fake tensors says type and shape of the result from those of the arguments, also where these are
     symbolic; so `torch.compile` takes it whole.  With `gradient`, it can be differentiated: that is a program, or a
     function of tensors, of the arguments and the gradient of the result, and gives a gradient for each argument (one,
-    or a tuple).  Without, the result needs no gradient.  Tensors that are not contiguous are made so; one on another
-    device is an error that names the call that fixes it.  `target` is as of `rl.jit`.
+    or a tuple).  Without, the result needs no gradient.  Tensors that are not contiguous are made so; one on another kind
+    of device is an error that names the call that fixes it.  `target` is as of `rl.jit`, for tensors of the CPU.
 
     Raises `ReliftError` where there is no torch, and for a program whose types no operator has (vectors, arrays of tuples).
 
@@ -68,7 +73,7 @@ def torch_op(
         return tuple(made) if len(results) > 1 else made[0]
 
     operator = torch.library.custom_op(
-        called, computed, mutates_args=(), device_types="cpu", schema=schema(source)
+        called, computed, mutates_args=(), device_types=DEVICES, schema=schema(source)
     )
     operator.register_fake(lambda *arguments: _fake(torch, source, results, arguments))
     if backward is not None:
@@ -136,7 +141,7 @@ def _ready(value: Any, name: str) -> Any:
     """An argument as the kernel takes it: a tensor without its history, its elements in a row."""
     if not hasattr(value, "__dlpack__"):
         return value
-    if value.device.type != "cpu":
+    if value.device.type not in DEVICES:
         raise IllTyped(f"{name} lies on {value.device}; give {name}.cpu()")
     return value.detach().contiguous()
 
@@ -151,8 +156,11 @@ def _tensor(torch: Any, value: Any) -> Any:
 def _fake(torch: Any, program: Program, results: Any, arguments: Sequence[Any]) -> Any:
     """Tensors of the shapes that the result has, whose elements nobody computed."""
     sizes = fake_sizes(program, arguments)
+    there = next((a.device for a in arguments if hasattr(a, "device")), "cpu")
     made = [
-        torch.empty([_evaluated(n, sizes) for n in shape], dtype=getattr(torch, _named(dtype)))
+        torch.empty(
+            [_evaluated(n, sizes) for n in shape], dtype=getattr(torch, _named(dtype)), device=there
+        )
         for shape, dtype in results
     ]
     return tuple(made) if len(made) > 1 else made[0]

@@ -38,6 +38,7 @@ from relift.compiler.text.tree import (
     Whole,
     bare,
     call,
+    variables,
     wrapped,
 )
 from relift.semantics.errors import Unsupported
@@ -220,7 +221,7 @@ class Addressing:
                 if lane is None:
                     return [assigned(self._place(leaf), value.code)]
                 base = _contiguous(leaf, lane)
-                if base is None:
+                if base is None or _gathered(value, memory):
                     return [
                         statement
                         for k in range(lane.width)
@@ -276,6 +277,19 @@ def _contiguous(leaf: Cell, lane: Lane | None) -> Index | None:
         at_once = lane.width in (memory.width, memory.alignment)
         return base if at_once and modulo(base, lane.width) == 0 else None
     return base
+
+
+def _gathered(value: CExpression, memory: Memory) -> bool:
+    """Whether a vector for a private array is put together from scalars of elsewhere, each stored by itself then.
+
+    Of the vector PoCL makes a gather, which takes four times as long on an AMD EPYC as the loads and stores.
+    """
+    code = value.code
+    apart = isinstance(code, Cast) and len(code.arguments) == value.width
+    elsewhere = memory.name not in variables(
+        code
+    )  # else a store would change what is read after it
+    return memory.space == "private" and value.scalar != boolean and apart and elsewhere
 
 
 def _aligned(base: Index, width: int) -> bool:

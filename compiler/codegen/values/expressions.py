@@ -32,6 +32,7 @@ from relift.compiler.text.tree import (
     Conditional,
     CType,
     Declaration,
+    Element,
     Expression,
     Function,
     Invocation,
@@ -161,6 +162,9 @@ def lane_of(e: CExpression, lane: int) -> CExpression:
     """One lane of a vector, as a scalar; e itself when it is the same for all lanes."""
     if e.width is None:
         return e
+    if isinstance(e.code, Cast) and len(e.code.arguments) == e.width and e.scalar != boolean:
+        one = e.code.arguments[lane]
+        return CExpression(one if isinstance(one, Name | Element) else wrapped(one), e.scalar)
     whole = e.code if isinstance(e.code, Name) else wrapped(e.code)
     found: Expression = Member(whole, f"s{lane:x}")
     return CExpression(nonzero(found) if e.scalar == boolean else found, e.scalar)

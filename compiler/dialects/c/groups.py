@@ -42,7 +42,6 @@ from relift.compiler.dialects.c.names import (
     NUMBERS,
     changed,
     expressions_in,
-    mentioned,
     taken,
     uniquely_named,
     with_own_parameters,
@@ -75,6 +74,7 @@ from relift.compiler.text.tree import (
     call,
     mapped_expression,
     mapped_statement,
+    mentioned,
     statements_within,
     wrapped,
 )

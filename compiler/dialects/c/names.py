@@ -23,6 +23,7 @@ from relift.compiler.text.tree import (
     expressions_of,
     mapped_expression,
     mapped_statement,
+    mentioned,
     renamed,
     statements_within,
     variables,
@@ -38,12 +39,6 @@ def expressions_in(body: Iterable[Statement]) -> Iterator[Expression]:
     for s in statements_within(body):
         for e in expressions_of(s):
             yield from within(e)
-
-
-def mentioned(body: Iterable[Statement]) -> set[str]:
-    return set[str]().union(
-        *(variables(e) for s in statements_within(body) for e in expressions_of(s))
-    )
 
 
 def changed(body: Sequence[Statement]) -> frozenset[str]:

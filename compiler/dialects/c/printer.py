@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from relift.compiler.dialects.c.expressions import CExpressions, function_name, own_name
 from relift.compiler.dialects.c.groups import in_turns
-from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS, mentioned
+from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS
 from relift.compiler.dialects.printing import is_local_array
 from relift.compiler.dialects.types import types_of
 from relift.compiler.text.lexing import NotUnderstood
@@ -23,10 +23,13 @@ from relift.compiler.text.tree import (
     Declaration,
     Expression,
     Function,
+    Guard,
     KernelText,
     Loop,
+    Name,
     Source,
     Whole,
+    mentioned,
 )
 from relift.semantics.errors import Unsupported
 
@@ -118,6 +121,15 @@ class C(CExpressions):
         n = -(-(end - start) // step)
         return [f"#pragma GCC unroll {n}"] if 1 < n <= _WRITTEN_OUT else []
 
+    def loop(self, s: Loop) -> str:
+        """A loop whose iterations are all for nothing after the first that is stops there, which OpenCL's readers do not ask for."""
+        head = super().loop(s)
+        taken = _taken(s)
+        if taken is None:
+            return head
+        before, _, step = head.rpartition("; ")
+        return f"{before} && {self.expression(taken)} >= {s.counter}; {step}"
+
     # ---- definitions
 
     def parameter(self, p: Argument) -> str:
@@ -182,6 +194,18 @@ class C(CExpressions):
     def file(self, s: Source) -> str:
         """A file that stands for itself."""
         return f"{prelude()}\n{C().definitions(s)}\n"
+
+
+def _taken(s: Loop) -> Expression | None:
+    """What counts the iterations that did something, where a loop does nothing in those whose number it is not.
+
+    Once it is less than the number, it stays so: nothing changes it any more.
+    """
+    match s.body:
+        case (Guard(Binary("==", Name() as taken, Name(counter))),) if counter == s.counter:
+            return taken if s.step == Whole(1) else None
+        case _:
+            return None
 
 
 def entry(k: KernelText) -> Entry:

@@ -61,6 +61,11 @@ class CRow:
         """The cells, in place."""
         return self.memory[: self.cells]
 
+    @property
+    def is_ready(self) -> bool:
+        """Nothing is left to be done."""
+        return True
+
     def wait(self) -> None:
         """Nothing is left to be done."""
 

@@ -10,7 +10,7 @@ from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.cuda.printer import Cuda
-from relift.compiler.running.device_array import Memory
+from relift.compiler.running.device_array import DeviceArray, Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing
@@ -59,6 +59,14 @@ class CudaBackend:
             say({"failure": error.message})
             return None
         return Opened([found], lambda d: SessionTrial(d, self.session), list)
+
+    dlpack_device = (2, 0)
+
+    def borrowed(self, value: Any, name: str) -> DeviceArray:
+        """An array of another library on the driver's device, where it lies."""
+        from relift.compiler.dialects.cuda.sharing import array_of
+
+        return array_of(value, name)
 
     def memory(self, device: Device) -> Memory:
         """That of the driver's device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,10 @@ class OpenCLRow:
         import pyopencl as cl
 
         self._queue, self._cells, self._dtype, self._host = queue, cells, dtype, host
-        flags = cl.mem_flags.READ_WRITE
+        self.event: cl.Event | None = None
+        """That of the last kernel that writes it."""
+        fixed = host is not None and not host.flags.writeable  # an argument, which no kernel writes
+        flags = cl.mem_flags.READ_ONLY if fixed else cl.mem_flags.READ_WRITE
         self.buffer = (
             cl.Buffer(queue.context, flags, max(1, cells) * dtype.itemsize)  # none is empty
             if host is None
@@ -60,9 +63,20 @@ class OpenCLRow:
         mapped.base.release(self._queue.queue)
         return self._host[: self._cells]
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the last kernel that writes it is done."""
+        import pyopencl as cl
+
+        if self.event is None:
+            return True
+        self._queue.queue.flush()  # what nobody waits for might never begin
+        return bool(self.event.command_execution_status <= cl.command_execution_status.COMPLETE)
+
     def wait(self) -> None:
-        """Return when all that was enqueued is done."""
-        self._queue.queue.finish()
+        """Return when the last kernel that writes it is done."""
+        if self.event is not None:
+            self.event.wait()
 
 
 class Queue:
@@ -73,11 +87,18 @@ class Queue:
 
         self.device = device
         self.context = cl.Context([device])
-        self.queue = cl.CommandQueue(
-            self.context, properties=cl.command_queue_properties.PROFILING_ENABLE
-        )
+        self.queue = cl.CommandQueue(self.context)
         self._shared = bool(device.type & cl.device_type.CPU) and not is_simulator(device)
         self._used: deque[tuple[cl.Event, object]] = deque()
+
+    @cached_property
+    def clocked(self) -> cl.CommandQueue:
+        """A queue that writes down when kernels begin and end, which costs something with some drivers."""
+        import pyopencl as cl
+
+        return cl.CommandQueue(
+            self.context, properties=cl.command_queue_properties.PROFILING_ENABLE
+        )
 
     def row(self, cells: int, dtype: np.dtype[Any], *, filled: bool) -> OpenCLRow:
         """A row whose cells are not written yet, or `filled` with a pattern.
@@ -125,13 +146,16 @@ class Queue:
         """Hold memory until an event, so that nothing is taken away from a kernel that runs."""
         import pyopencl as cl
 
-        while (
-            self._used
-            and self._used[0][0].command_execution_status <= cl.command_execution_status.COMPLETE
-        ):
-            self._used.popleft()
         self._used.append((event, things))
+        if len(self._used) % AT_ONCE == 0:
+            last, _ = self._used[AT_ONCE - 1]  # those before it are done when it is
+            if last.command_execution_status <= cl.command_execution_status.COMPLETE:
+                for _ in range(AT_ONCE):
+                    self._used.popleft()
 
+
+AT_ONCE = 16
+"""Events of which only the last is asked whether it is there: a driver may take longer to say so than to start a kernel."""
 
 LANES = 16
 """The lanes of the largest OpenCL vector, which a pointer to it must be a multiple of."""

@@ -69,9 +69,12 @@ class OpenCLSession(Session):
         with self._explained(), self._lock:
             plan = plan_at(self._plan, rows)
             arguments = self._arguments(plan, rows, in_place=in_place)
-            for event in self._launch(plan, arguments)[-1:]:
+            found = {b.name: arguments[b.name] for b in plan.buffers if b.role == "output"}
+            for event in self._launch(plan, arguments, self._queue.queue)[-1:]:
                 self._queue.keep(event, arguments)
-            return {b.name: arguments[b.name] for b in plan.buffers if b.role == "output"}
+                for row in found.values():
+                    row.event = event
+            return found
 
     def run(self, rows: Mapping[str, Held]) -> list[Row]:
         """The results, when they are there."""
@@ -82,13 +85,14 @@ class OpenCLSession(Session):
         """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
         with self._explained(), self._lock:
             plan = plan_at(self._plan, rows)
-            arguments = self._arguments(plan, rows)
-            self._launch(plan, arguments)
+            arguments, queue = self._arguments(plan, rows), self._queue.clocked
             self._queue.queue.finish()
+            self._launch(plan, arguments, queue)
+            queue.finish()
             times: list[float] = []
             for _ in range(repeats):
-                events = self._launch(plan, arguments)
-                self._queue.queue.finish()
+                events = self._launch(plan, arguments, queue)
+                queue.finish()
                 times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
             return times
 
@@ -124,7 +128,9 @@ class OpenCLSession(Session):
                 found[b.name] = placed(on_host(given))
         return found
 
-    def _launch(self, plan: Launch, arguments: Mapping[str, Any]) -> list[cl.Event]:
+    def _launch(
+        self, plan: Launch, arguments: Mapping[str, Any], queue: cl.CommandQueue
+    ) -> list[cl.Event]:
         import pyopencl as cl
 
         events: list[cl.Event] = []
@@ -132,7 +138,7 @@ class OpenCLSession(Session):
             given = (arguments[name] for name in launch.arguments)
             kernel.set_args(*(a.buffer if isinstance(a, OpenCLRow) else a for a in given))
             events += [
-                cl.enqueue_nd_range_kernel(self._queue.queue, kernel, p.range, p.local, p.offset)
+                cl.enqueue_nd_range_kernel(queue, kernel, p.range, p.local, p.offset)
                 for p in launch.pieces
             ]
         return events

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from relift.compiler.idioms.constraints import syntax as s
+from relift.compiler.idioms.constraints.atoms import AtomKind, known
 from relift.compiler.idioms.constraints.parsing import WrongConstraint
 
 _DEEPEST = 40
@@ -29,12 +30,34 @@ class Flat:
         """All names, in order."""
         return tuple(name for group in self.arguments for name in group)
 
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """All names."""
+        return frozenset(self.names)
+
+    @cached_property
+    def kind(self) -> tuple[AtomKind, str]:
+        """The atom that the words say, and the word that is part of it."""
+        found = known(self.words)
+        assert found is not None, "cannot happen: the parser knows the atom"
+        return found
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether a name of it stands for all that were collected."""
+        return any("*" in n for n in self.names)
+
 
 @dataclass(frozen=True)
 class All:
     """All hold."""
 
     parts: tuple[Expanded, ...]
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """All names in it."""
+        return frozenset[str]().union(*(p.mentioned for p in self.parts))
 
 
 @dataclass(frozen=True)
@@ -43,6 +66,11 @@ class Any_:
 
     parts: tuple[Expanded, ...]
 
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """All names in it."""
+        return frozenset[str]().union(*(p.mentioned for p in self.parts))
+
 
 @dataclass(frozen=True)
 class Collected:
@@ -50,6 +78,11 @@ class Collected:
 
     body: Expanded
     least: int
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """All names in it."""
+        return self.body.mentioned
 
 
 Expanded: TypeAlias = Flat | All | Any_ | Collected

@@ -1,5 +1,9 @@
 """The solutions of a constraint: backtracking over indexed relations, the most constrained part first.
 
+What is open is kept with the rows that it can still be, and looked at again only where a variable of it gets a value.  A
+choice costs what its parts cost that can still hold: one that is left with one part is no choice, and one of which nothing
+is known waits, so that no product is made of what has nothing to do with each other.
+
 Steps are counted and bounded: a search that comes to the bound raises `TooManySteps`, and is not taken for one
 that found nothing.
 """
@@ -8,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
-from relift.compiler.idioms.constraints import atoms
 from relift.compiler.idioms.constraints.expansion import All, Any_, Collected, Expanded, Flat
 
 MOST_STEPS = 200_000
@@ -52,6 +55,20 @@ class Facts(Protocol):
         ...
 
 
+Values: TypeAlias = "dict[str, str | tuple[str, ...]]"
+
+
+class _Open(NamedTuple):
+    """A part that is to be solved, how many choices it leaves, and the rows of an atom."""
+
+    part: Flat | Any_
+    cost: float
+    rows: Sequence[Row] = ()
+
+
+_UNKNOWN = float("inf")
+
+
 @dataclass
 class Solver:
     """The solutions of constraints over the facts of one function."""
@@ -60,46 +77,46 @@ class Solver:
     most: int = MOST_STEPS
     steps: int = 0
 
-    def solutions(self, formula: Expanded) -> Iterator[dict[str, str | tuple[str, ...]]]:
+    def solutions(self, formula: Expanded) -> Iterator[Values]:
         """Every solution once; raises `TooManySteps`."""
         met: set[frozenset[tuple[str, object]]] = set()
-        for found in self._search([formula], {}):
+        for found in self._search(_State(self.facts, {}), [formula], frozenset()):
             key = frozenset(found.items())
             if key not in met:
                 met.add(key)
                 yield found
 
     def _search(
-        self, pending: list[Expanded], env: dict[str, str | tuple[str, ...]]
-    ) -> Iterator[dict[str, str | tuple[str, ...]]]:
+        self, state: _State, parts: Sequence[Expanded], names: frozenset[str]
+    ) -> Iterator[Values]:
+        """The solutions of a state with more parts, after some names were given values."""
         self.steps += 1
         if self.steps > self.most:
             raise TooManySteps(f"{self.most} steps")
-        state = _State(self.facts, env)
-        if not state.take(pending):
+        if not (state.again(names) and state.take(parts)):
             return
-        if state.best is not None:
-            for more in state.choices():
-                yield from self._search(*more)
-            return
-        if state.collects:
+        best = state.best()
+        if best is not None:
+            for after, more, named in state.choices(best):
+                yield from self._search(after, more, named)
+        elif state.collects:
             yield from self._collected(state)
-        elif all(self._of_sets(atom, env) for atom in state.waiting):
-            yield dict(env)
+        elif all(self._of_sets(atom, state.env) for atom in state.waiting):
+            yield state.env
 
-    def _collected(self, state: _State) -> Iterator[dict[str, str | tuple[str, ...]]]:
+    def _collected(self, state: _State) -> Iterator[Values]:
         first, *rest = state.collects
-        found = list(self._search([first.body], dict(state.env)))
+        inner = _State(self.facts, dict(state.env))
+        found = list(self._search(inner, [first.body], frozenset()))
         names = sorted({n for s in found for n in s if n not in state.env})
         rows = sorted({tuple(str(s.get(n, "")) for n in names) for s in found})
         if len(rows) < first.least:
             return
         lists = {n: tuple(row[i] for row in rows) for i, n in enumerate(names)}
-        yield from self._search([*rest, *state.waiting], {**state.env, **lists})
+        after = _State(self.facts, {**state.env, **lists})
+        yield from self._search(after, [*rest, *state.waiting], frozenset())
 
     def _of_sets(self, atom: Flat, env: Environment) -> bool:
-        kind = atoms.known(atom.words)
-        assert kind is not None, "cannot happen: the parser knows the atom"
         groups: list[frozenset[str]] = []
         for names in atom.arguments:
             values: set[str] = set()
@@ -107,85 +124,138 @@ class Solver:
                 value = env.get(name, ())
                 values |= {value} if isinstance(value, str) else set(value)
             groups.append(frozenset(values))
-        return self.facts.of_sets(kind[0].name, groups)
+        return self.facts.of_sets(atom.kind[0].name, groups)
 
 
 @dataclass
 class _State:
-    """What is left to be solved, and the part of it with the fewest choices."""
+    """The values that are chosen, and what is left to be solved."""
 
     facts: Facts
-    env: dict[str, str | tuple[str, ...]]
-    open: list[Expanded] = field(default_factory=list[Expanded])
+    env: Values
+    open: list[_Open] = field(default_factory=list[_Open])
     waiting: list[Flat] = field(default_factory=list[Flat])
     collects: list[Collected] = field(default_factory=list[Collected])
-    best: Expanded | None = None
-    cost: float = float("inf")
-    rows: Sequence[Row] = ()
 
-    def take(self, pending: Sequence[Expanded]) -> bool:
-        """Sort what is left; false when something cannot hold."""
-        stack = list(reversed(pending))
-        while stack:
-            part = stack.pop()
-            match part:
-                case All(parts):
-                    stack += reversed(parts)
-                case Any_(parts):
-                    self.open.append(part)
-                    self._offer(part, 1.5 * len(parts), ())
-                case Collected():
-                    self.collects.append(part)
-                case Flat():
-                    if not self._atom(part):
-                        return False
-        if self.best is None and self.open:
-            self._enumerate()
-        return True
+    def again(self, names: frozenset[str]) -> bool:
+        """Look again at what names are in that have got values; false when something cannot hold."""
+        if not names:
+            return True
+        touched = [o for o in self.open if not names.isdisjoint(o.part.mentioned)]
+        self.open = [o for o in self.open if names.isdisjoint(o.part.mentioned)]
+        touched.sort(key=lambda o: isinstance(o.part, Any_))  # what fails soon comes first
+        return all(self._part(o.part) for o in touched)
 
-    def _offer(self, part: Expanded, cost: float, rows: Sequence[Row]) -> None:
-        if cost < self.cost:
-            self.best, self.cost, self.rows = part, cost, rows
+    def take(self, parts: Sequence[Expanded]) -> bool:
+        """Take parts in; false when something cannot hold."""
+        return all(map(self._part, parts))
+
+    def _part(self, part: Expanded) -> bool:
+        match part:
+            case All(parts):
+                return self.take(parts)
+            case Any_():
+                return self._choice(part)
+            case Collected():
+                self.collects.append(part)
+                return True
+            case Flat():
+                return self._atom(part)
+
+    def _choice(self, part: Any_) -> bool:
+        """Keep a choice with the parts that can hold; where there is one, that is what holds."""
+        living = [(p, cost) for p in part.parts if (cost := self._cost(p))]
+        if len(living) == 1:
+            return self._part(living[0][0])
+        left = part if len(living) == len(part.parts) else Any_(tuple(p for p, _ in living))
+        self.open.append(_Open(left, sum(cost for _, cost in living)))
+        return bool(living)
+
+    def _cost(self, part: Expanded) -> float:
+        """How many choices a part leaves: 0 where it cannot hold."""
+        match part:
+            case All(parts):
+                least = _UNKNOWN
+                for p in parts:
+                    least = min(least, self._cost(p))
+                    if not least:
+                        break
+                return least
+            case Any_(parts):
+                return sum(map(self._cost, parts))
+            case Collected():
+                return _UNKNOWN
+            case Flat():
+                if self._waits(part):
+                    return _UNKNOWN
+                found = self._rows(part)
+                return (
+                    found if isinstance(found, bool) else _UNKNOWN if found is None else len(found)
+                )
+
+    def _waits(self, atom: Flat) -> bool:
+        """Whether an atom is of sets, which are known at the end."""
+        return atom.kind[0].of_sets or (
+            atom.is_open and any(isinstance(self.env.get(n), tuple) for n in atom.names if "*" in n)
+        )
+
+    def _rows(self, atom: Flat) -> bool | Sequence[Row] | None:
+        """Whether an atom holds; where not all its names have values, the rows that it can be, None where they are not listed."""
+        kind, word = atom.kind
+        relation = self.facts.relation(kind.name, word)
+        env = self.env
+        bound = tuple([v if isinstance(v := env.get(n), str) else None for n in atom.names])
+        if None in bound:
+            return relation.matching(bound)
+        return relation.holds(tuple(v for v in bound if v is not None))
 
     def _atom(self, atom: Flat) -> bool:
-        found = atoms.known(atom.words)
-        assert found is not None, "cannot happen: the parser knows the atom"
-        kind, word = found
-        if kind.of_sets or any("*" in n and isinstance(self.env.get(n), tuple) for n in atom.names):
+        if self._waits(atom):
             self.waiting.append(atom)
             return True
-        relation = self.facts.relation(kind.name, word)
-        bound = tuple(self._value(n) for n in atom.names)
-        if None not in bound:
-            return relation.holds(tuple(v for v in bound if v is not None))
-        rows = relation.matching(bound)
-        self.open.append(atom)
-        if rows is None:
+        found = self._rows(atom)
+        if isinstance(found, bool):
+            return found
+        if found is None:
+            self.open.append(_Open(atom, _UNKNOWN))
             return True
-        self._offer(atom, len(rows), rows)
-        return bool(rows)
+        self.open.append(_Open(atom, len(found), found))
+        return bool(found)
 
-    def _value(self, name: str) -> str | None:
-        value = self.env.get(name)
-        return value if isinstance(value, str) else None
+    def best(self) -> _Open | None:
+        """What leaves the fewest choices; of what nothing is known, a choice, else a variable that may be any value."""
+        if not self.open:
+            return None
+        least = min(self.open, key=lambda o: o.cost)
+        if least.cost < _UNKNOWN:
+            return least
+        choice = next((o for o in self.open if isinstance(o.part, Any_)), None)
+        return choice or least
 
-    def _enumerate(self) -> None:
-        """Nothing lists the values of a variable: it may be any."""
-        atom = next(a for a in self.open if isinstance(a, Flat))
-        name = next(n for n in atom.names if n not in self.env)
-        self.best, self.rows = Flat("", ((name,),)), [(v,) for v in self.facts.universe]
+    def choices(self, best: _Open) -> Iterator[tuple[_State, Sequence[Expanded], frozenset[str]]]:
+        """The states after each choice, the parts that it brings, and the names that it gives values to."""
+        match best.part:
+            case Any_(parts):
+                for part in parts:
+                    yield self._after(best, {}), (part,), frozenset()
+            case Flat(_) as atom:
+                names, rows = atom.names, best.rows
+                if best.cost == _UNKNOWN:  # nothing lists its values
+                    names = (next(n for n in names if n not in self.env),)
+                    rows = [(v,) for v in self.facts.universe]
+                for row in rows:
+                    more: dict[str, str] = {}
+                    if all(
+                        self.env.get(name, more.setdefault(name, value)) == value
+                        for name, value in zip(names, row, strict=True)
+                    ):
+                        named = more.keys() - self.env.keys()
+                        gone = None if best.cost == _UNKNOWN else best
+                        yield self._after(gone, more), (), frozenset(named)
 
-    def choices(self) -> Iterator[tuple[list[Expanded], dict[str, str | tuple[str, ...]]]]:
-        """What is left after each choice."""
-        rest = [p for p in self.open if p is not self.best]
-        left: list[Expanded] = [*rest, *self.waiting, *self.collects]
-        best = self.best
-        if isinstance(best, Any_):
-            for part in best.parts:
-                yield [part, *left], dict(self.env)
-        elif isinstance(best, Flat):
-            for row in self.rows:
-                more: dict[str, str | tuple[str, ...]] = dict(self.env)
-                pairs = zip(best.names, row, strict=True)
-                if all(more.setdefault(name, value) == value for name, value in pairs):
-                    yield left, more
+    def _after(self, gone: _Open | None, more: Mapping[str, str]) -> _State:
+        """A state of its own, without a part and with more values."""
+        left = [o for o in self.open if o is not gone]
+        return _State(
+            self.facts, {**self.env, **more}, left, list(self.waiting), list(self.collects)
+        )

@@ -104,11 +104,36 @@ class Control:
 
     def dominates(self, a: str, b: str) -> bool:
         """Whether every path from the entry to block b goes through a."""
-        return _leads(self.dominator, a, b)
+        return self._before.leads(a, b)
 
     def post_dominates(self, a: str, b: str) -> bool:
         """Whether every path from block b to the end goes through a."""
-        return _leads(self.post_dominator, a, b)
+        return self._after.leads(a, b)
+
+    @cached_property
+    def _before(self) -> _Tree:
+        return _Tree(self.dominator)
+
+    @cached_property
+    def _after(self) -> _Tree:
+        return _Tree(self.post_dominator)
+
+    def follows(self, block: str, above: str) -> bool:
+        """Whether what is executed after a block comes to another in the same iteration of its innermost loop."""
+        loop = self.loop_of.get(above)
+        if self.loop_of.get(block) is not loop:
+            return False
+        met: set[str] = set()
+        stack = [above]
+        while stack:
+            for after in self.function.successors[stack.pop()]:
+                if after == block or after in met:
+                    continue
+                if loop is None or after == loop.header or after not in loop.blocks:
+                    return False
+                met.add(after)
+                stack.append(after)
+        return True
 
     def instruction_dominates(self, a: Instruction, b: Instruction) -> bool:
         """Whether a is executed whenever b is, and before it."""
@@ -170,17 +195,45 @@ class Control:
         """The edges that leave a loop."""
         return [
             (block, after)
-            for block in self.function.blocks
-            if block in loop.blocks
+            for block in sorted(loop.blocks, key=self._order.__getitem__)
             for after in self.function.successors[block]
             if after not in loop.blocks
         ]
 
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {block: number for number, block in enumerate(self.function.blocks)}
 
-def _leads(tree: Mapping[str, str | None], a: str, b: str) -> bool:
-    at: str | None = b
-    while at is not None:
-        if at == a:
+
+class _Tree:
+    """A tree by the parents of its nodes, numbered so that all below a node is a range.
+
+    >>> from relift.compiler.idioms.facts.control import _Tree
+    >>> tree = _Tree({"a": None, "b": "a", "c": "b", "d": "a"})
+    >>> tree.leads("a", "c"), tree.leads("b", "d"), tree.leads("x", "x"), tree.leads("a", "x")
+    (True, False, True, False)
+    """
+
+    def __init__(self, parent: Mapping[str, str | None]) -> None:
+        below: dict[str | None, list[str]] = {}
+        for node, over in parent.items():
+            below.setdefault(over, []).append(node)
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        stack = [(node, False) for node in below.get(None, ())]
+        while stack:
+            node, is_done = stack.pop()
+            if is_done:
+                self._last[node] = len(self._first)
+                continue
+            self._first[node] = len(self._first)
+            stack.append((node, True))
+            stack += [(inner, False) for inner in below.get(node, ())]
+
+    def leads(self, a: str, b: str) -> bool:
+        """Whether a is b, or over it."""
+        if a == b:
             return True
-        at = tree.get(at)
-    return False
+        if a not in self._first or b not in self._first:
+            return False
+        return self._first[a] <= self._first[b] < self._last[a]

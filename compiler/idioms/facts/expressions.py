@@ -360,6 +360,11 @@ class Paths:
             control = self.of.control
             found: Expression = FALSE
             self._memo[block] = FALSE
+            above = control.dominator[block]
+            known = above is not None and control.dominates(self.start, above)
+            if above is not None and known and control.follows(block, above):
+                self._memo[block] = self.reached(above)
+                return self._memo[block]
             for before in control.function.predecessors[block]:
                 if not control.dominates(block, before) and control.dominates(self.start, before):
                     found = either(found, self.edge(before, block))

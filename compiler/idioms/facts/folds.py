@@ -14,6 +14,7 @@ from relift.compiler.idioms.facts.terms import (
     Read,
     all_of,
     below,
+    both,
     negation,
     select,
 )
@@ -114,11 +115,7 @@ def _selected(
         if inner is None:
             return None
         holds = condition if no == accumulator else negation(condition)
-        more = (
-            holds
-            if inner.condition is None
-            else Apply("bitwise_and", (holds, inner.condition), "boolean")
-        )
+        more = holds if inner.condition is None else both(holds, inner.condition)
         return Combination(inner.operator, inner.element, more)
     first, second = combination(yes, accumulator), combination(no, accumulator)
     if first is None or second is None or first.operator != second.operator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import combinations
 
 from relift.compiler.idioms.constraints.solving import Row
@@ -29,7 +30,7 @@ def _least(size: Size) -> float:
 class Memory(Structure):
     """What is asked of the accesses of a function."""
 
-    @property
+    @cached_property
     def accesses(self) -> dict[str, Access]:
         """The accesses that are understood, by the name of the instruction."""
         return {
@@ -37,6 +38,27 @@ class Memory(Structure):
             for a in self.evolution.accesses.values()
             if str(a.instruction) in self.instructions
         }
+
+    def accesses_of(self, loop: Loop) -> list[tuple[str, Access]]:
+        """The accesses in a loop."""
+        return self._accesses_of.get(loop.header, [])
+
+    @cached_property
+    def _accesses_of(self) -> dict[str, list[tuple[str, Access]]]:
+        found: dict[str, list[tuple[str, Access]]] = {}
+        for name, access in self.accesses.items():
+            for loop in self.control.around(access.instruction.block):
+                found.setdefault(loop.header, []).append((name, access))
+        return found
+
+    @cached_property
+    def read_at(self) -> dict[tuple[str, Size], list[str]]:
+        """The loads of each cell."""
+        found: dict[tuple[str, Size], list[str]] = {}
+        for name, access in self.accesses.items():
+            if not access.is_store:
+                found.setdefault((access.base, access.index), []).append(name)
+        return found
 
     def affine_accesses(self) -> Iterator[Row]:
         for name, access in self.accesses.items():
@@ -64,11 +86,10 @@ class Memory(Structure):
     def movements(self, *, moving: bool) -> Iterator[Row]:
         for iterator, begin in Listed(self.iterators()).rows:
             loop = self.loop_at(begin)
-            for name, access in self.accesses.items():
-                if access.instruction.block in loop.blocks:
-                    stride = self.evolution.stride(access, loop)
-                    if stride is not None and (stride != 0) == moving:
-                        yield name, iterator
+            for name, access in self.accesses_of(loop):
+                stride = self.evolution.stride(access, loop)
+                if stride is not None and (stride != 0) == moving:
+                    yield name, iterator
 
     def indexed(self) -> Iterator[Row]:
         integers = {
@@ -108,14 +129,15 @@ class Memory(Structure):
     def previous(self) -> Iterator[Row]:
         for iterator, begin in Listed(self.iterators()).rows:
             loop = self.loop_at(begin)
-            for name, read in self.accesses.items():
-                stride = self.evolution.stride(read, loop)
-                for store, write in self.accesses.items():
-                    if (
-                        write.is_store and not read.is_store and write.base == read.base
-                        and {read.instruction.block, write.instruction.block} <= loop.blocks
-                        and stride and write.index - read.index == stride
-                    ):  # fmt: skip
+            inside = self.accesses_of(loop)
+            written: dict[tuple[str, object], list[str]] = {}
+            for name, write in inside:
+                if write.is_store:
+                    written.setdefault((write.base, write.index), []).append(name)
+            for name, read in inside:
+                stride = None if read.is_store else self.evolution.stride(read, loop)
+                if stride is not None and stride != 0:
+                    for store in written.get((read.base, read.index + stride), ()):
                         yield name, store, iterator
 
     def same_cells(self) -> Iterator[Row]:
@@ -155,16 +177,16 @@ class Memory(Structure):
                 continue
             for loop in self.control.around(store.instruction.block):
                 others = [
-                    a for a in self.accesses.values()
-                    if a.instruction.block in loop.blocks and a.base == store.base and a is not store
-                ]  # fmt: skip
+                    a for _, a in self.accesses_of(loop) if a.base == store.base and a is not store
+                ]
                 if all(a.index == store.index for a in others) and self._distinct(store, loop):
                     yield name, self.begin(loop)
 
     def _distinct(self, store: Access, loop: Loop) -> bool:
         """Whether no two steps of a loop that move a store come to one cell, where the strides show that they do."""
         inner = [x for x in self.control.around(store.instruction.block) if x.header in loop.blocks]
-        moving = [(x, s) for x in inner if (s := self.evolution.stride(store, x))]
+        strides = [(x, self.evolution.stride(store, x)) for x in inner]
+        moving = [(x, s) for x, s in strides if s is not None and s != 0]
         for (x, a), (y, b) in combinations(moving, 2):
             trips = {z.header: self.evolution.trips(z) for z in (x, y)}
             for low, high, over in ((a, b, trips[x.header]), (b, a, trips[y.header])):

@@ -15,6 +15,7 @@ from relift.compiler.idioms.facts.ir import (
     Instruction,
     Module,
 )
+from relift.compiler.idioms.facts.sharing import shared
 
 _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
@@ -61,7 +62,7 @@ def module_of(text: str, file: str) -> Module:
         if line.startswith("define "):
             body = [line]
         elif line == "}" and body is not None:
-            found = _Reader(notes).function(body)
+            found = shared(_Reader(notes).function(body))
             functions[found.name] = found
             body = None
         elif body is not None:

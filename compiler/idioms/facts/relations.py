@@ -167,9 +167,8 @@ class Relations(Memory):
             combined = combination(replaced(e, r, cell), cell)
             if combined is None:
                 continue
-            for name, access in self.accesses.items():
-                if not access.is_store and (access.base, access.index) == (r.base, r.index):
-                    yield str(store.instruction), name, combined.operator
+            for name in self.read_at.get((r.base, r.index), ()):
+                yield str(store.instruction), name, combined.operator
 
     def _stored(self, store: Access, loop: Loop) -> Expression | None:
         """What a cell holds after a store, which may not be executed: then what it held."""

@@ -108,7 +108,6 @@ def normal_form(code: bytes) -> str:
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    passes.add_new_gvn_pass()  # one value for what is computed or read twice
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_loop_simplify_pass()

@@ -130,6 +130,8 @@ def both(a: Expression, b: Expression) -> Expression:
         return b if a == TRUE else a
     if FALSE in (a, b):
         return FALSE
+    if isinstance(b, Apply) and b.function == "bitwise_and" and a in b.arguments:
+        return b
     return a if a == b else Apply("bitwise_and", (a, b), "boolean")
 
 

@@ -72,12 +72,15 @@ class Arrays:
         }
         self.counters = frozenset(lengths) | {f"${f.loop[1:]}" for f in folds}
         slid = self._slid(reads, lengths)
+        leasts: dict[Size, int] = {}  # loops that run as often as each other have one size
         for counter, trips in lengths.items():
             if trips.names() & self.counters:
                 raise Opaque("the length of a loop changes with the loops around it")
             loop = self.relations.control.loops[f"%{counter[1:]}"]
             least = 1 if counter in slid or self.relations.evolution.is_late(loop) else self.floor
-            self.sizes.add(counter, trips, least)
+            leasts[trips] = max(least, leasts.get(trips, 0))
+        for counter, trips in lengths.items():
+            self.sizes.add(counter, trips, leasts[trips])
         for base in dict.fromkeys(r.base for r in reads):
             self._shape(base, [r for r in reads if r.base == base])
         for base in self.bases:

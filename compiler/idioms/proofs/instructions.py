@@ -29,6 +29,15 @@ class Address:
     bytes: Number
 
 
+@dataclass(frozen=True)
+class Chosen(Address):
+    """One of two places, in arrays that may differ; but for what is loaded from it, a place in an array that is not known."""
+
+    condition: Any
+    yes: Address
+    no: Address
+
+
 Content: TypeAlias = "Term | Address"
 Names: TypeAlias = dict[str, "Content"]
 CELL = "(cell)"
@@ -181,7 +190,10 @@ class Instructions:
         if isinstance(yes, Address) or isinstance(no, Address):
             if isinstance(yes, Address) and isinstance(no, Address) and yes.array == no.array:
                 return Address(yes.array, z3.If(condition, yes.bytes, no.bytes))
-            return self._unknown("ptr")
+            if not (isinstance(yes, Address) and isinstance(no, Address)):
+                return self._unknown("ptr")
+            array = f"{_UNKNOWN_ARRAY} {self.prover.number()}"
+            return Chosen(array, z3.IntVal(0), condition, yes, no)
         return z3.If(condition, yes, no)
 
     def _step(self, i: Instruction, names: Names, reached: Any) -> None:
@@ -306,6 +318,9 @@ class Instructions:
 
     def _load(self, i: Instruction, at: Content, names: Mapping[str, Content]) -> Content:
         """What a load gives: of the cell that is looked at, what was put there; of arrays that are not written, a cell."""
+        if isinstance(at, Chosen):
+            yes, no = self._load(i, at.yes, names), self._load(i, at.no, names)
+            return self._chosen(at.condition, yes, no, i.type)
         index = self._index(at, i.type) if isinstance(at, Address) else None
         if index is None or not isinstance(at, Address) or i.type not in SCALARS:
             return self._unknown(i.type)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import relift as relift_api
 from proofs_tests.command_line import relift
 from relift.compiler.agreement import functions_in_c
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.compiler.agreement.user_functions import MOST_EDGES, check_reference, corners
+from relift.compiler.agreement.verification import steps_agree
+from relift.compiler.ahead.c_library import c_library
+from relift.compiler.ahead.wheel import package_files
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.meaning.evidence import meaning_of, with_meaning
+from relift.compiler.program import compile_program
 from relift.optimization import optimize
+from relift.rewrites.checks.verdicts import TierResult
+from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.derivation.own_rules import assume
+from relift.rewrites.derivation.steps import Derivation, Step
+from relift.rewrites.library import RULES as LIBRARY
 from relift.rewrites.loading import load_file, load_rules
+from relift.rewrites.matching import apply_rule
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError
+from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import userfun
@@ -189,6 +202,40 @@ def test_verify_compares_functions_where_no_kernel_went(tmp_path: Path) -> None:
     assert ran.stdout.count("DIFFERS") == 1
 
 
+def test_nothing_is_validated_or_written_whose_function_is_another() -> None:
+    """The text calls it by its name, and the test of a library draws small numbers: neither sees that its C differs."""
+    jump = opaque("return x > 100000 ? 0 : x + 1;", lambda x: x + 1, i32, i32)
+    program = Program("jumping", (x := Input("x", i32[4]),), rl.map_glb(0)(jump, x))
+    kernel = compile_program(program)
+    meaning = meaning_of(kernel, program)
+
+    assert [k.verdict for k in meaning.kernels] == ["validated"]
+    assert meaning.verdict == "refuted"
+    [certificate] = with_meaning(certificates(kernel), meaning)
+    assert certificate.refuted
+    with pytest.raises(Refuted, match=r"jumping is not written: DIFFERS with the Python of"):
+        c_library(program)
+    with pytest.raises(Refuted, match=r"jumping is not written: DIFFERS with the Python of"):
+        package_files({"jumping": (program, kernel)}, "mine")
+
+
+def test_the_file_of_a_derivation_has_the_python_that_is_given_with_it() -> None:
+    """It holds C only; without Python the steps are not compared, which is no difference."""
+    right = opaque("return x + 1;", lambda x: x + 1, i32, i32)
+    program = Program("more", (x := Input("x", i32[4]),), rl.map(right, rl.map(right, x)))
+    result, how = apply_rule(LIBRARY["map_fusion"], program.body, ())
+    step = Step("map_fusion", "forward", (), how)
+    data = to_json(Derivation(program, {}, (step,), result))
+
+    alone, known = from_json(data, LIBRARY), from_json(data, LIBRARY, functions=[right])
+
+    assert steps_agree(known).ok
+    assert not steps_agree(alone).known
+    assert not steps_agree(
+        from_json(data, LIBRARY, functions=[replace(right, c="return 1 + x;")])
+    ).known
+
+
 def test_c_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither side runs in this process: what never ends is unknown, and no more."""
     monkeypatch.setattr(functions_in_c, "SECONDS", 1.0)
@@ -243,13 +290,31 @@ def test_a_rule_is_rejected_by_a_function_whose_c_is_another(tmp_path: Path) -> 
     assert "most_first: FAILED" in ran.stdout
 
 
-def test_a_search_refuses_a_rule_whose_function_in_c_is_another(tmp_path: Path) -> None:
-    """Whoever vouches for it, before the search."""
-    file = tmp_path / "own.py"
+def most_first(folder: Path) -> Rule:
+    """A rule that holds of the Python of its function, whose C is another."""
+    file = folder / "own.py"
     file.write_text(RULES)
-    x = Input("x", f32[8])
     rule = load_rules(file)["most_first"]
     assert isinstance(rule, Rule)
+    return rule
+
+
+def test_the_check_of_the_api_rejects_it_too(tmp_path: Path) -> None:
+    """What is told while it checks has it as well, before the tiers."""
+    told: list[TierResult] = []
+    report = relift_api.check(most_first(tmp_path), tiers=("1", "3"), finished=told.append)
+
+    assert report.headline == "failed"
+    assert [(r.name, r.status) for r in told][:2] == [("userfun", "rejected"), ("types", "ok")]
+
+
+def test_a_search_refuses_a_rule_whose_function_in_c_is_another(tmp_path: Path) -> None:
+    """Whoever vouches for it, before the search."""
+    x = Input("x", f32[8])
+    rule, same = most_first(tmp_path), Program("same", (x,), rl.map(rl.absolute, x))
 
     with pytest.raises(ReliftError, match=r"most_first is refused: .* most\(0\.0\) is 2\.0 in C"):
-        optimize(Program("same", (x,), rl.map(rl.absolute, x)), rules=[assume(rule)])
+        optimize(same, rules=[assume(rule)])
+    for given in ({"rules": [assume(rule)]}, {"stages": [([rule], "... >= map")]}):
+        with pytest.raises(ReliftError, match="most_first is refused"):
+            relift_api.reach(same, "... >= map", {}, **given)

@@ -433,11 +433,14 @@ def test_a_variable_that_changes_is_no_guard() -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ("while (1) { out[0] = 0.0f; }", "'while' in an expression"),
-        ("if (1 < 2) { return; } out[0] = 0.0f;", "'return' in an expression"),
+        ("while (1) { out[0] = 0.0f; }", "the statement while in line 1"),
+        ("if (1 < 2) { return; } out[0] = 0.0f;", "the statement return in line 1"),
         ("int i = 1; global float* p = out + i; i = 9; p[0] = 0.0f;", "the pointer out + i"),
         ("global float* p = out + 1; p += 1; p[0] = 0.0f;", "the array out as a value"),
-        ("local float a[9]; local float* p = a; { } p[8] = 0.0f;", "'{'"),
+        (
+            "local float a[9]; local float* p = a; { } p[8] = 0.0f;",
+            "a block that no loop and no condition is before",
+        ),
         (
             "local float a[2]; local float* p = a; if (1 < 2) { float a[9]; p[8] = 0.0f; }",
             "a, which hides an array",

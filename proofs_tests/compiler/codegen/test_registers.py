@@ -109,6 +109,38 @@ def test_an_array_in_memory_that_lanes_access_together_is_aligned(
     assert all(c.ok for c in certificates(compiled))
 
 
+def test_lanes_from_cells_apart_are_stored_one_by_one() -> None:
+    """Of a vector of them PoCL makes a gather; the array is read by whole vectors all the same."""
+
+    @rl.program
+    def sums(A: rl.f32[8, 8]):
+        def item(rows):
+            columns = rl.map_seq(
+                lambda column: rl.as_scalar(rl.map_seq_unroll(copied, rl.as_vector(4, column))),
+                rl.transpose(rows),
+            )
+            return rl.as_scalar(
+                rl.map_seq(
+                    lambda lanes: rl.map_vec(
+                        lambda values: rl.reduce_seq(rl.add, 0.0, values), lanes
+                    ),
+                    rl.as_vector(4, rl.transpose(rl.to_private(columns))),
+                )
+            )
+
+        def copied(v):
+            return rl.map_vec(lambda x: x, v)
+
+        return rl.join(rl.map_glb(0)(item, rl.split(4, A)))
+
+    compiled = compile_program(sums)
+    x = np.arange(64, dtype=np.float32).reshape(8, 8)
+    assert "own[4*i + 3] = A[" in compiled.source
+    assert "*(private const float4*)(own + 4*" in compiled.source
+    np.testing.assert_array_equal(compiled(x), sums(x))
+    assert all(c.ok for c in certificates(compiled))
+
+
 def test_an_index_of_run_time_keeps_the_array() -> None:
     """An array that a loop indexes stays one, beside one that has names."""
 

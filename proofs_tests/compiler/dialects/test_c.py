@@ -23,7 +23,7 @@ from proofs_tests.compiler.running.test_low_level import (
     error,
     shrunk,
 )
-from proofs_tests.fuzz_kernels import judge
+from proofs_tests.compiler.validation.random_kernels import judged
 from relift.compiler.agreement.comparison import agreed
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.bench.benchmarks import Benchmark
@@ -35,6 +35,7 @@ from relift.compiler.dialects.c import compiler as made_by
 from relift.compiler.dialects.c.compiler import Compiler, compiler, drivers
 from relift.compiler.dialects.c.session import CSession
 from relift.compiler.dialects.opencl.printer import OpenCL
+from relift.compiler.fuzzing.containment import device_of
 from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.buffers import unflatten
 from relift.compiler.running.compiled import Compiled
@@ -52,7 +53,7 @@ AT_A_TIME = 12
 """Programs that are compiled together."""
 
 SEEDS = 3
-"""Random programs of each kind; `python -m proofs_tests.fuzz_kernels --device c` makes more."""
+"""Random programs of each kind; `relift fuzz --device c` makes more."""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_the_examples_are_computed(b: Benchmark) -> None:
 def test_random_programs_are_computed(kind: Kind) -> None:
     """Bit for bit."""
     for seed in range(SEEDS):
-        outcome = judge(kind, seed, "c")
+        outcome = judged(kind, seed, device_of("c"))
         assert not outcome.is_finding, outcome
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from proofs_tests.compiler.idioms.checks import FILES, FUNCTIONS, compiled, expected
+from proofs_tests.compiler.idioms.long_files import one_function
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.finding import find
+from relift.compiler.idioms.facts.source import module
+from relift.compiler.idioms.finding import Search, find
 from relift.compiler.idioms.refusals import refusal
 
 
@@ -23,3 +27,45 @@ def test_three_of_ten_are_near_misses() -> None:
     """Fixtures that look like an idiom and are none keep the share that shows what is refused."""
     kinds = [kinds for file in FILES for kinds in expected(file).values()]
     assert sum(not k for k in kinds) * 10 >= 3 * len(kinds)
+
+
+def searched(text: str, folder: Path) -> Search:
+    """The search in the one function of a text."""
+    file = folder / "long.c"
+    file.write_text(text)
+    found = module(file)
+    (function,) = found.functions.values()
+    return find(Relations(function, found))
+
+
+def test_steps_grow_with_the_function_and_not_with_its_square(tmp_path: Path) -> None:
+    """Loops that have nothing to do with each other are not combined: three times the loops, three times the steps."""
+    short, long = (searched(one_function(lines), tmp_path) for lines in (22, 66))
+    assert len(long.found) > 2 * len(short.found) > 0
+    assert long.steps < 4 * short.steps
+
+
+def test_a_function_of_hundreds_of_loops_is_read(tmp_path: Path) -> None:
+    """The process is still there after a function at which LLVM's own pass ends it."""
+    file = tmp_path / "long.c"
+    file.write_text(one_function(700))
+    (function,) = module(file).functions.values()
+    assert len(function.blocks) > 900
+
+
+SHARED = """int twice(int *x, int *y, int a, int b) { int s = x[a * b] + b; y[a] = s; return s + x[a * b]; }
+int once(const int *x, int a, int b, int c) { int s = x[a * b]; if (c) s += x[a * b]; else s -= x[a * b]; return s + x[a * b]; }
+int in_a_loop(int *x, int *y, int n) { int s = *x; for (int i = 0; i < n; i++) s += *x; for (int i = 0; i < n; i++) { s += *x; y[i] = s; } return s; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "opcode", "count"),
+    [("twice", "load", 2), ("twice", "mul", 1), ("once", "load", 1), ("in_a_loop", "load", 2)],
+)
+def test_what_is_known_is_computed_once(name: str, opcode: str, count: int, tmp_path: Path) -> None:
+    """A cell is read again after something may have been written, on any path, and only then."""
+    file = tmp_path / "shared.c"
+    file.write_text(SHARED)
+    function = module(file).functions[name]
+    assert [i.opcode for i in function.instructions()].count(opcode) == count

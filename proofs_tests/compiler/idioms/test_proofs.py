@@ -14,7 +14,6 @@ from relift.compiler.idioms.proofs.equality import proof
 
 OPEN = {
     "scan_in_place": "reads what the iteration before it wrote",
-    "choose": "reads through a pointer that is chosen",
     "csr": "the length of a row is data", "csr_named": "the length of a row is data",
     "csr_onto_itself": "the length of a row is data",
     "scattered_rows": "two dimensions of which it is not known which is the larger",

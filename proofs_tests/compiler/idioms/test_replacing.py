@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,15 @@ from relift.compiler.idioms.evidence import Compiled, evidence
 from relift.compiler.idioms.replacing import Replacement, replacement
 
 
-def library(folder: Path, written: Replacement, *more: Path) -> ctypes.CDLL:
+def library(
+    folder: Path, written: Replacement, *more: Path, flags: Sequence[str] = ()
+) -> ctypes.CDLL:
     """The two files as a library, by the C compiler of the system, with more of C."""
     files = {"out.c": written.text, "out.kernels.c": written.kernels}
     for name, text in files.items():
         (folder / name).write_text(text)
-    flags = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so"]
-    subprocess.run(["cc", *flags, *files, *map(str, more), "-lm"], cwd=folder, check=True)
+    options = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so", *flags]
+    subprocess.run(["cc", *options, *files, *map(str, more), "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "out.so"))
 
 
@@ -202,6 +205,36 @@ def test_histograms_look_at_their_indices_first(
     assert ctypes.c_long.in_dll(made, f"{name}_refused").value - before == refused
 
 
+COUNTED = """void f(int n, int m, const float *x, const float *bounds, int *h) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      float d = x[i] * x[j];
+      int k = 0;
+      for (int b = 0; b < m; b++) k += d < bounds[b];
+      if (d > -2) h[k] += 3;
+    }
+}
+"""
+
+
+def test_bins_are_counted_by_several_threads(tmp_path: Path) -> None:
+    """Whole numbers in bins that are computed, under a condition, by threads that count for themselves."""
+    written = replacement(rl.lift(COUNTED, runs=5), COUNTED)
+    ((_, name),) = written.replaced
+    assert "omp parallel" in written.kernels
+    made = library(tmp_path, written, flags=["-fopenmp"])
+    x = np.random.default_rng(0).normal(size=60).astype(np.float32)
+    bounds = np.array([2, 1, 0, -1], np.float32)
+    d = np.multiply.outer(x, x)
+    bins = np.arange(7, dtype=np.int32)
+    wanted = bins.copy()
+    np.add.at(wanted, (d[..., None] < bounds).sum(-1)[d > -2], 3)
+    arrays = (ctypes.c_void_p(a.ctypes.data) for a in (x, bounds, bins))
+    made.f(ctypes.c_int(len(x)), ctypes.c_int(len(bounds)), *arrays)
+    assert np.array_equal(bins, wanted)
+    assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0
+
+
 def test_a_histogram_of_nothing_needs_no_bins(bins: tuple[ctypes.CDLL, str]) -> None:
     """Where the loop does nothing, neither does the call: its arrays may be nowhere."""
     made, name = bins
@@ -226,7 +259,7 @@ def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
     [
         ("void f(int n, float *y, float *x) { for (int i = 0; i < n; i++) if (x[i] > 0) y[i] = x[i]; }\n", "under a condition"),
         ("int f(int n, float *y) { int i; for (i = 0; i < n; i++) y[i] = 1; return i; }\n", "is used after it"),
-        ("void f(int n, int *h, int *k) { for (int i = 0; i < n; i++) if (k[i] < 9) h[k[i]]++; }\n", "under a condition"),
+        ("void f(int n, float *h, int *k) { for (int i = 0; i < n; i++) if (k[i] < 9) h[k[i]]++; }\n", "under a condition"),
         ("void f(int n, float *y, float *x) { n = n / 2; for (int i = 0; i < n; i++) y[i] = x[i]; }\n", "not shown to agree"),
         ("#define EACH for (int i = 0; i < n; i++)\nvoid f(int n, float *y, float *x) { EACH y[i] = x[i]; }\n", "of a macro"),
     ],

@@ -59,6 +59,40 @@ def test_the_tiled_product_of_4096() -> None:
     assert meaning.kernels[0].finding.symbols < 100_000
 
 
+def test_a_tile_that_is_read_at_sums_of_numbers() -> None:
+    """A stencil's tile: row and column of a work-item, and the turn of a loop, stand for few cells together."""
+    [subject] = [s for s in low_level() if s.name == "convolution gpu"]
+    meaning, _, _ = judged(subject.make())
+    assert meaning.ok, meaning.text()
+    assert meaning.kernels[0].finding.symbols < 10_000
+
+
+def test_truth_values_that_loops_carry() -> None:
+    """In C they are numbers, which a loop in a loop carries on; a number that only begins as one stays a number."""
+    m, n = nat("m"), nat("n")
+
+    def below(a: Any, v: Any) -> Any:
+        return rl.select(a[0], 0.0, v) < 0.0, a[1] + v
+
+    @typed(x=f32[m, n])
+    def nested(x: Any) -> Any:
+        return rl.reduce_seq(lambda a, r: rl.reduce_seq(below, a, r), (False, 0.0), x)
+
+    @typed(x=f32[n])
+    def counted(x: Any) -> Any:
+        return rl.reduce_seq(lambda a, v: (rl.select(v < 0.0, 1, 0), a[1] + a[0]), (0, 0), x)
+
+    for program in (nested, counted):
+        meaning = found(program)
+        assert meaning.ok, meaning.text()
+        text = compile_program(program).source
+        changed = text.replace("< 0.0f", "> 0.0f")
+        assert changed != text
+        compiled = compile_program(program)
+        wrong = meaning_of(replace(compiled, source=changed), program)
+        assert wrong.verdict == "refuted", wrong.text()
+
+
 def test_open_sizes_are_all_sizes() -> None:
     """A product of any three sizes, once."""
     meaning = found(made("matmul", nat("m"), nat("k"), nat("n")))

@@ -209,6 +209,56 @@ def test_aligned_arguments_are_used_in_place(monkeypatch: pytest.MonkeyPatch) ->
     assert copies == [100]
 
 
+def test_arguments_that_nobody_may_write_are_used_in_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As arrays of JAX are, which NumPy gets read-only: they are only read."""
+    from relift.compiler.dialects.opencl.queue import Queue
+
+    x = memory(100, XS.dtype)
+    x[:] = XS
+    x.flags.writeable = False
+    monkeypatch.setattr(Queue, "put", lambda *_: pytest.fail("it was copied"))
+
+    assert rl.compile(total)(x) == XS.sum()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_whether_a_result_is_there_can_be_asked(kernel: Compiled, device: str) -> None:
+    """Without waiting; after waiting it is."""
+    x = rl.device_array(XS, device)
+    found = kernel(np.float32(2), x, x)
+
+    assert found.is_ready in (True, False)
+    assert found.wait() is found
+    assert found.is_ready
+
+
+def test_a_number_of_python_is_looked_at_in_each_call() -> None:
+    """The second call of a kind is checked less, but for what is a matter of values."""
+
+    @rl.program
+    def repeated(a: rl.i32, x: rl.f32[n]):
+        return rl.map_glb(0)(lambda v: rl.f32(a) * v, x)
+
+    kernel, x = rl.compile(repeated), rl.device_array(XS)
+
+    for a in (2, 3):
+        assert np.array_equal(kernel(a, x).numpy(), a * XS)
+    with pytest.raises(rl.IllTyped, match=r"a: .* is not a value of type i32"):
+        kernel(1 << 40, x)
+
+
+def test_cells_of_another_type_are_named_with_the_call_of_their_library(kernel: Compiled) -> None:
+    """Not with NumPy's, which the array may not have."""
+    y = other.asarray(YS.astype(np.float64))
+
+    with pytest.raises(
+        rl.IllTyped, match="y: f32 is needed, the array_api_strict array holds float64; give a call"
+    ):
+        kernel(np.float32(2), other.asarray(XS), y)
+
+
 @pytest.mark.parametrize("run", [saxpy, rl.compile(saxpy)], ids=["interpreter", "kernel"])
 def test_arrays_of_another_library_are_taken_and_given(run: Any) -> None:
     """A result is an array of the library that its arguments are of."""

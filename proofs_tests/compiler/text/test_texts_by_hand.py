@@ -192,3 +192,57 @@ def test_an_opposite_of_what_may_have_changed_is_not_read(body: str, said: str) 
     """What is asked once in C would be asked twice."""
     with pytest.raises(NotUnderstood, match=said):
         read_kernels(HEAD.format(**SCALARS, body=body))
+
+
+CHANGES = "kernel void f() { int n = 8, s = 0; int t[2]; int* p = &n; int* q = t;"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "void put(global int* p) { p[0] = 1; }\n",
+            "the function put, which gives nothing in line 1",
+        ),
+        (
+            "int get_global_id(int d) { return 0; }",
+            "a definition of get_global_id, which OpenCL C has in line 1",
+        ),
+        (
+            "float sqrt(float x) { return x + 1.0f; }",
+            "a definition of sqrt, which OpenCL C has in line 1",
+        ),
+        (
+            "\nint sum(const int* t) { return t[0]; }",
+            "the function sum, which is given pointers in line 2",
+        ),
+        (
+            "kernel void f() {\n/* a\nb */ for (; 0 < 1;) { } }",
+            "declares no counter of its own in line 3",
+        ),
+        ("kernel void f() {\nfor (int i = 0; ; ++i) { } }", "over i without an end in line 2"),
+        ("kernel void f() {\nfor (int i = 0; i < 3; ) { } }", "over i that says no step in line 2"),
+        (
+            f"{CHANGES}\nfor (int i = 0; i < n; ++i) {{ s += i; n -= 1; }} }}",
+            "over i, in which n may change in line 2",
+        ),
+        (
+            f"{CHANGES}\nfor (int i = 0; i < 9; i += n) {{ if (s < 2) n = 2; }} }}",
+            "in which n may change in line 2",
+        ),
+        (
+            f"{CHANGES}\nfor (int i = 0; i < t[0]; ++i) t[s] = 1; }}",
+            "in which t may change in line 2",
+        ),
+        (f"{CHANGES}\nfor (int i = 0; i < n; ++i) *p = 1; }}", "in which n may change in line 2"),
+        ("kernel void f() {\nint i = 0;\nwhile (i < 3) i += 1; }", "the statement while in line 3"),
+        (
+            "kernel void f() {\n{ int i = 0; } }",
+            "a block that no loop and no condition is before in line 2",
+        ),
+        ("kernel void f() {\nint a = 0;\n++a; }", r"\+\+ for its effect in line 3"),
+    ],
+)
+def test_what_is_not_read_is_named_with_its_line(text: str, said: str) -> None:
+    with pytest.raises(NotUnderstood, match=f"{said}$"):
+        read_kernels(text)

@@ -8,14 +8,15 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from proofs_tests.fuzz_kernels import FINDINGS, NO_DEVICE, compared, judge
+from proofs_tests.compiler.validation.random_kernels import judged, seen_of
+from relift.compiler.fuzzing.containment import device_of
 from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.language import programs
 from relift.testing import kernels
 
 ON_SYMBOLS, ON_DEVICE = 120, 8
-"""Seeds of each kind; `python -m proofs_tests.fuzz_kernels` takes more."""
+"""Seeds of each kind; `relift fuzz` takes more."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -24,9 +25,9 @@ def test_the_text_of_random_kernels_computes_what_the_interpreter_says(
 ) -> None:
     """Run on free symbols, for all data; most programs are compiled, and none is a finding."""
     began = time.process_time()
-    found = [judge(kind, seed, NO_DEVICE) for seed in range(ON_SYMBOLS)]
+    found = [judged(kind, seed) for seed in range(ON_SYMBOLS)]
     seconds = time.process_time() - began
-    counts = Counter(outcome.verdict for outcome in found)
+    counts = Counter(outcome.sight for outcome in found)
     with capsys.disabled():
         print(f"{kind}: {dict(counts)}, {ON_SYMBOLS / seconds:.0f} programs a second", flush=True)
 
@@ -37,9 +38,10 @@ def test_the_text_of_random_kernels_computes_what_the_interpreter_says(
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_kernels_run_on_the_device(kind: Kind) -> None:
     """Bit for bit what the interpreter computes."""
-    found = [judge(kind, seed) for seed in range(1000, 1000 + ON_DEVICE)]
+    device = device_of(None)
+    found = [judged(kind, seed, device) for seed in range(1000, 1000 + ON_DEVICE)]
 
-    assert not [outcome for outcome in found if outcome.verdict in set(FINDINGS) - {"driver"}]
+    assert not [outcome for outcome in found if outcome.is_finding and outcome.sight != "differs"]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_random_kernels_run_on_the_device(kind: Kind) -> None:
 )
 def test_what_campaigns_found_stays_mended(kind: Kind, seed: int) -> None:
     """Seeds beyond those of every run that were findings once."""
-    assert judge(kind, seed, NO_DEVICE).verdict == "right"
+    assert judged(kind, seed).sight == "right"
 
 
 SEEDS: dict[str, list[tuple[Kind, int]]] = {
@@ -68,9 +70,9 @@ SEEDS: dict[str, list[tuple[Kind, int]]] = {
 @pytest.mark.parametrize("mistake", SEEDS)
 def test_seeds_that_found_mistakes(mistake: str) -> None:
     """The generator reaches them, and they are right."""
-    found = [judge(kind, seed, NO_DEVICE) for kind, seed in SEEDS[mistake]]
+    found = [judged(kind, seed) for kind, seed in SEEDS[mistake]]
 
-    assert [outcome.verdict for outcome in found] == ["right"] * len(found)
+    assert [outcome.sight for outcome in found] == ["right"] * len(found)
 
 
 def test_a_seed_is_a_program() -> None:
@@ -85,4 +87,4 @@ def test_a_seed_is_a_program() -> None:
 @given(kernels("items"))
 def test_hypothesis_draws_the_same_programs(program: programs.Program) -> None:
     """A test of one's own device shrinks what it finds."""
-    assert compared(program, 0, NO_DEVICE)[0] in ("right", "refused", "too large")
+    assert seen_of(program, 0).sight in ("right", "refused", "too large")

@@ -12,6 +12,7 @@ import pytest
 from proofs_tests.compiler.programs import CASES, Case, made, typed
 from relift.compiler.bench.benchmarks import Benchmark, load_benchmarks
 from relift.compiler.certificates.claims import certificates
+from relift.compiler.meaning.evidence import meaning_of
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.evidence import reports_of, small_sizes, with_values
@@ -209,6 +210,28 @@ def test_minimum_keeps_not_a_number() -> None:
 
     assert validate(k.source, k.plan, smaller).ok
     assert validate(wrong, k.plan, smaller).verdict == "refuted"
+
+
+def opaque_difference(name: str, *parameters: str) -> UserFunction:
+    """x - y in C that is not read, of parameters in some order."""
+    text, python = "float t = x; return t - y;", (lambda x, y: x - y)
+    return UserFunction(name, parameters, (f32, f32), f32, text, None, python)
+
+
+def test_a_function_in_c_is_known_by_its_parameters_too() -> None:
+    """Text that only calls its parameters another way computes something else."""
+    f, g = opaque_difference("f", "x", "y"), opaque_difference("g", "x", "y")
+
+    @typed(x=f32[4], y=f32[4])
+    def both(x: Any, y: Any) -> Any:
+        return rl.map_glb(0)(lambda p: f(p[0], p[1]) + g(p[1], p[0]), rl.zip(x, y))
+
+    k = compile_program(both)
+    assert validate(k.source, k.plan, both).ok  # one text under two names
+    swapped = k.source.replace("f(float x, float y)", "f(float y, float x)")
+    assert swapped != k.source
+    assert not validate(swapped, k.plan, both).ok
+    assert meaning_of(replace(k, source=swapped), both).verdict != "validated"
 
 
 def test_two_functions_in_c_of_one_name_are_two() -> None:

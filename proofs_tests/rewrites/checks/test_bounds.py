@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from relift.egraph.checks.tiers import TIERS, check
+from relift.egraph.checks.tiers import check
 from relift.egraph.encode.rules import encode_rule
 from relift.rewrites.checks.rocq.statements import proposition
+from relift.rewrites.checks.verdicts import TIERS
 from relift.rewrites.conditions import Bound, associative, idempotent, naturals
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A

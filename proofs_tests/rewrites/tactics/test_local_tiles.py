@@ -40,9 +40,10 @@ from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
 from relift.rewrites.matching import NoMatch
-from relift.rewrites.tactics.combinators import Tactic, derive
+from relift.rewrites.tactics.combinators import Tactic, derive, then
 from relift.rewrites.tactics.dimensions import items_of_three
-from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across
+from relift.rewrites.tactics.looked_up import tuples_side_by_side
+from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.stencil_strips import (
     lines_in_groups,
     strips_in_groups,
@@ -138,6 +139,13 @@ def batch(a: f32[c, n, m]):
     return map(lambda one: transpose(one), a)
 
 
+@program
+def with_another_across(a: f32[n, m], b: f32[m, n]):
+    """Cells of a table and of one that lies across."""
+    rows = zipped(a, transpose(b))
+    return map(lambda p: map(lambda q: q[0] - q[1], zipped(p[0], p[1])), rows)
+
+
 CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (
         load_program(str(EXAMPLES / "convolution.py")),
@@ -163,6 +171,12 @@ CASES: list[tuple[Program, Tactic, dict[str, int]]] = [
     (load_program(str(EXAMPLES / "transpose.py")), tiles_across(8), {"n": 16, "m": 24}),
     (doubled_across, tiles_across(8), {"n": 16, "m": 8}),
     (batch, tiles_across(8), {"c": 3, "n": 16, "m": 8}),
+    (
+        load_program(str(EXAMPLES / "md.py")),
+        then(rows_in_groups(32, ROOM), tuples_side_by_side()),
+        {"n": 64, "k": 8},
+    ),
+    (with_another_across, zipped_across(8), {"n": 16, "m": 24}),
 ]
 
 

@@ -60,13 +60,19 @@ def gemv_transposed(a: f[n, m], x: f[n], y: f[m]):
 
 
 @rl.program
+def column_norms(a: f[n, m], y: f[m]):
+    """What is done with a fold in the same function."""
+    return rl.map(lambda p: rl.sqrt(dot(p[0], p[0])) * p[1], rl.zip(rl.transpose(a), y))
+
+
+@rl.program
 def rows(a: f[n, m], x: f[m]):
     """Rows are folded so, too."""
     return rl.map(lambda row: dot(row, x), a)
 
 
 SMALL: Mapping[str, int] = {"n": 16, "m": 24}
-PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, rows]
+PROGRAMS = [column_sums, column_products, transposed_times, gemv_transposed, column_norms, rows]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)

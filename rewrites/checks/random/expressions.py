@@ -45,10 +45,11 @@ class Scope:
 
 @dataclass
 class Expressions(Draws):
-    """Expressions of what is in scope; a fold within folds is no deeper than DEEPEST."""
+    """Expressions of what is in scope; a fold within folds is no deeper than `deepest`."""
 
     functions: list[UserFunction] = field(default_factory=list)
     nesting: int = 0
+    deepest: int = DEEPEST
 
     def work(self, scope: Scope) -> Body:
         """A function of one element, whatever it returns."""
@@ -143,7 +144,7 @@ class Expressions(Draws):
 
     def fold(self, scope: Scope, t: Scalar) -> Any:
         """A sum, or a fold whose accumulator is a tuple."""
-        if self.nesting == DEEPEST:
+        if self.nesting == self.deepest:
             return self.leaf(scope, t)
         self.nesting += 1
         try:
@@ -152,8 +153,8 @@ class Expressions(Draws):
             self.nesting -= 1
 
     def folded(self, scope: Scope, t: Scalar) -> Any:
-        """A fold over an array in scope, if there is any."""
-        xs = self.layout(self.pick(scope.arrays), deep=1) if scope.arrays else self.items_of(scope)
+        """A fold over an array."""
+        xs = self.run_through(scope)
         if self.chance(4):
 
             def step(acc: Any, v: Any) -> Any:
@@ -167,6 +168,12 @@ class Expressions(Draws):
             acc + self.scalar(scope.plus(v), t)
         )
         return unrolled(inner, self.leaf(scope, t), xs)
+
+    def run_through(self, scope: Scope) -> Any:
+        """What a fold runs through: an array in scope, if there is any."""
+        if scope.arrays:
+            return self.layout(self.pick(scope.arrays), deep=1)
+        return self.items_of(scope)
 
     def leaf(self, scope: Scope, t: Scalar) -> Any:
         """A variable, an element of an array, an input, or a number."""

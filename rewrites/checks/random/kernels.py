@@ -184,20 +184,26 @@ class Builder(Expressions):
                 return make_tuple(
                     lcl(self.work(scope), self.row(scope)), lcl(self.work(scope), self.row(scope))
                 )
-            case 2:  # a loop, of no turn perhaps, with a tile in each
-                turn: Body = lambda v: self.group(c, scope.plus(v), dim, 1)
-                return rl.map_seq(
-                    self.named(turn), self.layout(self.input(f32[self.length()]), deep=1)
-                )
+            case 2:
+                return self.in_turns(c, scope, dim)
             case 3:
                 return self.accumulated(c, scope, dim)
-            case 4:  # groups within groups, of different numbers
-                other = 1 - self.groups_dimension
-                some: Body = lambda v: self.group(c, scope.plus(v), dim, 1)
-                numbers = [self.input(f32[self.pick((2, 5, 3, 1))]) for _ in range(2)]
-                return make_tuple(*(rl.map_wrg(other)(self.named(some), xs) for xs in numbers))
+            case 4:
+                return self.of_several_numbers(c, scope, dim)
             case _:
                 return lcl(self.work(scope), self.row(scope))
+
+    def in_turns(self, c: Any, scope: Scope, dim: int) -> Any:
+        """A loop, of no turn perhaps, with a tile in each."""
+        turn: Body = lambda v: self.group(c, scope.plus(v), dim, 1)
+        return rl.map_seq(self.named(turn), self.layout(self.input(f32[self.length()]), deep=1))
+
+    def of_several_numbers(self, c: Any, scope: Scope, dim: int) -> Any:
+        """Groups within groups, of different numbers: some of them skip what others do."""
+        other = 1 - self.groups_dimension
+        some: Body = lambda v: self.group(c, scope.plus(v), dim, 1)
+        numbers = [self.input(f32[self.pick((2, 5, 3, 1))]) for _ in range(2)]
+        return make_tuple(*(rl.map_wrg(other)(self.named(some), xs) for xs in numbers))
 
     def accumulated(self, c: Any, scope: Scope, dim: int) -> Any:
         """A sum over tiles whose parts lie in the registers of the work-items that own them."""

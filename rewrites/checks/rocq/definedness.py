@@ -310,5 +310,10 @@ def statement_hash(rule: Provable) -> str:
 
 
 def proof_hash(rule: Provable) -> str:
-    """sha256 of what proves a rule: its script, or the tactics, with every lemma that these can reach."""
-    return rocq_library.proof_hash(statements_of(rule), rule.proof)
+    """sha256 of what proves a rule: its scripts, or the tactics, with every lemma that these can reach."""
+    return rocq_library.proof_hash(statements_of(rule), rule.proof, scripts_of(rule).values())
+
+
+def scripts_of(rule: Provable) -> Mapping[Direction, str]:
+    """The scripts that show, by direction, that a rule loses no value, where the tactic does not."""
+    return dict(rule.defined) if isinstance(rule, Rule) else {}

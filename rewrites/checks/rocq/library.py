@@ -162,10 +162,11 @@ def statement_hash(statements: Iterable[str]) -> str:
     return _sha256(made_of("\n".join(statements), DEFINITIONS))
 
 
-def proof_hash(statements: Iterable[str], script: str) -> str:
-    """sha256 of what proves the statements: the script, or the tactic, with every lemma that it can reach."""
+def proof_hash(statements: Iterable[str], script: str, defined: Iterable[str] = ()) -> str:
+    """sha256 of what proves the statements: the scripts, or the tactics, with every lemma that they can reach."""
     proof = uncommented(script) if script else "relift"
-    return _sha256(made_of("\n".join([*statements, proof, "keep_defined", "theorem"]), ORDER))
+    scripts = [proof, *map(uncommented, defined), "keep_defined", "theorem"]
+    return _sha256(made_of("\n".join([*statements, *scripts]), ORDER))
 
 
 def _sha256(text: str) -> str:

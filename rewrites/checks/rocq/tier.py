@@ -27,7 +27,12 @@ from relift.executors import is_shared
 from relift.files import temporary_folder, user_cache
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.faults import unfinished
-from relift.rewrites.checks.rocq.definedness import definedness, directions, may_be_partial
+from relift.rewrites.checks.rocq.definedness import (
+    definedness,
+    directions,
+    may_be_partial,
+    scripts_of,
+)
 from relift.rewrites.checks.rocq.library import (
     LIBRARY,
     OF_DERIVATIONS,
@@ -172,6 +177,7 @@ class Stated:
         """The claims of a rule, under names that begin like this; raises `Unsupported`."""
         equal = Claim(rule, name, proposition(rule), tactics_of(rule.proof))
         kept: dict[Direction, list[tuple[tuple[str, ...], Claim | None]]] = {}
+        scripts = scripts_of(rule)
         for direction in directions(rule):
             computed = tuple(lost(rule, direction)) if isinstance(rule, Rule) else ()
             everything = tuple(x for x, kind in rule.parameters.items() if may_be_partial(kind))
@@ -179,8 +185,9 @@ class Stated:
             for i, total in enumerate(dict.fromkeys((computed, everything))):
                 statement = definedness(rule, direction, total)
                 claim = None
-                if statement is not None:
-                    claim = Claim(rule, f"{name}_{direction}{i}", statement, (), "keep_defined")
+                if statement is not None:  # a script shows the first, the tactic may show less
+                    script = tactics_of(scripts.get(direction, "") if i == 0 else "")
+                    claim = Claim(rule, f"{name}_{direction}{i}", statement, script, "keep_defined")
                 kept[direction].append((total, claim))
                 if claim is None:
                     break
@@ -397,9 +404,8 @@ def opening() -> str:
     (part,) = library_parts(("Tactic",))["opened"]
     heads = dict.fromkeys(p.rocq.split()[0] for p in PATTERNS.values() if p.layout)
     new = [h for h in heads if h.isidentifier() and h not in re.findall(r"\w+", part.text)]
-    if not new:
-        return ""
-    return part.text.replace(":= unfold", f"::= unfold {', '.join(new)},") + "\n"
+    opened = part.text.replace(":= unfold", f"::= unfold {', '.join(new)},") + "\n"
+    return opened if new else ""
 
 
 def _before(claim: Claim, output: str) -> tuple[str, ...]:

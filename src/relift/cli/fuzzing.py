@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,8 +68,9 @@ def fuzz(
     settings = Settings(
         device, tuple(against or ()), seed, tuple(kind or ALL_KINDS), plain, files, timeout
     )
+    began = time.monotonic()
     state = _tried(settings, out, count, seconds, workers, scheduler)
-    _print(state, out, as_json=as_json)
+    _print(state, out, time.monotonic() - began, as_json=as_json)
     raise typer.Exit(1 if state.findings else 0)
 
 
@@ -109,8 +111,8 @@ def _tried(
         end_all()
 
 
-def _print(state: State, out: Path | None, *, as_json: bool) -> None:
-    """What was tried and found."""
+def _print(state: State, out: Path | None, seconds: float, *, as_json: bool) -> None:
+    """What was tried and found, and how fast that was this time."""
     from relift.compiler.fuzzing.campaign import FOUND
 
     if as_json:
@@ -118,10 +120,14 @@ def _print(state: State, out: Path | None, *, as_json: bool) -> None:
             {"cause": c, "culprit": state.culprits[c], "programs": n, "report": state.pages.get(c)}
             for c, n in state.causes.most_common()
         ]
-        print_json({"tried": state.tried, "programs": state.programs, "sights": dict(state.sights), "causes": causes})  # fmt: skip
+        print_json(
+            {"tried": state.tried, "programs": state.programs, "seconds": round(seconds, 1),
+             "a second": round(state.here / seconds, 1), "sights": dict(state.sights), "causes": causes}
+        )  # fmt: skip
         return
     for cause, number in state.causes.most_common():
         where = f"; {out / FOUND / state.pages[cause]}" if out and cause in state.pages else ""
         print(f"{number} x {cause}{where}")
     print(", ".join(f"{n} {sight}" for sight, n in sorted(state.sights.items())))
     print(f"{state.programs} programs run, {state.findings} findings of {len(state.causes)} causes")
+    print(f"{state.here} of them in {seconds:.0f} s, {state.here / seconds:.1f} a second")

@@ -140,7 +140,7 @@ def _saved_kernel(
     """What lies in a folder, if it is of this program."""
     from relift.compiler.agreement.artefacts import doubts, require_program
 
-    saved = _read_saved(folder, believed)
+    saved = _read_saved(folder, believed, source)
     require_program(saved, source)
     _require_policy(saved, float_policy)
     for line in doubts(saved):
@@ -188,13 +188,15 @@ def _checks_of_run(
     derivation: Derivation | None,
     device: str,
 ) -> tuple[list[Agreement], list[Agreement]]:
-    """What is said of the result of a run, and of the derivation of its kernel."""
+    """What is said of the result of a run; and of the derivation of its kernel, and the functions in C that it calls."""
+    from relift.compiler.agreement.functions_in_c import functions_agree
     from relift.compiler.agreement.verification import check_derivation, check_run
 
     with progress_of("comparing"):
         own = check_run(program, arrays, result, source)
         steps = [] if derivation is None else [check_derivation(derivation, device)]
-    return own, steps
+        functions = functions_agree(source.body, device=device)
+        return own, [*steps, *functions]
 
 
 # ---- verify
@@ -283,7 +285,8 @@ def verify(
 
     task = _Task(_chosen_devices(devices), sizes_of(size), float_policy)
     if Path(program).is_dir():
-        name, tested = _verify_saved(task, _read_saved(Path(program), (rules, allow)), reference)
+        judge = None if reference is None else load_program(reference)
+        name, tested = _verify_saved(task, _read_saved(Path(program), (rules, allow), judge), judge)
     elif reference is not None:
         raise Refusal(
             "--program says what a folder computes; without a folder the program itself is given"
@@ -316,17 +319,18 @@ def _chosen_devices(names: str | None) -> list[str]:
     return [label(device) for device in devices() if not is_simulator(device)]
 
 
-def _verify_saved(task: _Task, saved: Saved, reference: str | None) -> tuple[str, list[_Tested]]:
+def _verify_saved(
+    task: _Task, saved: Saved, reference: Program | None
+) -> tuple[str, list[_Tested]]:
     """The kernel of a folder, with the name of its program."""
     from relift.compiler.agreement.artefacts import require_program, verify_saved
-    from relift.rewrites.loading import load_program
     from relift.semantics.syntax.binding import tidy
 
     _require_policy(saved, task.float_policy)
     say_what_rounds_otherwise([saved.kernel], task.devices)
     judge = None
     if reference is not None:
-        judge = load_program(reference).at(saved.derivation.sizes)
+        judge = reference.at(saved.derivation.sizes)
         require_program(saved, judge)
     with progress_of("comparing") as report:
         checks = list(verify_saved(saved, task.devices, report, judge))
@@ -403,15 +407,15 @@ _Believed: TypeAlias = "tuple[Sequence[Path] | None, Sequence[str] | None]"
 """Files with the rules of the user's own that a folder uses, and names of rules that need not be PROVED."""
 
 
-def _read_saved(folder: Path, believed: _Believed) -> Saved:
-    """A folder whose files belong together, and whose rules and laws are to be believed."""
+def _read_saved(folder: Path, believed: _Believed, program: Program | None) -> Saved:
+    """A folder whose files belong together, and whose rules and laws are to be believed; of this program, if it is known."""
     from relift.compiler.agreement.artefacts import read_saved
     from relift.rewrites.checks.operator_uses import require_laws
     from relift.rewrites.derivation.steps import require_standing
     from relift.rewrites.library import RULES
 
     rules, allow = believed
-    saved = read_saved(folder, own_rules_in(rules))
+    saved = read_saved(folder, own_rules_in(rules), program)
     require_standing(saved.derivation, RULES, allow or ())
     require_laws(saved.derivation.program.body)
     return saved

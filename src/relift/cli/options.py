@@ -97,15 +97,13 @@ def own_rules_in(files: Sequence[Path] | None) -> Callable[[str], Sequence[OwnRu
     """The rules that the text of a derivation names, from these files, each checked again."""
 
     def found(text: str) -> Sequence[OwnRule]:
-        from relift.compiler.agreement.functions_in_c import require_functions
-        from relift.egraph.checks.admission import admitted
+        from relift.checking import admitted
         from relift.rewrites.derivation.files import names_of_own_rules
         from relift.rewrites.loading import load_rules
 
         named = names_of_own_rules(text)
         there = {n: rule for file in files or () for n, rule in load_rules(file).items()}
         given = [there[name] for name in named if name in there]
-        require_functions(given)
         return admitted(given, [rule.name for rule in given]).own
 
     return found

@@ -37,11 +37,10 @@ def check(
     Exit status: 0 all are proved for all sizes; 1 one has failed; 3 none has failed, but one is tested only;
     2 bad input, such as a rule whose Python fails.
     """
-    from relift.compiler.agreement.functions_in_c import with_functions
-    from relift.egraph.checks.shared import Part, check_shared
-    from relift.egraph.checks.tiers import TIERS, check_all
+    from relift.checking import check_all, check_shared
+    from relift.egraph.checks.shared import Part
     from relift.executors import on
-    from relift.rewrites.checks.verdicts import EXIT_STATUS, summary
+    from relift.rewrites.checks.verdicts import EXIT_STATUS, TIERS, summary
     from relift.rewrites.ledger.book import known_rules
     from relift.rewrites.library import CHOICES, RULES
     from relift.rewrites.loading import load_rules
@@ -59,15 +58,14 @@ def check(
     names = list(rules or (known if file else RULES))
     reports = []
     with progress_of("checking") as progress, on(workers, scheduler) as executor:
+        asked = [known[name] for name in names]
         if executor is None:
-            found = check_all(
-                [known[n] for n in names], tiers=tiers, bound=bound, progress=progress
-            )
+            found = check_all(asked, tiers=tiers, bound=bound, progress=progress)
         else:
             how = Part((), str(file.resolve()) if file else None, tiers, bound)
-            found = check_shared(names, how, executor, progress)
-        for name, judged in zip(names, found, strict=True):
-            reports.append(r := with_functions(judged, known[name]))
+            found = check_shared(asked, how, executor, progress)
+        for r in found:
+            reports.append(r)
             if not as_json:
                 print(r.text() + "\n", flush=True)
     if as_json:
@@ -161,8 +159,8 @@ def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
 
 
 def _update_ledger(names: Sequence[str], executor: Executor | None) -> None:
+    from relift.egraph.checks.recording import checked_entries
     from relift.egraph.checks.shared import entries_shared
-    from relift.egraph.checks.tiers import checked_entries
     from relift.rewrites.ledger.book import record, require_prover, require_writable
 
     require_writable()
@@ -176,8 +174,8 @@ def _update_ledger(names: Sequence[str], executor: Executor | None) -> None:
 
 def _audit_ledger(names: Sequence[str], executor: Executor | None, as_json: bool) -> None:
     """Check rules again, print what the ledger says otherwise, and end with 1 if there is any."""
+    from relift.egraph.checks.recording import audit
     from relift.egraph.checks.shared import audit_shared
-    from relift.egraph.checks.tiers import audit
     from relift.rewrites.ledger.book import require_prover
 
     require_prover()

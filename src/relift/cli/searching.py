@@ -20,8 +20,10 @@ from relift.cli.options import (
     ProgramArgument,
     Refusal,
     RulesOption,
+    SchedulerOption,
     SizeOption,
     TargetOption,
+    WorkersOption,
     given_rules,
     own_rules_in,
     sizes_of,
@@ -97,6 +99,8 @@ def optimize(
     prove: ProveOption = False,
     validate: ValidateOption = False,
     out: FolderOption = None,
+    workers: WorkersOption = 1,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search for fast low-level programs; print the plan, its cost and how it was derived."""
@@ -110,7 +114,7 @@ def optimize(
     elsewhere = bundle is not None or times_from is not None
     best = search(
         loaded, sizes, target, budget, top, float_policy, sketch,
-        tune=tune, times=times, timed_on=timed_on, elsewhere=elsewhere,
+        tune=tune, times=times, timed_on=timed_on, elsewhere=elsewhere, shared=(workers, scheduler),
         rules=given_rules(rules), assumed=assume or (), strategies=list(map(load_strategy, strategy or ())),
     )  # fmt: skip
     written: list[str] = []
@@ -340,6 +344,7 @@ def explain(
     from relift.rewrites.derivation.pages import as_html, as_text, to_json
     from relift.rewrites.derivation.steps import BrokenDerivation, require_standing
     from relift.rewrites.library import RULES
+    from relift.semantics.errors import Unsupported
 
     loaded = read_json(derivation, RULES, own_rules_in(rules))
     require_standing(loaded, RULES, allow or ())
@@ -350,6 +355,9 @@ def explain(
             confirmed = confirm(loaded, RULES)
     except BrokenDerivation as error:
         fail(f"{derivation}: {error.message}", 1)
+    except Unsupported as error:
+        print(f"{derivation}: {error.message}", file=sys.stderr)
+        confirmed = None
     if html is not None:
         write_text(html, as_html(loaded, terms, RULES, confirmed))
     if as_json:
@@ -376,13 +384,20 @@ def search(
     times: Path | None = None,
     timed_on: str | None = None,
     elsewhere: bool = False,
+    shared: tuple[int, str | None] = (1, None),
     rules: Sequence[object] = (),
     assumed: Sequence[str] = (),
     strategies: Sequence[Callable[..., Any]] = (),
 ) -> Optimized:
-    """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`."""
+    """The search of a verb, for a device of this machine, or for any of its kind if `elsewhere`.
+
+    Workers, or those of a scheduler, judge what is timed, if that is `shared`.
+    """
+    if shared != (1, None) and not tune:
+        raise Refusal("--workers and --scheduler judge what --tune times; give --tune as well")
     from relift.device import preset
     from relift.egraph.sketches.language import load_sketch
+    from relift.executors import on
     from relift.optimization import compilable
 
     goal = None if sketch is None else load_sketch(sketch)
@@ -390,12 +405,13 @@ def search(
     program.at({n: v for n, v in sizes.items() if n in program.sizes or n not in tiles})
     # a missing size is a better message than a missing device
     device = preset(target) if elsewhere else _description(target, tune=tune)
-    with progress_of("searching") as report:
+    with progress_of("searching") as report, on(*shared) as executor:
         return compilable(
             program,
             sizes,
             device,
             timed_here=target if tune else None,
+            executor=executor,
             budget=budget,
             top=top,
             sketch=goal,

@@ -47,6 +47,10 @@ def validate(
         ),
     ] = None,
     define: Annotated[list[str] | None, typer.Option(help="A macro, as TS=16.")] = None,
+    device: Annotated[
+        list[str] | None,
+        typer.Option(help="Where a kernel of --kernel runs on inputs that would show it wrong."),
+    ] = None,
     float_policy: FloatOption = "reassociate",
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
@@ -56,7 +60,7 @@ def validate(
 
     Of a folder, the text that lies there; of a low-level program, what it is compiled to, for all values of the sizes
     that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown;
-    of several, 1 if one is refuted, 3 if none is, but one is unknown.
+    of several, 1 if one is refuted, 3 if none is, but one is unknown.  A run on a --device changes no status.
     """
     launch = {
         "--entry": entry, "--global": global_, "--local": local, "--argument": argument, "--define": define,
@@ -66,8 +70,8 @@ def validate(
             raise Refusal(
                 "--kernel compares one text with one program; give one PROGRAM, and neither --workers nor --scheduler"
             )
-        _by_others(programs[0], size, kernel, launch, float_policy, as_json=as_json)
-    for option in (name for name, value in launch.items() if value is not None):
+        _by_others(programs[0], size, kernel, launch, float_policy, device or [], as_json=as_json)
+    for option in (name for name, value in {**launch, "--device": device}.items() if value):
         raise Refusal(f"{option} says how a kernel is launched; give it by --kernel FILE.cl")
     _compiled(programs, sizes_of(size), float_policy, workers, scheduler, as_json=as_json)
 
@@ -107,11 +111,13 @@ def _by_others(
     kernel: Path,
     launch: Mapping[str, Any],
     float_policy: str,
+    devices: list[str],
     *,
     as_json: bool,
 ) -> NoReturn:
     """A kernel that somebody wrote; ends with its status."""
     from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+    from relift.compiler.foreign.on_device import on_device
     from relift.rewrites.loading import load_program
 
     entry, global_, local, argument, define = launch.values()
@@ -139,14 +145,18 @@ def _by_others(
     )  # fmt: skip
     with progress_of("validating"):
         report = validate_foreign(launched, here, reassociate=float_policy != "exact")
+        ran = [on_device(launched, here, device) for device in devices]
     verdict = "validated" if report.ok else report.verdict
     how = "up to the order of sums" if report.reassociated else "to the last bit"
     if as_json:
         print_json(
             {"program": here.name, "kernel": entry, "verdict": verdict, "equal": how if report.ok else None,
-             "detail": report.detail, "fault": report.fault, "notes": list(report.notes)}
+             "detail": report.detail, "fault": report.fault, "notes": list(report.notes),
+             "devices": [{"device": r.device, "differs": r.differs, "detail": r.text()} for r in ran]}
         )  # fmt: skip
     else:
         said = f"these sizes, all data, {how}" if report.ok else report.detail
         print("; ".join([f"{entry}: {verdict}: {said}", *report.notes]))
+        for each in ran:
+            print(f"  {each.text()}")
     raise typer.Exit(STATUS[verdict])

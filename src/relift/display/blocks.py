@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 Mood: TypeAlias = Literal["plain", "good", "bad", "open"]
 """What a text says of its subject: nothing, that it holds, that it fails, or that nobody knows."""
@@ -89,6 +89,14 @@ class Roof:
 
 
 @dataclass(frozen=True)
+class Graph:
+    """Classes of nodes, the first of them on top: of each node what it is called, and the classes that it uses."""
+
+    title: str
+    classes: Mapping[int, Sequence[tuple[str, tuple[int, ...]]]]
+
+
+@dataclass(frozen=True)
 class Folded:
     """What is shown when it is asked for."""
 
@@ -96,28 +104,34 @@ class Folded:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Title | Words | Code | Table | Cells | Bars | Roof | Folded
+Block: TypeAlias = Title | Words | Code | Table | Cells | Bars | Roof | Graph | Folded
+
+
+class Shown(Protocol):
+    """What says how it is displayed."""
+
+    def display(self) -> Sequence[Block]:
+        """What there is to be seen of it."""
+        ...
 
 
 class Displayed:
-    """What notebooks show as HTML, with its text beside.
+    """What notebooks show as HTML, with its text beside, of each class that is `Shown`.
 
     >>> from relift import f32
     >>> f32[4]._repr_mimebundle_()["text/plain"]
     'f32[4]'
     """
 
-    def display(self) -> Sequence[Block]:
-        """What there is to be seen of it."""
-        raise NotImplementedError(f"{type(self).__name__} says how it is displayed")
-
-    def _repr_html_(self) -> str:
+    def _repr_html_(self: Shown) -> str:
         from relift.display.printing import fragment
 
         return fragment(self.display())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self: Shown, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook keeps: HTML, and text for those that show none."""
+        from relift.display.printing import fragment
+
         text = getattr(self, "text", None)
         plain = str(text() if callable(text) else self)
-        return {"text/plain": plain, "text/html": self._repr_html_()}
+        return {"text/plain": plain, "text/html": fragment(self.display())}

@@ -13,6 +13,7 @@ from relift.display.blocks import (
     Cells,
     Code,
     Folded,
+    Graph,
     Nested,
     Note,
     Place,
@@ -22,6 +23,7 @@ from relift.display.blocks import (
     Words,
 )
 from relift.display.cells import depth
+from relift.display.graphs import svg as graph_svg
 from relift.display.rooflines import svg
 
 
@@ -77,6 +79,11 @@ def _block(block: Block) -> str:
         case Roof():
             said = f"{block.device}: {block.bandwidth:g} GB/s, {block.peak:g} GFLOP/s"
             return f"<figure>{svg(block)}<figcaption>{escape(said)}</figcaption></figure>"
+        case Graph(title):
+            return (
+                f'<figure class="wide" tabindex="0">{graph_svg(block)}'
+                f"<figcaption>{escape(title)}</figcaption></figure>"
+            )
         case Folded(title, blocks):
             return f"<details><summary>{escape(title)}</summary>{html(blocks)}</details>"
 

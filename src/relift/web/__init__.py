@@ -3,6 +3,8 @@
     server    what is served, to whom: routes, tokens, origins
     nursery   a process for each request, made from one that has everything imported, and ended with its client
     guard     what such a process may take, and what a user's Python may do in it
+    warm      what is the same for all requests, done once before the first
+    landlock  the files that it reaches, limited by the kernel
     work      what is done for a request, as a stream of sections
     printed   rules and programs from the text in which they are printed, which runs no Python
     picks     programs and rules to begin with

@@ -2,7 +2,8 @@
 
 Limits of the system hold for the whole process and for what it starts: processor time, memory, size of files.
 Python that a user wrote is watched besides: nothing that is called from its file opens a file that is not Python's
-own, starts a process, or reaches the network.  That keeps out accidents and mischief, it is no jail: where
+own, starts a process, or reaches the network.  That keeps out accidents and mischief, it is no jail.  Where the kernel
+has Landlock (`landlock`), the process reaches programs, devices and Relift's cache, and no files of anybody's.  Where
 strangers send requests, serve the printed language only (`relift serve --public`).
 """
 
@@ -80,6 +81,31 @@ def cut_off() -> bool:
         libc = ctypes.CDLL(None, use_errno=True)
         return any(libc.unshare(flags) == 0 for flags in (_NEW_NETWORK, _NEW_NETWORK | _NEW_USER))
     return False
+
+
+PRIVATE = frozenset(("home", "root", "mnt", "media", "srv", "tmp", "var"))
+"""Folders of the root of the file system that hold what is somebody's, and no programs."""
+
+
+def enclose(folder: str) -> bool:
+    """Let this process reach programs, Relift's cache, devices and one folder, and no other files; whether the system did so."""
+    from relift.files import user_cache
+    from relift.web.landlock import enclosed
+
+    top = [place for place in Path("/").iterdir() if place.name not in PRIVATE]
+    own = [Path(root) for root in _own_roots()]
+    everybodys = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    caches = [user_cache(), *(everybodys / name for name in ("pocl", "pyopencl", "pytools"))]
+    return enclosed([*top, *own, *_drivers()], [Path(folder), Path("/dev"), *caches])
+
+
+def _drivers() -> list[Path]:
+    """Where OpenCL's loader is told to look."""
+    return [
+        Path(place)
+        for name in ("OCL_ICD_VENDORS", "LD_LIBRARY_PATH")
+        if (place := os.environ.get(name))
+    ]
 
 
 def watch(file: Path) -> None:

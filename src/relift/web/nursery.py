@@ -47,7 +47,7 @@ class Nursery:
         self._turn = asyncio.Semaphore(self.at_once)
         self.kept: OrderedDict[Request, list[Event]] = OrderedDict()
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["relift.web.work"])
+        self._context.set_forkserver_preload(["relift.web.warm"])
 
     def warm(self) -> None:
         """Have the first process imported what the others need; it takes a second or two."""
@@ -181,6 +181,7 @@ def _child(request: Request, writer: Connection, folder: str) -> None:
         guard.limit()
         if request.language == "python":
             guard.cut_off()
+            guard.enclose(folder)
         work(request, show, lambda text: say({"kind": "progress", "text": text}))
         say({"kind": "done"})
     except ReliftError as error:

@@ -12,20 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from relift.checking import check
 from relift.compiler.agreement.comparison import in_reach
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import compile_program
 from relift.compiler.running.timing import timer
 from relift.device import preset
 from relift.display.blocks import Block, Code, Roof, Title, Words
-from relift.egraph.checks.tiers import TIERS, check
 from relift.egraph.cost.model import time_text
-from relift.egraph.displays import of_candidates, of_growth
+from relift.egraph.displays import of_candidates, of_growth, of_saturation
+from relift.egraph.growing import e_graph, is_searchable
 from relift.egraph.search.optimize import Optimized
 from relift.optimization import optimize
 from relift.rewrites.checks.isolation import Stopped, at_most
 from relift.rewrites.checks.rocq.statements import proposition
-from relift.rewrites.checks.verdicts import TierResult
+from relift.rewrites.checks.verdicts import TIERS, TierResult
 from relift.rewrites.displays import HEADLINES, of_conclusion, of_results
 from relift.rewrites.ledger.book import known_rules
 from relift.rewrites.loading import load_program, load_rules
@@ -46,6 +47,9 @@ Say = Callable[[str], None]
 
 BUDGET, NODES, MEMORY_MB, TOP = 30.0, 20_000, 1_000, 4
 """What a search of the workbench may take, and how many candidates it shows."""
+
+ROUNDS = 2
+"""Rounds in which the rules of a derivation grow the e-graph that is drawn."""
 
 MOST = 8
 """Rules of one file that are checked."""
@@ -88,7 +92,7 @@ def _check_one(rule: Rule | RejectedRule, show: Show, say: Say) -> None:
         if result.tier == TIERS[-1]:
             say("looking for conditions that are missing, or not needed")
 
-    report = check(rule, progress=say, finished=finished)
+    report = check(rule, progress=say, finished=finished, ahead=True)
     if not results:
         show("tiers", of_results(report.results))
     title = report.text().split("\n", 1)[0]
@@ -167,11 +171,27 @@ def _run(request: RunProgram, show: Show, say: Say) -> None:
     show("search", [Words(said), *of_growth(best)])
     show("candidates", of_candidates(best))
     show("derivation", best.derivation.display())
+    say("drawing the e-graph of these rules")
+    show("egraph", _grown(program, sizes, best))
     say("proving what is claimed of the kernel")
     show("kernel", compile_program(best.term).display())
     say("measuring")
     best = _measured(best, request.target, show)
     show("roofline", _roofline(program, sizes, best, request.target))
+
+
+def _grown(program: Program, sizes: dict[str, int], best: Optimized) -> list[Block]:
+    """The e-graph of the program under the rules that its derivation uses, for some rounds."""
+    used = dict.fromkeys(
+        step.rule + ("<" if step.direction == "backward" else "") for step in best.derivation.steps
+    )
+    fit = [rule for rule in used if is_searchable(program, rule)]
+    rest = [rule for rule in used if rule not in fit]
+    left_out = [Words(f"without what no e-graph uses: {', '.join(rest)}", "open")] if rest else []
+    try:
+        return [*of_saturation(e_graph(program, fit, sizes, rounds=ROUNDS)), *left_out]
+    except ReliftError as error:
+        return [Words(f"not drawn: {error.message}", "open")]
 
 
 def _sizes(text: str, program: Program) -> dict[str, int]:

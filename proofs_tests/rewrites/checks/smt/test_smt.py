@@ -367,6 +367,8 @@ BEYOND = {
     "iterate_sizes_none": "sizes that are powers",
     "iterate_sizes_once": "sizes that are powers",
     "iterate_sizes_add": "sizes that are powers",
+    "at_runtime_of_map": "indices that are data",
+    "pad_empty_transpose": "open cells that are told apart by the row that they are in",
 }
 """The rules that are left to tier 4b, and what they would take."""
 

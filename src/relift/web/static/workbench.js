@@ -5,7 +5,7 @@ const by = (id) => document.getElementById(id);
 const TITLES = {
   rule: "Rule", tiers: "Tiers", verdict: "Verdict", statement: "Statement in Rocq", program: "Program",
   interpreter: "By the interpreter, array by array", search: "Search", candidates: "Candidates",
-  derivation: "Derivation", kernel: "Kernel, with what is claimed of it", roofline: "Roofline",
+  derivation: "Derivation", egraph: "E-graph of the rules of the derivation", kernel: "Kernel, with what is claimed of it", roofline: "Roofline",
 };
 let ask = "rule";
 let beginnings = null;
@@ -138,8 +138,13 @@ async function run() {
   }
 }
 
-function write(example) {
-  if (beginnings) by("source").value = example(beginnings);
+// Something to begin with, where nothing was written that is somebody's own.
+function offer() {
+  if (!beginnings) return;
+  const written = by("source").value;
+  const known = Object.values(beginnings.python).concat(beginnings.printed).includes(written);
+  if (written.trim() && !known) return;
+  by("source").value = by("language").value === "python" ? beginnings.python[ask] : ask === "rule" ? beginnings.printed : "";
 }
 
 function begin(data) {
@@ -149,6 +154,7 @@ function begin(data) {
   if (data.public) {
     by("language").querySelector("[value=python]").remove();
   }
+  if (by("language").value === "python") offer(); // it was chosen before there was something to offer
   about();
 }
 
@@ -167,14 +173,7 @@ by("begin").addEventListener("change", () => {
   about();
   run();
 });
-by("language").addEventListener("change", () => {
-  const empty = !by("source").value.trim();
-  const known = beginnings && Object.values(beginnings.python).concat(beginnings.printed).includes(by("source").value);
-  if (empty || known) {
-    write((b) => by("language").value === "python" ? b.python[ask] : ask === "rule" ? b.printed : "");
-  }
-  about();
-});
+by("language").addEventListener("change", () => { offer(); about(); });
 by("link").addEventListener("click", async () => {
   remember();
   try {

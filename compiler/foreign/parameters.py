@@ -1,0 +1,114 @@
+"""What each parameter of a kernel by somebody else is: a buffer of the program, a number, or local memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relift.compiler.foreign.expressions import declared
+from relift.compiler.running.launch import Buffer
+from relift.compiler.text.c_types import SIZES
+from relift.compiler.text.lexing import NotUnderstood
+from relift.compiler.text.tree import CType
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that was said for a parameter of a type."""
+
+    text: str
+    type: CType
+
+
+@dataclass(frozen=True)
+class Cells:
+    """So many cells of local memory."""
+
+    count: int
+    type: CType
+
+    @property
+    def bytes(self) -> int:
+        """How much that is; a vector of three is as long as one of four."""
+        scalar = self.type.scalar
+        one = SIZES.get(scalar) or SIZES[scalar.removeprefix("u")]
+        return self.count * one * (4 if self.type.width == 3 else self.type.width)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A buffer of the program, or the one number that it holds."""
+
+    name: str
+    type: CType
+    buffer: Buffer
+
+
+Given: TypeAlias = Number | Cells | Passed
+
+
+def kernel_in(functions: Sequence[Any], entry: str) -> Any:
+    """The kernel of a name; raises `NotUnderstood` where there is none."""
+    from pycparser import c_ast
+
+    defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
+    for f in defined:
+        if f.decl.name == entry:
+            return f
+    names = [f.decl.name for f in defined if is_kernel(f)]
+    raise NotUnderstood(f"no kernel {entry}; there are: {', '.join(names)}")
+
+
+def is_kernel(f: Any) -> bool:
+    """Whether a function may be launched."""
+    return any("kernel" in word for word in f.decl.funcspec)
+
+
+def parameters_of(kernel: Any) -> list[tuple[str, CType]]:
+    """The parameters of a kernel, and their types."""
+    declarations = kernel.decl.type.args.params if kernel.decl.type.args else []
+    return [(p.name, declared(p)[0]) for p in declarations]
+
+
+def given_by(
+    parameters: Sequence[tuple[str, CType]], said: Mapping[str, str], buffers: Sequence[Buffer]
+) -> Iterator[Given]:
+    """What each parameter is: said, by its name, or by its place; raises `NotUnderstood` where it is not known."""
+    inputs = [b for b in buffers if b.role != "output"]
+    outputs = iter([b for b in buffers if b.role == "output"])
+    named = {b.name: b for b in inputs}
+    taken = {said.get(name, name) for name, _ in parameters} & named.keys()
+    rest = iter([b for b in inputs if b.name not in taken and b.role == "input"])
+    for name, t in parameters:
+        wanted = said.get(name, name)
+        if t.pointer and t.space == "local":
+            if not wanted.isdecimal():
+                raise NotUnderstood(f"how many cells {name} has; say it: --argument {name}=…")
+            yield Cells(int(wanted), t)
+            continue
+        if not t.pointer and is_number(wanted):
+            yield Number(wanted, t)
+            continue
+        if not t.pointer:
+            if wanted not in named:
+                raise NotUnderstood(f"what {name} is; say it: --argument {name}=…")
+            found = named[wanted]
+        elif wanted in named:
+            found = named[wanted]
+        else:
+            several = outputs if wanted == "out" or not t.constant else rest
+            following = next(several, None)
+            if following is None:
+                raise NotUnderstood(f"which buffer {name} is; say it: --argument {name}=…")
+            found = following
+        yield Passed(name, t, found)
+
+
+def is_number(text: str) -> bool:
+    """Whether a parameter is said to be a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

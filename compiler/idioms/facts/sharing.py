@@ -1,0 +1,127 @@
+"""One value for what is computed or read twice.
+
+LLVM's pass for that gives up by ending the process where a function has hundreds of loops, so this is Relift's own: the tree of
+dominance is walked from the entry, what is computed above is known below, and a cell that was read or written keeps its value
+until something may write to memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from relift.compiler.idioms.facts.control import immediate_dominators
+from relift.compiler.idioms.facts.evolution import PURE, harmless, library_name
+from relift.compiler.idioms.facts.ir import CASTS, FLOATS, INTEGERS, Function, Instruction
+
+_COMPUTED = INTEGERS | FLOATS | CASTS | {"getelementptr", "icmp", "fcmp", "select", "fneg"}
+
+
+def shared(function: Function) -> Function:
+    """A function in which no instruction repeats one whose value is known."""
+    if not function.blocks:
+        return function
+    sharing = _Sharing(function)
+    sharing.walk()
+    if not sharing.same:
+        return function
+    variables: dict[str, tuple[str, ...]] = {}
+    for value, names in function.variables.items():
+        kept = sharing.kept(value)
+        variables[kept] = tuple(dict.fromkeys((*variables.get(kept, ()), *names)))
+    blocks = {
+        label: tuple(sharing.renamed(i) for i in block if i.name not in sharing.same)
+        for label, block in function.blocks.items()
+    }
+    return replace(function, blocks=blocks, variables=variables)
+
+
+@dataclass
+class _Sharing:
+    function: Function
+    same: dict[str, str] = field(default_factory=dict[str, str])
+    """Instructions that repeat another, and that."""
+    _known: dict[object, str] = field(default_factory=dict[object, str])
+    """What is computed above the block that is looked at."""
+    _cells: dict[str, dict[tuple[str, str], str]] = field(
+        default_factory=dict[str, dict[tuple[str, str], str]]
+    )
+    """The cells whose values are known at the end of a block: by type and address."""
+
+    def kept(self, value: str) -> str:
+        """The value that stands for a value."""
+        return self.same.get(value, value)
+
+    def renamed(self, i: Instruction) -> Instruction:
+        """An instruction over the values that are kept."""
+        operands = tuple(map(self.kept, i.operands))
+        return i if operands == i.operands else replace(i, operands=operands)
+
+    def walk(self) -> None:
+        """Look at every block after the one that dominates it."""
+        entry = next(iter(self.function.blocks))
+        over = immediate_dominators(entry, self.function.successors)
+        below: dict[str | None, list[str]] = {}
+        for block, parent in over.items():  # those that come before come first
+            below.setdefault(parent, []).append(block)
+        stack: list[str | list[object]] = [entry]
+        while stack:
+            top = stack.pop()
+            if isinstance(top, list):  # all below a block is done
+                for key in top:
+                    del self._known[key]
+                continue
+            block = top
+            before = len(self._known)
+            self._block(block, over)
+            stack.append(list(islice(reversed(self._known), len(self._known) - before)))
+            stack += reversed(below.get(block, ()))
+
+    def _block(self, block: str, over: Mapping[str, str | None]) -> None:
+        parent = over[block]
+        is_kept = parent is not None and not self._may_write_between(parent, block, over)
+        cells = dict(self._cells[parent]) if parent is not None and is_kept else {}
+        for original in self.function.blocks[block]:
+            i = self.renamed(original)
+            match i.opcode:
+                case "load" if not i.flags:
+                    found = cells.setdefault((i.type, i.operands[0]), i.name)
+                    if found != i.name:
+                        self.same[i.name] = found
+                case "store":
+                    cells = {} if i.flags else {(i.types[0], i.operands[1]): i.operands[0]}
+                case "call" if library_name(i.about) in PURE:
+                    self._repeats(i)
+                case _ if i.opcode in _COMPUTED:
+                    self._repeats(i)
+                case _ if self._may_write(i):
+                    cells = {}
+                case _:
+                    pass
+        self._cells[block] = cells
+
+    def _repeats(self, i: Instruction) -> None:
+        key = (i.opcode, i.type, i.operands, i.types, i.about, i.flags)
+        found = self._known.setdefault(key, i.name)
+        if found != i.name:
+            self.same[i.name] = found
+
+    def _may_write_between(self, above: str, block: str, over: Mapping[str, str | None]) -> bool:
+        """Whether a path from the end of a block to the begin of one below it goes through what may write."""
+        met: set[str] = set()
+        stack = [p for p in self.function.predecessors[block] if p in over]
+        while stack:
+            at = stack.pop()
+            if at == above or at in met:
+                continue
+            met.add(at)
+            if any(map(self._may_write, self.function.blocks[at])):
+                return True
+            stack += [p for p in self.function.predecessors[at] if p in over]
+        return False
+
+    def _may_write(self, i: Instruction) -> bool:
+        if i.opcode == "call":
+            return not harmless(i)
+        return i.opcode in ("store", "fence", "atomicrmw", "cmpxchg", "invoke", "callbr", "va_arg")

@@ -1,0 +1,82 @@
+"""Forty kernels as people write them, at about 10,000 work-items: `python -m proofs_tests.foreign_kernels`.
+
+Of twenty kernels, each as it should be and with one fault: what `relift validate --kernel` says, how long it takes,
+and what devices give on the inputs at which it was found to be wrong.  Exit status 1 where a right one is not
+validated within 30 seconds or differs on a device, or a wrong one is not refuted or no device shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+
+from proofs_tests.compiler.foreign.kernels import LARGE, SMALL, ByHandKernel, kernels
+from relift.compiler.devices.survey import survey
+from relift.compiler.dialects.backend import backend_of
+from relift.compiler.foreign.comparison import validate_foreign
+from relift.compiler.foreign.on_device import OnDevice, on_device
+from relift.semantics.errors import ReliftError
+
+SECONDS = 30.0
+"""A right kernel is validated within so many."""
+
+
+def judged(k: ByHandKernel, devices: list[str]) -> tuple[bool, str]:
+    """Whether both kernels are judged rightly, and a row of the table."""
+    program = k.program()
+    began = time.perf_counter()
+    right = validate_foreign(k.right(), program)
+    between = time.perf_counter()
+    wrong = validate_foreign(k.wrong(), program)
+    ended = time.perf_counter()
+    agree = [on_device(k.right(), program, device) for device in devices]
+    show = [on_device(k.wrong(), program, device) for device in devices]
+    ok = right.ok and between - began < SECONDS and not any(found.differs for found in agree)
+    found = wrong.verdict == "refuted" and any(each.differs for each in show)
+    row = [
+        f"{k.name:32} {math.prod(k.range):6}",
+        f"right: {'validated' if right.ok else right.verdict} in {between - began:5.1f} s",
+        *(each.text() for each in agree if each.differs),
+        f"wrong: {wrong.verdict}, {wrong.fault}, in {ended - between:5.1f} s",
+        _shown(show),
+    ]
+    return ok and found, "; ".join(row)
+
+
+def _shown(show: list[OnDevice]) -> str:
+    """What the devices that show a fault give."""
+    return ", ".join(each.text() for each in show if each.differs) or "NO DEVICE SHOWS IT"
+
+
+def in_opencl() -> list[str]:
+    """The devices here that run OpenCL C."""
+    found = [d for d in survey() if d.works and d.device is not None]
+    return [d.name for d in found if d.device is not None and backend_of(d.device).name == "opencl"]
+
+
+def main() -> int:
+    """Judge all; see the module."""
+    parser = argparse.ArgumentParser(description="Forty kernels as people write them.")
+    parser.add_argument("--small", action="store_true", help="at the sizes of the tests")
+    parser.add_argument("--device", action="append", help="as in relift devices; all if none")
+    parser.add_argument("--kernel", help="only those with this in their name")
+    given = parser.parse_args()
+    devices = given.device or in_opencl()
+    failed = 0
+    for k in kernels(SMALL if given.small else LARGE):
+        if given.kernel and given.kernel not in k.name:
+            continue
+        try:
+            ok, row = judged(k, devices)
+        except ReliftError as error:
+            ok, row = False, f"{k.name}: {error.message}"
+        failed += not ok
+        print(f"{'ok  ' if ok else 'FAIL'} {row}", flush=True)
+    print(f"devices: {', '.join(devices)}; {failed} of 20 pairs failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

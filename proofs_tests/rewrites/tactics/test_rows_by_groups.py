@@ -1,0 +1,97 @@
+"""Rows that groups fold together: derived by PROVED rules, right where the group shares them evenly or not, without races."""
+
+# mypy: disable-error-code="misc, no-untyped-call, no-untyped-def, valid-type"
+# (the annotations of a program are sizes and types of the object language, not Python types)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relift as rl
+from relift.compiler.certificates.claims import certificates
+from relift.compiler.program import compile_program
+from relift.device import GPU
+from relift.egraph.cost.model import least_seconds
+from relift.egraph.search.proposals import Proposals
+from relift.rewrites.ledger.book import require_proved
+from relift.rewrites.library import RULES
+from relift.rewrites.matching import NoMatch
+from relift.rewrites.tactics.combinators import derive
+from relift.rewrites.tactics.rows_by_groups import rows_by_groups
+from relift.semantics.language.programs import Program
+
+b, n, m = rl.nat("b"), rl.nat("n"), rl.nat("m")
+ROOM = 48 * 1024
+
+
+@rl.program
+def softmax(a: rl.f32[b, n, m]):
+    def of_a_row(row):
+        top = rl.reduce(rl.maximum, float("-inf"), row)
+        powers = rl.map(lambda x: rl.exp(x - top), row)
+        return rl.map(lambda p: p / rl.reduce(rl.add, 0.0, powers), powers)
+
+    return rl.map(lambda rows: rl.map(of_a_row, rows), a)
+
+
+@rl.program
+def variance(a: rl.f32[b, n, m]):
+    def of_a_row(row):
+        mean = rl.reduce(rl.add, 0.0, row) / 8.0
+        return rl.reduce(rl.add, 0.0, rl.map(lambda x: (x - mean) * (x - mean), row)) / 8.0
+
+    return rl.map(lambda rows: rl.map(of_a_row, rows), a)
+
+
+@rl.program
+def doubled(a: rl.f32[n, m]):
+    return rl.map(lambda row: rl.map(lambda x: x + x, row), a)
+
+
+def numpys_softmax(a: Any) -> Any:
+    powers = np.exp(a - a.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def numpys_variance(a: Any) -> Any:
+    return ((a - a.sum(axis=-1, keepdims=True) / 8) ** 2).sum(axis=-1) / 8
+
+
+@pytest.mark.parametrize("length", [64, 23])
+@pytest.mark.parametrize(
+    ("program", "wanted"), [(softmax, numpys_softmax), (variance, numpys_variance)]
+)
+def test_a_group_has_a_row(program: Program, wanted: Callable[[Any], Any], length: int) -> None:
+    """Two folds that need each other, of rows that eight work-items share with and without a rest."""
+    sizes = {"b": 2, "n": 3, "m": length}
+    found = derive(program, rows_by_groups(2, 8, 4, ROOM), sizes)
+    require_proved((step.rule for step in found.steps), RULES)
+    low = replace(program.at(sizes), body=found.result)
+    compiled = compile_program(low)
+    claims = [claim for one in certificates(compiled) for claim in one.claims]
+    safety = [claim for claim in claims if claim.kind in ("races", "barriers")]
+    assert {claim.verdict for claim in safety} == {"proved"}
+    a = np.random.default_rng(0).random((2, 3, length), dtype=np.float32)
+    np.testing.assert_allclose(compiled(a), wanted(a.astype(np.float64)), rtol=1e-5)
+
+
+def test_what_no_group_shares_is_left_to_others() -> None:
+    """A row of fewer elements than work-items, and one that nobody folds."""
+    with pytest.raises(NoMatch):
+        derive(variance, rows_by_groups(2, 8, 4, ROOM), {"b": 2, "n": 3, "m": 7})
+    with pytest.raises(NoMatch):
+        derive(doubled, rows_by_groups(1, 8, 4, ROOM), {"n": 3, "m": 64})
+
+
+def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:
+    """A GPU's estimate is within a tenth of reading and writing everything once; a work-item for each row takes ten times that."""
+    task = Proposals(variance, {"b": 16, "n": 512, "m": 1024}, GPU)
+    least = least_seconds(task.source, GPU)
+    _, proposals = task.all()
+    assert proposals[0].cost.seconds < 1.2 * least
+    assert min(each.cost.seconds for each in task.as_written()) > 10 * least
