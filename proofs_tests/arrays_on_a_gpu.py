@@ -76,7 +76,7 @@ class Counted:
             call(driver, function, *arguments)
 
         self._driver, self._call = Driver, call
-        Driver.__call__ = counted  # type: ignore[method-assign]
+        Driver.__call__ = counted  # type: ignore[assignment, method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:

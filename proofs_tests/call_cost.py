@@ -51,8 +51,8 @@ def main() -> int:
         print("the default device is none of OpenCL: there is nothing to compare with")
         return 2
     queue = cl.CommandQueue(x.resident.buffer.context)
-    alone = cl.Program(x.resident.buffer.context, kernel.source).build().saxpy_1  # type: ignore[attr-defined]
-    a, rows = np.float32(2), [r.resident.buffer for r in (x, y, out)]  # type: ignore[attr-defined]
+    alone = cl.Program(x.resident.buffer.context, kernel.source).build().saxpy_1
+    a, rows = np.float32(2), [r.resident.buffer for r in (x, y, out)]
 
     def raw() -> None:
         alone.set_args(a, *rows)

@@ -53,7 +53,7 @@ def copies(torch: Any) -> None:
     kernel, given = rl.compile(squares), [torch.arange(1024, dtype=torch.float32)]
     if importlib.util.find_spec("jax") is not None:
         given.append(importlib.import_module("jax.numpy").arange(1024, dtype="float32"))
-    Queue.put = lambda queue, row: counted.append(len(row)) or put(queue, row)  # type: ignore[method-assign,func-returns-value]
+    Queue.put = lambda queue, row: counted.append(len(row)) or put(queue, row)  # type: ignore[assignment, method-assign, func-returns-value]
     try:
         for x in given:
             found = kernel(x)

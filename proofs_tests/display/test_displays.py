@@ -58,10 +58,11 @@ def shown(thing: Any) -> str:
     """Its HTML, well formed, with a text beside that is not empty."""
     found = thing._repr_mimebundle_()  # what a notebook calls
     assert found["text/plain"].strip()
+    html: str = found["text/html"]
     parser = Balanced()
-    parser.feed(found["text/html"])
+    parser.feed(html)
     assert not parser.open
-    return found["text/html"]
+    return html
 
 
 def test_what_is_made_of_a_program_is_displayed(best: Optimized) -> None:
