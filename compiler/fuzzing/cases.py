@@ -13,7 +13,8 @@ True
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -22,6 +23,9 @@ from relift.rewrites.checks.random.draws import Kind as LowKind
 from relift.rewrites.checks.random.expressions import DEEPEST, Scope
 from relift.rewrites.checks.random.kernels import Builder
 from relift.semantics.errors import ReliftError
+from relift.semantics.indices.functions import reverse, shift
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.language.coercion import make_tuple
 from relift.semantics.language.naming import distinctly_named
 from relift.semantics.language.programs import Program
 from relift.semantics.language.tracing import FixedLambda, build
@@ -99,9 +103,11 @@ LONG = (64, 33, 100)
 
 @dataclass
 class Wide(Builder):
-    """Programs of a campaign: more of what only some groups do, and now and then long folds, but none within folds."""
+    """Programs of a campaign: more of what groups may skip, and now and then long folds, but none within folds."""
 
     long: bool = False
+    enclosed: bool = False
+    """Whether what is made stands in a loop or in groups within groups, where no other groups may be."""
 
     def program(self) -> Program | None:
         """One program, or None where no well-typed one came out."""
@@ -116,10 +122,41 @@ class Wide(Builder):
         return super().run_through(scope)
 
     def group(self, c: Any, scope: Scope, dim: int, tiles: int) -> Any:
-        """What a group computes."""
-        if not tiles and len(scope.arrays) > 1 and self.spend() and self.chance(4):
-            return self.pick((self.of_several_numbers, self.in_turns))(c, scope, dim)
-        return super().group(c, scope, dim, tiles)
+        """What a group computes; half of those with a tile do something that may be skipped, and go on behind it."""
+        if tiles or len(scope.arrays) < 2 or not self.spend() or self.chance(2):
+            return super().group(c, scope, dim, tiles)
+        if not self.enclosed and self.chance(2):
+            return self.of_several_numbers(c, scope, dim)
+        behind = rl.map_lcl(dim)(self.number_of(scope), self.row(scope))
+        return make_tuple(self.in_turns(c, scope, dim), behind)
+
+    def in_turns(self, c: Any, scope: Scope, dim: int) -> Any:
+        """A loop, of no turn perhaps, with a tile in each."""
+        with self.enclosing():
+            return super().in_turns(c, scope, dim)
+
+    def of_several_numbers(self, c: Any, scope: Scope, dim: int) -> Any:
+        """Groups within groups, of different numbers; a loop where there may be none."""
+        if self.enclosed:
+            return self.in_turns(c, scope, dim)
+        with self.enclosing():
+            return super().of_several_numbers(c, scope, dim)
+
+    @contextmanager
+    def enclosing(self) -> Generator[None, None, None]:
+        """What is made inside is enclosed."""
+        before, self.enclosed = self.enclosed, True
+        try:
+            yield
+        finally:
+            self.enclosed = before
+
+    def row(self, scope: Scope) -> Any:
+        """An array whose elements a group divides among its work-items; often the newest tile, as others wrote it."""
+        if self.chance(2):
+            return super().row(scope)
+        moved = self.pick((reverse, reverse, shift(1)))
+        return self.layout(rl.gather(moved, scope.arrays[-1]), deep=1)
 
 
 @dataclass

@@ -25,6 +25,9 @@ from relift.semantics.syntax.terms import Term
 MOST = (1, 5, 5, 5, 24)
 """Up to these are the sizes that a program leaves open; folds are made vectors of only when they are long."""
 
+LEAST = 0.25
+"""So many of them are the least that the program allows, whatever may be drawn."""
+
 LARGEST = 3_000
 """Cells of all buffers together; larger programs are for faster interpreters."""
 
@@ -79,7 +82,7 @@ def subject_of(case: Case, book: Book | None = None) -> Subject | None:
     program = program_of(case)
     if program is None:
         return None
-    sizes = random_sizes(program, Seeded(case.random("sizes")), case.random("most").choice(MOST))
+    sizes = _sizes(program, case)
     derivation = None
     if case.kind == "high" or case.kind.startswith("varied"):
         at_sizes = program.at(sizes)
@@ -92,6 +95,16 @@ def subject_of(case: Case, book: Book | None = None) -> Subject | None:
     drawn = case.random("arguments")
     here = program.at(sizes)
     return Subject(program, sizes, arguments_of(here, drawn, drawn.choice(SORTS)), derivation)
+
+
+def _sizes(program: Program, case: Case) -> dict[str, int]:
+    """Sizes for a program; now and then the least, at which loops may have no turn."""
+    generator = case.random("sizes")
+    drawn = random_sizes(program, Seeded(generator), case.random("most").choice(MOST))
+    return {
+        n: least if generator.random() < LEAST else drawn[n]
+        for n, least in program.least_sizes.items()
+    }
 
 
 def same(x: Any, y: Any) -> bool:

@@ -113,7 +113,7 @@ def keep(folder: Path, number: int) -> None:
 # ---- the child
 
 
-class _Ended(Exception):
+class Ended(Exception):
     """The child ended, or was ended, before it answered."""
 
 
@@ -134,7 +134,7 @@ class _Child:
             )  # fmt: skip
 
     def ask(self, request: tuple[Address, str, list[str]], seconds: int) -> tuple[str, Any]:
-        """Its answer; raises `_Ended` when there will be none."""
+        """Its answer; raises `Ended` when there will be none."""
         try:
             self._connection.send((*request, seconds + 10))
             if self._connection.poll(seconds):
@@ -142,8 +142,8 @@ class _Child:
                 return answer
         except (EOFError, OSError):
             status = self._process.wait()
-            raise _Ended(self._how(status)) from None
-        raise _Ended(f"did not finish the kernel in {seconds} s")
+            raise Ended(self._how(status)) from None
+        raise Ended(f"did not finish the kernel in {seconds} s")
 
     def _how(self, status: int) -> str:
         if status < 0:
@@ -198,12 +198,12 @@ def _built(device: cl.Device, source: str, options: tuple[str, ...], digest: str
             here.child = _Child()
         try:
             outcome, content = here.child.ask((_address(device), source, list(options)), SECONDS)
-        except _Ended as end:
+        except Ended as end:
             here.end()
-            here.ended[digest] = f"{end}; {{}}"
+            here.ended[digest] = str(end)
             raise _refused(device, source, here.ended[digest]) from None
     if outcome == "refused":
-        raise _refused(device, source, f"refused the kernel; {{}}\n{content}")
+        raise _refused(device, source, "refused the kernel", f"\n{content}")
     binary: bytes = content
     return binary
 
@@ -212,13 +212,12 @@ def _address(device: cl.Device) -> Address:
     return next(address for address, known in addressed().items() if known == device)
 
 
-def _refused(device: cl.Device, source: str, how: str) -> Unsupported:
+def _refused(device: cl.Device, source: str, what: str, log: str = "") -> Unsupported:
     """The error for a source that the driver does not build, which is kept to be looked at."""
     folder = writable_cache() / "refused"
     keep(folder, KEPT_SOURCES)
     kept = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}-kernel.cl"
     write_text(kept, source)
     return Unsupported(
-        # the rest of what was said may have braces, too
-        f"the OpenCL compiler of {label(device)} {how.replace('{}', f'its source is in {kept}', 1)}"
+        f"the OpenCL compiler of {label(device)} {what}; its source is in {kept}{log}"
     )

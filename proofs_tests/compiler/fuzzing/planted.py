@@ -2,7 +2,7 @@
 
 W1, W2 and W3 of the review are planted back into a copy of the compiler, D1 and D2 into a device, a wrong rule among
 the right ones; `relift fuzz` has to find each, and to blame the compiler, the device, the rule.  Exit status 1 where
-it does not, within `--seconds` for each.
+it does not, within `--seconds` for each; `--seed` starts it elsewhere.
 """
 
 from __future__ import annotations
@@ -43,24 +43,25 @@ def backwards(f: rl.Fun[A, B], xs: A[n]):
 '''
 
 
-def in_the_compiler(name: str, seconds: float) -> str:
+def in_the_compiler(name: str, seconds: float, seed: int) -> str:
     """What a campaign in a copy with a mistake blames first; the text of kernels shows it, without a device."""
     [mutant] = [m for m in mutants() if m.name == COMPILER[name]]
     with tempfile.TemporaryDirectory(prefix="relift-planted-") as folder:
         root = copied(Path(folder))
         file = root / mutant.file
         file.write_text(mutant.applied(file.read_text(encoding="utf-8")), encoding="utf-8")
-        return _found(root, seconds, Path(folder) / "campaign", "--device", "none")
+        words = ["--device", "none", "--seed", str(seed)]
+        return _found(root, seconds, Path(folder) / "campaign", *words)
 
 
-def in_a_rule(seconds: float) -> str:
+def in_a_rule(seconds: float, seed: int) -> str:
     """What a campaign blames first when a wrong rule is forced in."""
     with tempfile.TemporaryDirectory(prefix="relift-planted-") as folder:
         rules = Path(folder) / "rules.py"
         rules.write_text(WRONG_RULE, encoding="utf-8")
         root = Path(__file__).resolve().parents[3]
         kinds = ["--kind", "high", "--kind", "varied items"]
-        words = ["--device", "none", "--rules", str(rules), *kinds]
+        words = ["--device", "none", "--seed", str(seed), "--rules", str(rules), *kinds]
         return _found(root, seconds, Path(folder) / "campaign", *words)
 
 
@@ -88,12 +89,12 @@ def _first(log: Path) -> str:
     return next((f"{line['cause']} ({line['case']}: {line['detail']})" for line in found), "")
 
 
-def in_a_device(name: str, seconds: float) -> str:
+def in_a_device(name: str, seconds: float, seed: int) -> str:
     """What is blamed first when a device has a defect."""
     court = Court(device(DEVICE[name], "pocl"), (device_of("c"),))
     assert court.device is not None
     court.device.name()
-    settings, state, began = Settings(), State(), time.monotonic()
+    settings, state, began = Settings(seed=seed), State(), time.monotonic()
     for number in range(10**6):
         for case in round_of(settings, number, state.corpus):
             if time.monotonic() - began > seconds:
@@ -110,13 +111,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Planted defects, and who is blamed for them.")
     parser.add_argument("name", nargs="*", help="W1, W2, W3, D1, D2, rule; all if none")
     parser.add_argument("--seconds", type=float, default=1800.0, help="for each")
+    parser.add_argument("--seed", type=int, default=0, help="of the campaigns")
     given = parser.parse_args()
     wanted: dict[str, tuple[str, Callable[[], str]]] = {}
     for name in COMPILER:
-        wanted[name] = ("compiler", partial(in_the_compiler, name, given.seconds))
+        wanted[name] = ("compiler", partial(in_the_compiler, name, given.seconds, given.seed))
     for name in DEVICE:
-        wanted[name] = ("device", partial(in_a_device, name, given.seconds))
-    wanted["rule"] = ("rule backwards", partial(in_a_rule, given.seconds))
+        wanted[name] = ("device", partial(in_a_device, name, given.seconds, given.seed))
+    wanted["rule"] = ("rule backwards", partial(in_a_rule, given.seconds, given.seed))
     failed = 0
     for name in given.name or wanted:
         culprit, search = wanted[name]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from relift.compiler.codegen.barriers import Barriers
 from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of, program_of
 from relift.compiler.fuzzing.inputs import SORTS, arguments_of, cropped, simpler
+from relift.compiler.fuzzing.judging import Court
 from relift.compiler.fuzzing.subjects import subject_of
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
@@ -30,6 +34,20 @@ def test_a_name_makes_the_program_again(kind: str) -> None:
     assert program_of(case_of(str(case))) == program_of(case)
     changed = [program_of(Case(NAMED[kind], 3).changed(n)) for n in range(6)]
     assert any(p != changed[0] for p in changed)
+
+
+def test_programs_read_behind_what_groups_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that takes every barrier for one that always happens is found: here by a shorter row of groups."""
+
+    @contextmanager
+    def always_happens(self: Barriers) -> Generator[None, None, None]:
+        yield
+
+    subject = subject_of(case_of("groups 79"))
+    assert subject is not None
+    assert Court(None).seen(subject).sight == "right"
+    monkeypatch.setattr(Barriers, "skippable", always_happens)
+    assert Court(None).seen(subject).sight == "text"
 
 
 def test_what_names_no_program_is_refused() -> None:

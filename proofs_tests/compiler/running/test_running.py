@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -192,6 +193,27 @@ def test_a_refused_kernel_shows_the_log_and_keeps_the_source() -> None:
     ) as e:
         broken.session()
     assert "undeclared identifier 'z'" in str(e.value)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_a_driver_says_with_braces_is_shown_as_it_is(
+    ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log has lines of the source in it; the place of the source is said once, where it belongs."""
+    log = "error: {0} {} {name"
+
+    def ask(*_: Any) -> tuple[str, str]:
+        if ends:
+            raise building.Ended(f"ended on the kernel: {log}")
+        return "refused", log
+
+    monkeypatch.setattr("relift.compiler.running.building._Child.ask", ask)
+    compiled = compile_program(made("saxpy", 4))
+    never_built = Compiled(f"{compiled.source}\n// {ends} {log}\n", compiled.plan)
+    place = r"its source is in \S*kernel\.cl"
+    said = rf"ended on the kernel: {re.escape(log)}; {place}$"
+    with pytest.raises(Unsupported, match=said if ends else rf"{place}\n{re.escape(log)}$"):
+        never_built.session()
 
 
 def test_what_a_device_cannot_run_is_explained() -> None:

@@ -71,9 +71,8 @@ def progress_of(title: str) -> Generator[Callable[[str], None]]:
 
     if LOUDNESS.verbose:
         started = time.monotonic()
-        said = f"{title}: {{}} [{{:.2f}} s]"
         yield lambda text: print(
-            said.format(text, time.monotonic() - started), file=sys.stderr, flush=True
+            f"{title}: {text} [{time.monotonic() - started:.2f} s]", file=sys.stderr, flush=True
         )
         return
     console = Console(stderr=True)
