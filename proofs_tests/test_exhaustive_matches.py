@@ -36,6 +36,12 @@ def _origins(file: Path) -> dict[str, str]:
     return found
 
 
+def _origin(name: str, origins: dict[str, str]) -> str:
+    """What a name stands for, also one that is written with its module: `terms.Var`."""
+    module, _, own = name.rpartition(".")
+    return f"{origins.get(module, module)}.{own}" if module else origins.get(name, name)
+
+
 def closed_unions() -> dict[str, frozenset[str]]:
     """The members of each union of Relift's own classes, unions in unions taken apart."""
     written: dict[str, list[str]] = {}
@@ -45,7 +51,7 @@ def closed_unions() -> dict[str, frozenset[str]]:
         classes |= {origins[n.name] for n in ast.walk(_tree(file)) if isinstance(n, ast.ClassDef)}
         for node in _tree(file).body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                members = [origins.get(m, m) for m in _members(node.value)]
+                members = [_origin(m, origins) for m in _members(node.value)]
                 if len(members) > 1:
                     written[origins[node.target.id]] = members
 
@@ -62,8 +68,8 @@ def _members(value: ast.expr | None) -> list[str]:
     match value:
         case ast.BinOp(left, ast.BitOr(), right):
             return [*_members(left), *_members(right)]
-        case ast.Name(name):
-            return [name]
+        case ast.Name() | ast.Attribute(ast.Name()):
+            return [ast.unparse(value)]
         case ast.Constant(str(text)):
             return _members(ast.parse(text, mode="eval").body)
         case _:
@@ -99,10 +105,8 @@ def _matches_all(pattern: ast.pattern) -> bool:
 def _classes(pattern: ast.pattern, several: bool) -> Iterator[str]:
     """The classes that a pattern asks its subject, or a part of `several` subjects, to be of."""
     match pattern:
-        case ast.MatchClass(cls=ast.Name(name)):
-            yield name
-        case ast.MatchClass(cls=ast.Attribute(value=ast.Name(module), attr=name)):
-            yield name if module != "ast" else f"ast.{name}"
+        case ast.MatchClass(cls=named):
+            yield ast.unparse(named)
         case ast.MatchOr(parts):
             for part in parts:
                 yield from _classes(part, several)
@@ -115,11 +119,19 @@ def _classes(pattern: ast.pattern, several: bool) -> Iterator[str]:
             pass
 
 
+def _called(origins: dict[str, str], closed: frozenset[str]) -> frozenset[str]:
+    """What a file calls the members of closed unions: by their names, or by those of their modules."""
+    plain = {name for name, origin in origins.items() if origin in closed}
+    modules = {origin: name for name, origin in origins.items()}
+    split = (name.rpartition(".") for name in closed)
+    return frozenset(plain | {f"{modules[m]}.{own}" for m, _, own in split if m in modules})
+
+
 def _found() -> dict[str, list[int]]:
     closed: frozenset[str] = frozenset().union(*closed_unions().values())
     found: dict[str, list[int]] = {}
     for file in sources():
-        here = frozenset(name for name, origin in _origins(file).items() if origin in closed)
+        here = _called(_origins(file), closed)
         if lines := sorted(swallowed(_tree(file), here)):
             found[file.relative_to(ROOT).as_posix()] = lines
     return found
@@ -153,10 +165,11 @@ def test_the_unions_of_the_language_are_seen() -> None:
         ("match t:\n case Var(): pass\n case Get(): pass", 0),
         ("match t:\n case Var(): pass\n case _: assert_never(t)", 0),
         ("match ts:\n case [Var()]: pass\n case _: pass", 0),
+        ("match t:\n case terms.Var(): pass\n case _: pass", 1),
         ("match t:\n case ast.Var(): pass\n case _: pass", 0),
         ("match t:\n case 'a' | int(): pass\n case _: pass", 0),
     ],
 )
 def test_a_wildcard_is_seen(text: str, count: int) -> None:
     """However the wildcard is written, and whatever else the subject is a tuple of."""
-    assert len(list(swallowed(ast.parse(text), frozenset(("Var", "Get"))))) == count
+    assert len(list(swallowed(ast.parse(text), frozenset(("Var", "Get", "terms.Var"))))) == count

@@ -29,23 +29,7 @@ from relift.rewrites.rule import Rule
 from relift.semantics.domains import Numeric, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    innermost,
-    operator_of,
-    subterms,
-)
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Cause: TypeAlias = Choice[
@@ -75,7 +59,7 @@ def float_verdict(rule: Rule, results: Sequence[TierResult]) -> FloatVerdict | N
 
 def _types(rule: Rule) -> Iterator[Type]:
     for side in (rule.left, rule.right):
-        yield from (t.type for t, _ in subterms(side))
+        yield from (t.type for t, _ in terms.subterms(side))
 
 
 def _has_floats(rule: Rule) -> bool:
@@ -97,10 +81,10 @@ def _leaves(t: Type) -> Iterator[Type]:
 
 def _has_arithmetic(rule: Rule) -> bool:
     """Whether a rule computes by itself, with functions that have a meaning."""
-    for t in (t for side in (rule.left, rule.right) for t, _ in subterms(side)):
-        operator = operator_of(t)
-        if isinstance(t, Apply) or (
-            operator is not None and isinstance(innermost(operator), BinaryOperator)
+    for t in (t for side in (rule.left, rule.right) for t, _ in terms.subterms(side)):
+        operator = terms.operator_of(t)
+        if isinstance(t, terms.Apply) or (
+            operator is not None and isinstance(terms.innermost(operator), terms.BinaryOperator)
         ):
             return True
     return False
@@ -180,18 +164,25 @@ def _cause(rule: Rule, given: Mapping[str, Value], watched: _Watched) -> Cause:
     return "reassociation" if left == right else "rounding"
 
 
-def _operations(t: Term) -> Counter[str]:
+def _operations(t: terms.Term) -> Counter[str]:
     """What a side computes with, and how often."""
     found: Counter[str] = Counter()
-    for u, _ in subterms(t):
+    for u, _ in terms.subterms(t):
         match u:
-            case Apply(name) | Metavariable(name):
+            case terms.Apply(name) | terms.Metavariable(name):
                 found[name] += 1
-            case Combine(op):
-                found[innermost(op).name] += 1
-            case Literal(value):
+            case terms.Combine(op):
+                found[terms.innermost(op).name] += 1
+            case terms.Literal(value):
                 found[repr(value)] += 1
-            case Var() | Input() | Call() | MakeTuple() | Get() | Pattern():
+            case (
+                terms.Var()
+                | terms.Input()
+                | terms.Call()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Pattern()
+            ):
                 pass
     return found
 

@@ -30,6 +30,7 @@ from relift.rewrites.totality import first_partial, first_partial_operator, has_
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.indices.functions import IndexFunction, Written
 from relift.semantics.interpreter import operand_type
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import (
     Position,
     alpha_equal,
@@ -49,30 +50,6 @@ from relift.semantics.syntax.signatures import (
 )
 from relift.semantics.syntax.sizes import Size, Unknown, by_letter
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-    Vectorized,
-    free_variables,
-    innermost,
-    operator_of,
-    subterms,
-    unused,
-)
 from relift.semantics.syntax.types import AnyType, Type, Vector, substitute_type
 
 
@@ -82,14 +59,14 @@ class NoMatch(ReliftError):
 
 def apply_rule(
     rule: Rule,
-    t: Term,
+    t: terms.Term,
     position: Position = (),
     *,
     direction: Direction = "forward",
     choices: Mapping[str, int] | None = None,
     parts: Mapping[str, Position] | None = None,
     policy: FloatPolicy = "reassociate",
-) -> tuple[Term, Substitution]:
+) -> tuple[terms.Term, Substitution]:
     """`t` with the rule applied at a position, and what its metavariables stand for.
 
     `choices` gives values to sizes that matching does not determine, and `parts` the places, from the
@@ -114,12 +91,12 @@ def apply_rule(
 
 def apply_filled(
     rule: Rule,
-    t: Term,
+    t: terms.Term,
     position: Position,
     direction: Direction,
     substitution: Substitution,
     policy: FloatPolicy,
-) -> Term:
+) -> terms.Term:
     """`t` with the rule applied, its metavariables being given; every premise is checked.
 
     Raises `NoMatch` when an entry of the substitution is not what its metavariable is declared as, the filled side is
@@ -151,7 +128,7 @@ def apply_filled(
         raise NoMatch(f"{rule.name}: the result has type {new.type} instead of {here.type}")
     around = {x.name: x.type for x in binders_at(t, position)}
     before_it = _free_types(here)
-    if unbound := free_variables(new) - before_it.keys() - around.keys():
+    if unbound := terms.free_variables(new) - before_it.keys() - around.keys():
         raise NoMatch(
             f"{rule.name}: the result uses {', '.join(sorted(unbound))} outside its binder"
         )
@@ -161,21 +138,21 @@ def apply_filled(
     return replace_at(t, position, new)
 
 
-def _free_types(t: Term) -> dict[str, Type]:
+def _free_types(t: terms.Term) -> dict[str, Type]:
     """The free variables of a term, and the type that each is used at."""
     return {
         u.name: u.type
-        for u, bound in subterms(t)
-        if isinstance(u, Var) and u.name not in {x.name for x in bound}
+        for u, bound in terms.subterms(t)
+        if isinstance(u, terms.Var) and u.name not in {x.name for x in bound}
     }
 
 
 def match(
     rule: Rule,
-    pattern: Term,
-    t: Term,
+    pattern: terms.Term,
+    t: terms.Term,
     choices: Mapping[str, int],
-    parts: Mapping[str, Term] | None = None,
+    parts: Mapping[str, terms.Term] | None = None,
 ) -> Substitution:
     """What the metavariables of `pattern`, a side of `rule`, stand for in `t`; raises `NoMatch`."""
     matcher = _Matcher(rule, parts or {})
@@ -197,7 +174,7 @@ def match(
     return substitution
 
 
-def match_sides(rule: Rule, left: Term, right: Term) -> Substitution:
+def match_sides(rule: Rule, left: terms.Term, right: terms.Term) -> Substitution:
     """What the metavariables stand for where both sides of a rule are given; raises `NoMatch`.
 
     So sizes that one side alone names are determined, too.
@@ -216,22 +193,22 @@ def determines(rule: Rule, direction: Direction) -> bool:
     """Whether matching a side of a rule determines all functions, so that it can be matched anew."""
     found: set[str] = set()
     before, _ = rule.side(direction)
-    for t, bound in subterms(before):
-        if isinstance(t, Metavariable) and is_miller(t, bound):
+    for t, bound in terms.subterms(before):
+        if isinstance(t, terms.Metavariable) and is_miller(t, bound):
             found.add(t.name)
-        elif (operator := operator_of(t)) is not None:
-            found.add(innermost(operator).name)
+        elif (operator := terms.operator_of(t)) is not None:
+            found.add(terms.innermost(operator).name)
     return all(name in found for name in rule.parameters if name not in rule.sizes)
 
 
 class _Matcher:
     """Collects what metavariables stand for; sizes are solved like those of a pattern's signature."""
 
-    def __init__(self, rule: Rule, parts: Mapping[str, Term]) -> None:
+    def __init__(self, rule: Rule, parts: Mapping[str, terms.Term]) -> None:
         self.rule, self.parts = rule, parts
         self.sizes = Matching(rule.name)
-        self.functions: dict[str, Lambda] = {}
-        self.operators: dict[str, Operator] = {}
+        self.functions: dict[str, terms.Lambda] = {}
+        self.operators: dict[str, terms.Operator] = {}
         self.indices: dict[str, IndexFunction] = {}
         self.applied_to_terms: list[str] = []  # not Miller patterns: checked once all is filled in
         self._type_schema = {name: schema_type(name) for name in rule.types}
@@ -249,37 +226,39 @@ class _Matcher:
             self.indices,
         )
 
-    def fail(self, p: Term, t: Term) -> None:
+    def fail(self, p: terms.Term, t: terms.Term) -> None:
         raise NoMatch(f"{self.rule.name}: {_kind(p)} is needed where {_kind(t)} stands")
 
-    def match(self, p: Term, t: Term, names: Mapping[str, Var]) -> None:
+    def match(self, p: terms.Term, t: terms.Term, names: Mapping[str, terms.Var]) -> None:
         """Match `p` against `t`; `names` maps the binders of the rule above `p` to those of the term."""
-        if isinstance(p, Metavariable):
+        if isinstance(p, terms.Metavariable):
             self._metavariable(p, t, names)
         elif type(p) is not type(t):
             self.fail(p, t)
-        elif isinstance(p, Var) and isinstance(t, Var):
+        elif isinstance(p, terms.Var) and isinstance(t, terms.Var):
             if names[p.name] != t:
                 raise NoMatch(f"{self.rule.name}: variable {t.name} is not the one needed")
-        elif isinstance(p, Literal) and isinstance(t, Literal):
+        elif isinstance(p, terms.Literal) and isinstance(t, terms.Literal):
             if p.value != t.value or repr(p.value) != repr(t.value):
                 raise NoMatch(f"{self.rule.name}: {p.value} is needed, not {t.value}")
             self.sizes.match(self.schema(p.type), t.type, "a literal")
         else:
-            if isinstance(p, Pattern):
+            if isinstance(p, terms.Pattern):
                 self.sizes.match(self.schema(p.type), t.type, p.name)
             for mine, theirs in zip(fields(p), fields(t), strict=True):
                 if not self._field(mine, theirs, t, names):
                     self.fail(p, t)
 
-    def _field(self, mine: Field, theirs: Any, t: Term, names: Mapping[str, Var]) -> bool:
+    def _field(
+        self, mine: Field, theirs: Any, t: terms.Term, names: Mapping[str, terms.Var]
+    ) -> bool:
         """Match what a node holds against what `t` holds there; False where the nodes differ in it."""
         match mine:
             case Expression():
                 self.match(mine, theirs, names)
             case Size():
                 self.sizes.equate(mine.substitute(self._size_schema), theirs)
-            case Lambda(parameters, body):
+            case terms.Lambda(parameters, body):
                 inner = dict(names)
                 for x, y in zip(parameters, theirs.parameters, strict=True):
                     self.sizes.match(self.schema(x.type), y.type, y.name)
@@ -289,9 +268,9 @@ class _Matcher:
                 self._index_function(mine, theirs)
             case Written() | AnyType():
                 pass  # compared when all sizes are known, by `apply_filled`
-            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 self._operator(mine, theirs, operand_type(t))
-            case str() | int() | float() | UserFunction():
+            case str() | int() | float() | terms.UserFunction():
                 return bool(mine == theirs)
             case tuple():
                 if len(mine) != len(theirs):
@@ -307,83 +286,94 @@ class _Matcher:
         elif self.indices.setdefault(alone.name, t) != t:
             raise NoMatch(f"{self.rule.name}: {alone.name} stands for two index functions")
 
-    def _operator(self, p: Operator, t: Operator, element: Type) -> None:
-        if isinstance(p, OperatorMetavariable):
+    def _operator(self, p: terms.Operator, t: terms.Operator, element: Type) -> None:
+        if isinstance(p, terms.OperatorMetavariable):
             known = self.operators.setdefault(p.name, t)
             if known != t:
                 raise NoMatch(f"{self.rule.name}: {p.name} stands for two different operators")
             self.sizes.match(self.schema(p.element), element, p.name)
-        elif isinstance(p, Vectorized) and isinstance(t, Vectorized):
+        elif isinstance(p, terms.Vectorized) and isinstance(t, terms.Vectorized):
             self.sizes.equate(p.width.substitute(self._size_schema), t.width)
             assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
             self._operator(p.operator, t.operator, element.element)
         elif p != t:
             raise NoMatch(f"{self.rule.name}: the operators differ")
 
-    def _metavariable(self, p: Metavariable, t: Term, names: Mapping[str, Var]) -> None:
+    def _metavariable(
+        self, p: terms.Metavariable, t: terms.Term, names: Mapping[str, terms.Var]
+    ) -> None:
         self.sizes.match(self.schema(p.type), t.type, p.name)
         p, t, names = self._abstracted(p, t, names)
-        bound = [Var(name, names[name].type) for name in names]
+        bound = [terms.Var(name, names[name].type) for name in names]
         if not is_miller(p, bound):
             self.applied_to_terms.append(p.name)
             return
-        parameters = tuple(names[u.name] for u in p.arguments if isinstance(u, Var))
+        parameters = tuple(names[u.name] for u in p.arguments if isinstance(u, terms.Var))
         allowed = {x.name for x in parameters}
-        escaping = {x.name for x in names.values()} & free_variables(t) - allowed
+        escaping = {x.name for x in names.values()} & terms.free_variables(t) - allowed
         if escaping:
             raise NoMatch(f"{self.rule.name}: {p.name} may not use {', '.join(sorted(escaping))}")
-        function = Lambda(parameters, t)
+        function = terms.Lambda(parameters, t)
         known = self.functions.setdefault(p.name, function)
         if known is not function and not _same_function(known, function):
             raise NoMatch(f"{self.rule.name}: {p.name} stands for two different terms")
 
     def _abstracted(
-        self, p: Metavariable, t: Term, names: Mapping[str, Var]
-    ) -> tuple[Metavariable, Term, Mapping[str, Var]]:
+        self, p: terms.Metavariable, t: terms.Term, names: Mapping[str, terms.Var]
+    ) -> tuple[terms.Metavariable, terms.Term, Mapping[str, terms.Var]]:
         """`g(h(x), x)` as `g(y, x)`, where it is known what `h(x)` stands for: y is that, wherever it occurs.
 
         So are components `p[0]` of a bound pair, of which `t` then uses nothing else.
         """
-        arguments: list[Term] = []
+        arguments: list[terms.Term] = []
         for u in p.arguments:
-            if isinstance(u, Metavariable) and u.name in self.parts:
+            if isinstance(u, terms.Metavariable) and u.name in self.parts:
                 part = self.parts[u.name]
-                if inner := free_variables(part) - free_variables(t):
+                if inner := terms.free_variables(part) - terms.free_variables(t):
                     raise NoMatch(
                         f"{self.rule.name}: {u.name} may not use {', '.join(sorted(inner))}, which is bound "
                         "further in"
                     )
                 self._metavariable(u, part, names)
-                y = Var(unused(u.name, names_in(t, names)), part.type)
+                y = terms.Var(terms.unused(u.name, names_in(t, names)), part.type)
                 names, t = {**names, y.name: y}, named(part, y, t)
-                u = Var(y.name, u.type)
-            elif isinstance(u, Get) and (component := component_of(u, names)) is not None:
-                y = Var(unused("component", names_in(t, names)), component.type)
+                u = terms.Var(y.name, u.type)
+            elif isinstance(u, terms.Get) and (component := component_of(u, names)) is not None:
+                y = terms.Var(terms.unused("component", names_in(t, names)), component.type)
                 names, t = {**names, y.name: y}, named(component, y, t)
-                u = Var(y.name, u.type)
+                u = terms.Var(y.name, u.type)
             arguments.append(u)
         return replace(p, arguments=tuple(arguments)), t, names
 
 
-def _same_function(f: Lambda, g: Lambda) -> bool:
+def _same_function(f: terms.Lambda, g: terms.Lambda) -> bool:
     renaming = dict(zip((x.name for x in g.parameters), f.parameters, strict=True))
     return alpha_equal(f.body, substitute(g.body, renaming))
 
 
-def _kind(t: Term) -> str:
+def _kind(t: terms.Term) -> str:
     match t:
-        case Pattern():
+        case terms.Pattern():
             return t.name
-        case Var(name) | Input(name) | Metavariable(name):
+        case terms.Var(name) | terms.Input(name) | terms.Metavariable(name):
             return name
-        case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get():
+        case (
+            terms.Literal()
+            | terms.Apply()
+            | terms.Call()
+            | terms.Combine()
+            | terms.MakeTuple()
+            | terms.Get()
+        ):
             return type(t).__name__.lower()
 
 
-def _require_uncopied(rule: Rule, before: Term, after: Term, substitution: Substitution) -> None:
+def _require_uncopied(
+    rule: Rule, before: terms.Term, after: terms.Term, substitution: Substitution
+) -> None:
     """Raise `NoMatch` when a term with unspecified cells would be copied: each copy would leave them open anew."""
     for name, f in substitution.functions.items():
-        if any(isinstance(t, Pattern) and t.leaves_open for t, _ in subterms(f.body)):
+        if any(isinstance(t, terms.Pattern) and t.leaves_open for t, _ in terms.subterms(f.body)):
             uses, depth = _uses(after, name)
             most_uses, most_depth = _uses(before, name)
             if uses > most_uses or (not f.parameters and depth > most_depth):
@@ -393,7 +383,7 @@ def _require_uncopied(rule: Rule, before: Term, after: Term, substitution: Subst
 
 
 def _require_defined(
-    rule: Rule, direction: Direction, substitution: Substitution, whole: Term, new: Term
+    rule: Rule, direction: Direction, substitution: Substitution, whole: terms.Term, new: terms.Term
 ) -> None:
     """Raise `NoMatch` when the new term might be undefined where the one in its place was not.
 
@@ -434,10 +424,12 @@ def _require_defined(
             )
 
 
-def _uses(t: Term, name: str) -> tuple[int, int]:
+def _uses(t: terms.Term, name: str) -> tuple[int, int]:
     """How often a metavariable occurs, and under how many binders at most."""
     depths = [
-        len(bound) for u, bound in subterms(t) if isinstance(u, Metavariable) and u.name == name
+        len(bound)
+        for u, bound in terms.subterms(t)
+        if isinstance(u, terms.Metavariable) and u.name == name
     ]
     return len(depths), max(depths, default=0)
 

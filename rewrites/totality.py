@@ -15,33 +15,16 @@ from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_within
 from relift.semantics.interpreter import operand_type, operator_lambda
 from relift.semantics.patterns import Gather, Scatter
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    subterms,
-)
 from relift.semantics.syntax.types import Type, Vector
 
 LARGEST_TABLE = 1 << 20
 """An index function whose ranges do not tell is tried at all indices up to this many."""
 
 
-def first_partial(t: Term, *, open_cells: bool = False) -> str | None:
+def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     """What may be undefined in a term, by name; None where it is total.
 
     >>> from relift import i32
@@ -57,31 +40,31 @@ def first_partial(t: Term, *, open_cells: bool = False) -> str | None:
 
 
 @cache
-def first_partial_operator(operator: Operator, element: Type, open_cells: bool) -> str | None:
+def first_partial_operator(operator: terms.Operator, element: Type, open_cells: bool) -> str | None:
     """The same of an operator, on elements of a type."""
     match operator:
-        case OperatorMetavariable():
+        case terms.OperatorMetavariable():
             return None
-        case Vectorized(_, inner):
+        case terms.Vectorized(_, inner):
             assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
             return first_partial_operator(inner, element.element, open_cells)
-        case BinaryOperator():
+        case terms.BinaryOperator():
             return first_partial(operator_lambda(operator, element).body, open_cells=open_cells)
 
 
-def has_open_cells(t: Term) -> bool:
+def has_open_cells(t: terms.Term) -> bool:
     """Whether some cells of a term are left open."""
-    return any(isinstance(u, Pattern) and u.leaves_open for u, _ in subterms(t))
+    return any(isinstance(u, terms.Pattern) and u.leaves_open for u, _ in terms.subterms(t))
 
 
-def _partial(t: Term, open_cells: bool) -> Iterator[str]:
-    for u, _ in subterms(t):
+def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
+    for u, _ in terms.subterms(t):
         match u:
-            case Apply("select") if open_cells:
+            case terms.Apply("select") if open_cells:
                 yield "select"
-            case Call(function) if function.body is not None:
+            case terms.Call(function) if function.body is not None:
                 yield from _partial(function.body.body, open_cells)
-            case Call(function) if open_cells:
+            case terms.Call(function) if open_cells:
                 yield function.name
             case Gather(idx):
                 if not stays(idx, u.solved["n"]):
@@ -89,37 +72,44 @@ def _partial(t: Term, open_cells: bool) -> Iterator[str]:
             case Scatter(idx):
                 if not permutes(idx, u.solved["n"]):
                     yield u.name
-            case Pattern():
+            case terms.Pattern():
                 if u.partial or (open_cells and u.branches):
                     yield u.name
-            case Var() | Input() | Literal() | MakeTuple() | Get() | Metavariable():
+            case (
+                terms.Var()
+                | terms.Input()
+                | terms.Literal()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Metavariable()
+            ):
                 pass
-            case Apply() | Call() | Combine():
+            case terms.Apply() | terms.Call() | terms.Combine():
                 pass
     for operator, element in operators_in(t):
         if (found := first_partial_operator(operator, element, open_cells)) is not None:
             yield found
 
 
-def operators_in(t: Term) -> Iterator[tuple[Operator, Type]]:
+def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:
     """The operators of a term, each with the type of what it combines."""
-    for u, _ in subterms(t):
+    for u, _ in terms.subterms(t):
         match u:
-            case Combine(operator, left):
+            case terms.Combine(operator, left):
                 yield operator, left.type
-            case Pattern():
+            case terms.Pattern():
                 for place, kind in u.signature.parameters.items():
                     if isinstance(kind, OperatorKind):
                         yield getattr(u, place), operand_type(u)
             case (
-                Var()
-                | Input()
-                | Literal()
-                | Apply()
-                | Call()
-                | MakeTuple()
-                | Get()
-                | Metavariable()
+                terms.Var()
+                | terms.Input()
+                | terms.Literal()
+                | terms.Apply()
+                | terms.Call()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Metavariable()
             ):
                 pass
 

@@ -31,26 +31,8 @@ from relift.semantics.domains import UNSPECIFIED, Numeric, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.indices.functions import Written
 from relift.semantics.language.tracing import trace
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    children,
-)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -62,7 +44,7 @@ from relift.semantics.syntax.types import (
     i32,
 )
 
-_Application: TypeAlias = Apply | Call | Combine | Metavariable
+_Application: TypeAlias = terms.Apply | terms.Call | terms.Combine | terms.Metavariable
 
 
 @dataclass(frozen=True)
@@ -120,19 +102,19 @@ class Scope:
     meanings: dict[tuple[int, tuple[Cell, ...]], Meaning] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, t: Term, cells: Mapping[str, Cell]) -> Scope:
+    def around(cls, t: terms.Term, cells: Mapping[str, Cell]) -> Scope:
         """The scope of a whole term."""
         free: dict[int, frozenset[str]] = {}
         shared: dict[int, tuple[str, ...]] = {}
 
-        def visit(t: Term) -> frozenset[str]:
+        def visit(t: terms.Term) -> frozenset[str]:
             if id(t) in free:
-                if isinstance(t, Pattern | _Application):
+                if isinstance(t, terms.Pattern | _Application):
                     shared[id(t)] = tuple(sorted(free[id(t)]))
                 return free[id(t)]
-            found = frozenset((t.name,)) if isinstance(t, Var) else frozenset[str]()
-            for _, child in children(t):
-                if isinstance(child, Lambda):
+            found = frozenset((t.name,)) if isinstance(t, terms.Var) else frozenset[str]()
+            for _, child in terms.children(t):
+                if isinstance(child, terms.Lambda):
                     found |= visit(child.body) - {x.name for x in child.parameters}
                 else:
                     found |= visit(child)
@@ -142,13 +124,13 @@ class Scope:
         visit(t)
         return cls(cells, shared)
 
-    def inside(self, f: Lambda, cells: list[Cell]) -> Scope:
+    def inside(self, f: terms.Lambda, cells: list[Cell]) -> Scope:
         """The scope of the body of f, whose parameters have these cells."""
         names = (x.name for x in f.parameters)
         return replace(self, cells={**self.cells, **dict(zip(names, cells, strict=True))})
 
 
-def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None) -> Value:
+def evaluate(t: terms.Term, world: World, variables: Mapping[str, Value] | None = None) -> Value:
     """The meaning of a term, whose free variables, if any, have the given values.
 
     >>> from relift import i32
@@ -166,7 +148,7 @@ def evaluate(t: Term, world: World, variables: Mapping[str, Value] | None = None
         return denote(t, world, scope)()
 
 
-def denote(t: Term, world: World, scope: Scope) -> Meaning:
+def denote(t: terms.Term, world: World, scope: Scope) -> Meaning:
     """The meaning of `t`, in which each variable is what its cell holds."""
     if (names := scope.shared.get(id(t))) is None:
         return _denote(t, world, scope)
@@ -193,44 +175,44 @@ def _kept(meaning: Meaning, cells: tuple[Cell, ...]) -> Meaning:
     return kept
 
 
-def _denote(t: Term, world: World, scope: Scope) -> Meaning:
+def _denote(t: terms.Term, world: World, scope: Scope) -> Meaning:
     match t:
-        case Var(name):
+        case terms.Var(name):
             cell = scope.cells[name]
             return lambda: cell.value
-        case Input(name) | Metavariable(name, ()):
-            value = (world.inputs if isinstance(t, Input) else world.metavariables)[name]
+        case terms.Input(name) | terms.Metavariable(name, ()):
+            value = (world.inputs if isinstance(t, terms.Input) else world.metavariables)[name]
             return lambda: value
-        case Literal(number, scalar):
+        case terms.Literal(number, scalar):
             constant = world.domain.literal(number, scalar)
             return lambda: constant
-        case Apply() | Call() | Combine() | Metavariable():
+        case terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable():
             return _applied(_head(t, world), [denote(u, world, scope) for u in _arguments(t)])
-        case MakeTuple(terms):
-            parts = [denote(u, world, scope) for u in terms]
-            return lambda: tuple([part() for part in parts])
-        case Get(index, of):
+        case terms.MakeTuple(parts):
+            meanings = [denote(u, world, scope) for u in parts]
+            return lambda: tuple([meaning() for meaning in meanings])
+        case terms.Get(index, of):
             whole = denote(of, world, scope)
             return lambda: whole()[index]
-        case Pattern():
+        case terms.Pattern():
             return _denote_pattern(t, world, scope)
 
 
-def _arguments(t: _Application) -> tuple[Term, ...]:
-    return (t.left, t.right) if isinstance(t, Combine) else t.arguments
+def _arguments(t: _Application) -> tuple[terms.Term, ...]:
+    return (t.left, t.right) if isinstance(t, terms.Combine) else t.arguments
 
 
 def _head(t: _Application, world: World) -> Callable[..., Value]:
     """The function that `t` applies."""
     match t:
-        case Apply(name):
+        case terms.Apply(name):
             return world.domain.function(name)
-        case Call(user):
+        case terms.Call(user):
             traced = user.body
             return world.domain.reference(user) if traced is None else _closed(traced, world)
-        case Combine(operator, left):
+        case terms.Combine(operator, left):
             return denote_operator(operator, left.type, world)
-        case Metavariable(name):
+        case terms.Metavariable(name):
             unknown: Callable[..., Value] = world.metavariables[name]
             return unknown
 
@@ -273,14 +255,14 @@ def _applied(function: Callable[..., Value], arguments: list[Meaning]) -> Meanin
             return several
 
 
-def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
+def _denote_pattern(t: terms.Pattern, world: World, scope: Scope) -> Meaning:
     """The pattern's own `meaning`; only the terms among its arguments depend on variables.
 
     A meaning that has a parameter `number` is given what makes whole numbers of the domain; one that has
     `unspecified`, what makes elements that are left open.
     """
     known: dict[str, Value] = {}
-    terms: dict[str, Meaning] = {}
+    delayed: dict[str, Meaning] = {}
     wanted, rule = world.domain.meaning(t)
     for name in wanted:
         field_value = getattr(t, name, None)
@@ -295,25 +277,27 @@ def _denote_pattern(t: Pattern, world: World, scope: Scope) -> Meaning:
             known[name] = field_value.meaning(world.size, world.domain.literal, world.metavariables)
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)
-        elif isinstance(field_value, Lambda):
+        elif isinstance(field_value, terms.Lambda):
             known[name] = (
                 _function(field_value, world, scope)
                 if (bound := t.bound_size(name)) is None
                 else _function_of_a_size(field_value, bound, world, scope)
             )
-        elif isinstance(field_value, BinaryOperator | OperatorMetavariable | Vectorized):
+        elif isinstance(
+            field_value, terms.BinaryOperator | terms.OperatorMetavariable | terms.Vectorized
+        ):
             known[name] = denote_operator(field_value, operand_type(t), world)
         else:
-            terms[name] = denote(field_value, world, scope)
+            delayed[name] = denote(field_value, world, scope)
     for size in t.signature.positive:
         value = t.sized(size)
         if world.size(value) < 1:
             raise Undefined(f"{t.name}: {value} must be at least 1, but is {world.size(value)}")
     meaning = partial(rule, **known)
-    return lambda: meaning(**{name: term() for name, term in terms.items()})
+    return lambda: meaning(**{name: term() for name, term in delayed.items()})
 
 
-def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
+def _function(f: terms.Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     """The meaning of a lambda.  It sets the cells of its parameters and runs its body.
 
     No pattern calls a function while a call of the same function runs, so one cell a parameter is enough; but
@@ -343,18 +327,18 @@ def _function(f: Lambda, world: World, scope: Scope) -> Callable[..., Value]:
     return call
 
 
-def _call_anew(f: Lambda, world: World, scope: Scope, *xs: Value) -> Value:
+def _call_anew(f: terms.Lambda, world: World, scope: Scope, *xs: Value) -> Value:
     """A call whose parameters have cells of their own."""
     return denote(f.body, world, scope.inside(f, [Cell(x) for x in xs]))()
 
 
-def _closed(f: Lambda, world: World) -> Callable[..., Value]:
+def _closed(f: terms.Lambda, world: World) -> Callable[..., Value]:
     """The meaning of a lambda that uses no variable from around it."""
     return _function(f, world, Scope.around(f.body, {}))
 
 
 def _function_of_a_size(
-    f: Lambda, size: str, world: World, scope: Scope
+    f: terms.Lambda, size: str, world: World, scope: Scope
 ) -> Callable[[int], Callable[..., Value]]:
     """The meaning of a lambda at each value of the size that its pattern binds."""
     return cache(
@@ -365,28 +349,28 @@ def _function_of_a_size(
 
 
 def denote_operator(
-    operator: Operator, element: Type, world: World
+    operator: terms.Operator, element: Type, world: World
 ) -> Callable[[Value, Value], Value]:
     """The meaning of an operator on values of type `element`."""
     match operator:
-        case OperatorMetavariable(name):
+        case terms.OperatorMetavariable(name):
             unknown: Callable[[Value, Value], Value] = world.metavariables[name]
             return unknown
-        case Vectorized(_, inner):
+        case terms.Vectorized(_, inner):
             assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
             op = denote_operator(inner, element.element, world)
             return lambda x, y: [op(p, q) for p, q in zip(x, y, strict=True)]
-        case BinaryOperator():
+        case terms.BinaryOperator():
             return _closed(operator_lambda(operator, element), world)
 
 
-def operand_type(t: Term) -> Type:
+def operand_type(t: terms.Term) -> Type:
     """What the operator of a node works on: where it is a reduction, its `init` is one of them."""
-    operand: Term = getattr(t, "left" if isinstance(t, Combine) else "init")
+    operand: terms.Term = getattr(t, "left" if isinstance(t, terms.Combine) else "init")
     return operand.type
 
 
-def operator_lambda(operator: BinaryOperator, element: Type) -> Lambda:
+def operator_lambda(operator: terms.BinaryOperator, element: Type) -> terms.Lambda:
     """The function that an operator abbreviates, on a given type."""
     return trace(lambda x, y: operator.function(x, y), [element, element], element)
 

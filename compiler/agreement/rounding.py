@@ -21,23 +21,7 @@ import numpy as np
 from relift.compiler.running.buffers import components
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Accumulating, Iterate, Reduce
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    children,
-    innermost,
-    subterms,
-)
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import FLOATS, Scalar, cells, dimensions
 
 UNIT = float(np.finfo(np.float32).eps) / 2
@@ -86,7 +70,7 @@ def _worst_of(cells: int) -> float:
 
 def _unit(program: Program) -> float:
     """What a rounding is off by at most: in the shortest floats that something is computed in, or those of UNIT."""
-    used = {u.type.name for u, _ in subterms(program.body) if isinstance(u.type, Scalar)}
+    used = {u.type.name for u, _ in terms.subterms(program.body) if isinstance(u.type, Scalar)}
     units = (float(np.finfo(FLOATS[name].dtype).eps) / 2 for name in used & FLOATS.keys())
     return max([UNIT, *units])
 
@@ -96,14 +80,14 @@ def roundings(program: Program) -> float:
     return max(0.0, _depth(program.body, {}, 0.0))
 
 
-def _depth(t: Term, known: Mapping[str, float], other: float) -> float:
+def _depth(t: terms.Term, known: Mapping[str, float], other: float) -> float:
     """The most roundings on a path to t, from variables with as many as is known of them, or from what is `other`."""
 
-    def below(*terms: Term) -> float:
-        return max((_depth(u, known, other) for u in terms), default=other)
+    def below(*parts: terms.Term) -> float:
+        return max((_depth(u, known, other) for u in parts), default=other)
 
     match t:
-        case Var(name):
+        case terms.Var(name):
             return known.get(name, other)
         case Accumulating(f, init, xs):
             return _folded(f, _length(xs), (below(init), below(xs)), known, other)
@@ -111,25 +95,32 @@ def _depth(t: Term, known: Mapping[str, float], other: float) -> float:
             return _folded(f, m.constant or 0, (below(x),), known, other)
         case Reduce(_, init, xs):
             return below(init, xs) + _length(xs)
-        case Combine(operator, left, right):
-            return below(left, right) + (innermost(operator).name not in _EXACT)
-        case Apply(function, arguments):
+        case terms.Combine(operator, left, right):
+            return below(left, right) + (terms.innermost(operator).name not in _EXACT)
+        case terms.Apply(function, arguments):
             return below(*arguments) + (function not in _EXACT)
-        case Call(_, arguments):
+        case terms.Call(_, arguments):
             return below(*arguments) + 1
-        case Input() | Literal() | MakeTuple() | Get() | Metavariable() | Pattern():
-            parts = [child for _, child in children(t)]
-            data = below(*(u for u in parts if not isinstance(u, Lambda)))
+        case (
+            terms.Input()
+            | terms.Literal()
+            | terms.MakeTuple()
+            | terms.Get()
+            | terms.Metavariable()
+            | terms.Pattern()
+        ):
+            parts = [child for _, child in terms.children(t)]
+            data = below(*(u for u in parts if not isinstance(u, terms.Lambda)))
             bodies = [
                 _depth(f.body, {**known, **{x.name: data for x in f.parameters}}, other)
                 for f in parts
-                if isinstance(f, Lambda)
+                if isinstance(f, terms.Lambda)
             ]
             return max(bodies, default=data)
 
 
 def _folded(
-    f: Lambda, turns: int, start: tuple[float, ...], known: Mapping[str, float], other: float
+    f: terms.Lambda, turns: int, start: tuple[float, ...], known: Mapping[str, float], other: float
 ) -> float:
     """The roundings of a fold: those of a turn count once for what enters, and again for what is carried on."""
     carried, *elements = (x.name for x in f.parameters)
@@ -142,5 +133,5 @@ def _folded(
     return max(start[0] + turns * each, enters + max(turns - 1, 0) * each)
 
 
-def _length(xs: Term) -> int:
+def _length(xs: terms.Term) -> int:
     return dimensions(xs.type)[0][0].constant or 0

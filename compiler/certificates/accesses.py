@@ -23,23 +23,9 @@ from relift.compiler.certificates.flows import (
 )
 from relift.compiler.certificates.memory import Memory
 from relift.compiler.certificates.names import Names, vector_function
+from relift.compiler.text import tree
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Binary,
-    Declaration,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Name,
-    Statement,
-    Whole,
-)
 
 
 @dataclass(frozen=True)
@@ -70,7 +56,7 @@ class Accesses:
 
 
 def accesses_of(
-    kernel: KernelText, cells: Mapping[str, Expression], sizes: Iterable[str] = ()
+    kernel: tree.KernelText, cells: Mapping[str, tree.Expression], sizes: Iterable[str] = ()
 ) -> Accesses:
     """The accesses of a kernel whose buffers have this many cells; raises `NotUnderstood`.
 
@@ -90,7 +76,7 @@ class _Walker:
     """The statements of a kernel, in order."""
 
     def __init__(
-        self, kernel: KernelText, cells: Mapping[str, Expression], sizes: Iterable[str]
+        self, kernel: tree.KernelText, cells: Mapping[str, tree.Expression], sizes: Iterable[str]
     ) -> None:
         self.kernel = kernel
         self.cells = cells
@@ -114,21 +100,21 @@ class _Walker:
             self.names.numbers == {"long"},
         )
 
-    def flow(self, body: Sequence[Statement]) -> Flow:
+    def flow(self, body: Sequence[tree.Statement]) -> Flow:
         found = Flow()
         with self.names.block():
             for statement in body:
                 found = found.then(self.piece(statement))
         return found
 
-    def piece(self, statement: Statement) -> Flow:
+    def piece(self, statement: tree.Statement) -> Flow:
         match statement:
-            case Barrier(fences):
+            case tree.Barrier(fences):
                 self.stops.append(self.stop())
                 return Flow(ways=() if "local" in fences else FREE)
-            case Loop():
+            case tree.Loop():
                 return self.loop(statement)
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 asked = self.names.resolved(condition)
                 found = self.memory.reads(asked)
                 before = dict(self.names.pointers)
@@ -137,25 +123,25 @@ class _Walker:
                     raise NotUnderstood("a pointer that is set under a condition")
                 told = asked if self.names.is_fixed(asked) else None
                 return straight(found).then(under(told, inside))
-            case Declaration():
+            case tree.Declaration():
                 return straight(self.declaration(statement))
-            case Assignment(Name(name), "=", value) if name in self.names.pointers:
+            case tree.Assignment(tree.Name(name), "=", value) if name in self.names.pointers:
                 self.names.pointers[name] = self.names.pointed(value)
                 return Flow()
-            case Assignment(target, operator, value):
+            case tree.Assignment(target, operator, value):
                 value = self.names.resolved(value)
                 target = self.names.resolved(target)
                 found = self.memory.reads(value)
                 if operator != "=":
                     found += self.memory.reads(target)
                 return straight(found + self.memory.written(target))
-            case Evaluation(Invocation(function, (value, n, pointer))) if width := vector_function(
-                function, "vstore"
+            case tree.Evaluation(tree.Invocation(function, (value, n, pointer))) if (
+                width := vector_function(function, "vstore")
             ):
                 value, n, pointer = map(self.names.resolved, (value, n, pointer))
                 found = self.memory.reads(value)
                 return straight([*found, *self.memory.vector("write", n, pointer, width)])
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 raise NotUnderstood(f"the statement {in_c(call)}")
 
     def stop(self) -> Stop:
@@ -165,11 +151,11 @@ class _Walker:
         sure = not any(isinstance(w, Fact) and names.changes(w.condition) for w in place)
         return Stop(place, differing, sure)
 
-    def around(self, where: Turn | Fact, body: Sequence[Statement]) -> Flow:
+    def around(self, where: Turn | Fact, body: Sequence[tree.Statement]) -> Flow:
         with self.memory.under(where):
             return self.flow(body)
 
-    def loop(self, loop: Loop) -> Flow:
+    def loop(self, loop: tree.Loop) -> Flow:
         start, end, step = map(self.names.resolved, (loop.start, loop.end, loop.step))
         reads = [access for e in (start, end, step) for access in self.memory.reads(e)]
         uniform = all(self.names.is_uniform(e) for e in (start, end, step))
@@ -181,26 +167,26 @@ class _Walker:
         surely = _turns(turns) > 0
         return straight(reads).then(repeated(bodies, last, turns, surely=surely))
 
-    def bodies(self, loop: Loop, turns: Turn) -> tuple[list[Flow], int]:
+    def bodies(self, loop: tree.Loop, turns: Turn) -> tuple[list[Flow], int]:
         """The body of a loop, once for each way in which a turn finds the pointers, and which one is the last."""
         states = [dict(self.names.pointers)]
         states += self.names.exchanged(loop.body)
         period, count = len(states), _turns(turns)
         if period > 1 and not count:
             raise NotUnderstood("a loop that exchanges pointers, and has no known number of turns")
-        every = Binary("*", turns.step, Whole(period)) if period > 1 else turns.step
+        every = tree.Binary("*", turns.step, tree.Whole(period)) if period > 1 else turns.step
         found, stops = [], len(self.stops)
         for k, state in enumerate(states):
             del self.stops[stops:]  # each turn meets the same barriers
             self.names.pointers = dict(state)
-            late = Binary("*", turns.step, Whole(k))
-            start = Binary("+", turns.start, late) if k else turns.start
+            late = tree.Binary("*", turns.step, tree.Whole(k))
+            start = tree.Binary("+", turns.start, late) if k else turns.start
             found.append(self.around(replace(turns, start=start, step=every), loop.body))
             assert self.names.pointers == states[(k + 1) % period], "cannot happen: other pointers"
         self.names.pointers = states[count % period]
         return found, (count - 1) % period
 
-    def declaration(self, d: Declaration) -> list[Access]:
+    def declaration(self, d: tree.Declaration) -> list[Access]:
         if d.type.pointer:
             self.names.pointer(d)
             return []
@@ -217,7 +203,9 @@ class _Walker:
 
 def _turns(w: Turn) -> int:
     """How many turns a loop surely has, 0 if that is not known."""
-    start, end, step = (e.value if isinstance(e, Whole) else None for e in (w.start, w.end, w.step))
+    start, end, step = (
+        e.value if isinstance(e, tree.Whole) else None for e in (w.start, w.end, w.step)
+    )
     if start is None or end is None or step is None or step <= 0:
         return 0
     return max(0, -((start - end) // step))

@@ -13,29 +13,7 @@ from typing import Protocol
 
 from relift.compiler.certificates.flows import Access, Fact, Place, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    parts,
-    within,
-)
+from relift.compiler.text import tree
 from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size
 
@@ -62,7 +40,7 @@ class NotCounted(Exception):
     """How many cells are written is not known; the message says why."""
 
 
-def number_of(e: Expression, sizes: Mapping[str, int]) -> Size | None:
+def number_of(e: tree.Expression, sizes: Mapping[str, int]) -> Size | None:
     """An expression in whole numbers and sizes as a size.
 
     >>> from relift.compiler.certificates.coverage import number_of
@@ -71,11 +49,11 @@ def number_of(e: Expression, sizes: Mapping[str, int]) -> Size | None:
     3*n
     """
     match e:
-        case Whole(value):
+        case tree.Whole(value):
             return Size.of(value)
-        case Name(name) if name in sizes:
+        case tree.Name(name) if name in sizes:
             return Size.atom(Atom(name, sizes[name]))
-        case Binary("+" | "-" | "*" | "/" as operator, left, right):
+        case tree.Binary("+" | "-" | "*" | "/" as operator, left, right):
             a, b = number_of(left, sizes), number_of(right, sizes)
             if a is None or b is None:
                 return None
@@ -83,8 +61,9 @@ def number_of(e: Expression, sizes: Mapping[str, int]) -> Size | None:
                 return a.divided_by(b)
             return a + b if operator == "+" else a - b if operator == "-" else a * b
         case (
-            Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
-            | Invocation() | Cast()
+            tree.Whole() | tree.Real() | tree.Name() | tree.Element()
+            | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()
+            | tree.Invocation() | tree.Cast()
         ):  # fmt: skip
             return None
 
@@ -105,7 +84,7 @@ class _Instances:
             if not local:
                 self.ranges["wrg", d] = self.known(groups)
 
-    def known(self, e: Expression) -> Size:
+    def known(self, e: tree.Expression) -> Size:
         found = number_of(e, self.prover.sizes)
         if found is None:
             raise NotCounted("a number that is no polynomial of sizes")
@@ -149,7 +128,7 @@ class _Instances:
             count = Size.of(-(-many.constant // step.constant))
         self.turns = self.turns * count
 
-    def in_turns(self, function: str, d: int, step: Expression, end: Size) -> None:
+    def in_turns(self, function: str, d: int, step: tree.Expression, end: Size) -> None:
         """A loop in which work-items take turns: all of them together count to its end."""
         joint = {
             "get_global_id": ("get_global_size", ["wrg", "lcl"]),
@@ -162,7 +141,7 @@ class _Instances:
                 raise NotCounted("a loop that starts with the number of a group")
             total = total * self.ranges[kind, d]
         if (
-            step != Invocation(joint[0], (Whole(d),))
+            step != tree.Invocation(joint[0], (tree.Whole(d),))
             and number_of(step, self.prover.sizes) != total
         ):
             raise NotCounted(
@@ -172,10 +151,10 @@ class _Instances:
             self.ranges[kind, d] = Size.of(1)
         self.turns = self.turns * end
 
-    def condition(self, e: Expression) -> None:
+    def condition(self, e: tree.Expression) -> None:
         """A condition that leaves the first of the work-items of a dimension."""
-        identity = _identity(e.left) if isinstance(e, Binary) and e.operator == "<" else None
-        if identity is not None and isinstance(e, Binary):
+        identity = _identity(e.left) if isinstance(e, tree.Binary) and e.operator == "<" else None
+        if identity is not None and isinstance(e, tree.Binary):
             function, d = identity
             end = number_of(e.right, self.prover.sizes)
             kinds = {"get_local_id": ["lcl"], "get_group_id": ["wrg"]}.get(function, ["wrg", "lcl"])
@@ -191,12 +170,12 @@ class _Instances:
         raise NotCounted("a condition")
 
 
-def _identity(e: Expression) -> tuple[str, int] | None:
+def _identity(e: tree.Expression) -> tuple[str, int] | None:
     """The function and the dimension of the number of a work-item."""
-    if not isinstance(e, Invocation) or e.function not in _IDENTITIES:
+    if not isinstance(e, tree.Invocation) or e.function not in _IDENTITIES:
         return None
     [d] = e.arguments
-    return (e.function, d.value) if isinstance(d, Whole) else None
+    return (e.function, d.value) if isinstance(d, tree.Whole) else None
 
 
 _IDENTITIES = ("get_global_id", "get_group_id", "get_local_id")
@@ -205,7 +184,7 @@ _IDENTITIES = ("get_global_id", "get_group_id", "get_local_id")
 # ---- arrays
 
 
-def covered(prover: Prover, writes: Sequence[Access], cells: Expression) -> None:
+def covered(prover: Prover, writes: Sequence[Access], cells: tree.Expression) -> None:
     """Every cell of a global array is written; raises `NotCounted`.
 
     That no two work-items write one cell, and that all writes are within the array, is shown elsewhere.
@@ -279,10 +258,10 @@ def _of_group(prover: Prover, fact: Fact, space: str) -> bool:
     In a group that gets there, it leaves nobody out.
     """
     return space == "local" and all(
-        isinstance(u, Whole | Binary | Prefix)
-        or (isinstance(u, Name) and u.name in prover.sizes)
-        or (isinstance(u, Invocation) and u.function in ("get_group_id", "get_num_groups"))
-        for u in within(fact.condition)
+        isinstance(u, tree.Whole | tree.Binary | tree.Prefix)
+        or (isinstance(u, tree.Name) and u.name in prover.sizes)
+        or (isinstance(u, tree.Invocation) and u.function in ("get_group_id", "get_num_groups"))
+        for u in tree.within(fact.condition)
     )
 
 
@@ -353,7 +332,7 @@ def _below(prover: Prover, access: Access, end: int) -> None:
 # ---- variables
 
 
-def unassigned(kernel: KernelText) -> list[str]:
+def unassigned(kernel: tree.KernelText) -> list[str]:
     """The variables of which a part may be read before it is assigned.
 
     >>> from relift.compiler.certificates.coverage import unassigned
@@ -374,83 +353,85 @@ class _Assigned:
     missing: dict[str, frozenset[int]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
-    def body(self, body: Sequence[Statement]) -> None:
+    def body(self, body: Sequence[tree.Statement]) -> None:
         for statement in body:
             self.statement(statement)
 
-    def inner(self, body: Sequence[Statement]) -> None:
+    def inner(self, body: Sequence[tree.Statement]) -> None:
         """A body that may not be run at all."""
         before = dict(self.missing)
         self.body(body)
         self.missing = before
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: tree.Statement) -> None:
         match statement:
-            case Declaration(t, name, extent, value):
+            case tree.Declaration(t, name, extent, value):
                 if value is not None:
                     self.read(value)
                 lanes = () if value is not None or extent is not None else range(t.width)
                 self.missing[name] = frozenset(lanes)
-            case Assignment(target, operator, value):
+            case tree.Assignment(target, operator, value):
                 self.read(value)
                 if operator != "=":
                     self.read(target)
                 self.assigned(target)
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 self.read(call)
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 self.read(condition)
                 self.inner(body)
-            case Loop(_, counter, start, end, step, body):
+            case tree.Loop(_, counter, start, end, step, body):
                 for e in (start, end, step):
                     self.read(e)
                 before = dict(self.missing)
                 self.missing[counter] = frozenset()
                 self.body(body)
                 self.missing = before
-            case Barrier():
+            case tree.Barrier():
                 pass
 
-    def assigned(self, target: Expression) -> None:
+    def assigned(self, target: tree.Expression) -> None:
         match target:
-            case Name(name):
+            case tree.Name(name):
                 self.missing[name] = frozenset()
-            case Member(Name(name), lane):
+            case tree.Member(tree.Name(name), lane):
                 rest = self.missing.get(name, frozenset())
                 self.missing[name] = rest - {_lane(lane)}
-            case Prefix(_, e):
+            case tree.Prefix(_, e):
                 self.read(e)
             case (
-                Whole() | Real() | Element() | Member() | Binary() | Conditional() | Invocation()
-                | Cast()
+                tree.Whole() | tree.Real() | tree.Element() | tree.Member()
+                | tree.Binary() | tree.Conditional() | tree.Invocation()
+                | tree.Cast()
             ):  # fmt: skip
-                for e in within(target):
+                for e in tree.within(target):
                     if e != target:
                         self.read(e)
 
-    def read(self, e: Expression) -> None:
+    def read(self, e: tree.Expression) -> None:
         for u in _reads(e):
-            if isinstance(u, Name):
+            if isinstance(u, tree.Name):
                 if self.missing.get(u.name):
                     self.wrong.append(u.name)
-            elif isinstance(u.of, Name) and _lane(u.field) in self.missing.get(
+            elif isinstance(u.of, tree.Name) and _lane(u.field) in self.missing.get(
                 u.of.name, frozenset()
             ):
                 self.wrong.append(u.of.name)
 
 
-def _reads(e: Expression) -> Iterator[Name | Member]:
+def _reads(e: tree.Expression) -> Iterator[tree.Name | tree.Member]:
     """Names and lanes of names in an expression; a lane stands for its name."""
     match e:
-        case Member(Name(), lane) if _lane(lane) >= 0:
+        case tree.Member(tree.Name(), lane) if _lane(lane) >= 0:
             yield e
-        case Name():
+        case tree.Name():
             yield e
         case (
-            Whole() | Real() | Element() | Member() | Prefix() | Binary() | Conditional()
-            | Invocation() | Cast()
+            tree.Whole() | tree.Real() | tree.Element() | tree.Member()
+            | tree.Prefix() | tree.Binary() | tree.Conditional()
+            | tree.Invocation() | tree.Cast()
         ):  # fmt: skip
-            for part in parts(e):
+            for part in tree.parts(e):
                 yield from _reads(part)
 
 

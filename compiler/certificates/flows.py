@@ -11,22 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from relift.compiler.text import tree
 from relift.compiler.text.expressions import shown
-from relift.compiler.text.tree import (
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Element,
-    Expression,
-    Invocation,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Whole,
-    within,
-)
 
 Kind: TypeAlias = Literal["read", "write"]
 
@@ -42,8 +28,8 @@ class Array:
     """
 
     name: str
-    type: CType
-    cells: Expression
+    type: tree.CType
+    cells: tree.Expression
     number: int = 0
 
     @property
@@ -61,10 +47,10 @@ class Turn:
     """
 
     counter: str
-    start: Expression
-    end: Expression
-    step: Expression
-    stride: Expression
+    start: tree.Expression
+    end: tree.Expression
+    step: tree.Expression
+    stride: tree.Expression
     uniform: bool
 
 
@@ -72,7 +58,7 @@ COUNTS = ("get_global_size", "get_local_size", "get_num_groups")
 """The functions with a number that is at least 1."""
 
 
-def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
+def advances(step: tree.Expression, sizes: Mapping[str, int]) -> bool:
     """Whether a step is surely above 0: a counter that goes down has turns below its start, and no last one.
 
     >>> from relift.compiler.certificates.flows import advances
@@ -81,15 +67,22 @@ def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
     [True, True, False, False, False, False]
     """
     match step:
-        case Whole(n):
+        case tree.Whole(n):
             return n > 0
-        case Name(name):
+        case tree.Name(name):
             return sizes.get(name, 0) > 0
-        case Invocation(function, _):
+        case tree.Invocation(function, _):
             return function in COUNTS
-        case Binary(operator, left, right):
+        case tree.Binary(operator, left, right):
             return operator in ("+", "*") and advances(left, sizes) and advances(right, sizes)
-        case Real() | Element() | Member() | Prefix() | Conditional() | Cast():
+        case (
+            tree.Real()
+            | tree.Element()
+            | tree.Member()
+            | tree.Prefix()
+            | tree.Conditional()
+            | tree.Cast()
+        ):
             return False
 
 
@@ -97,7 +90,7 @@ def advances(step: Expression, sizes: Mapping[str, int]) -> bool:
 class Fact:
     """A condition that holds where an access is made."""
 
-    condition: Expression
+    condition: tree.Expression
 
 
 Place: TypeAlias = "tuple[Turn | Fact, ...]"
@@ -114,7 +107,7 @@ class Access:
 
     kind: Kind
     array: Array
-    offset: Expression
+    offset: tree.Expression
     width: int
     aligned: bool
     place: Place
@@ -123,14 +116,14 @@ class Access:
 
     def __str__(self) -> str:
         more = f" and {self.width - 1} more" if self.width > 1 else ""
-        return f"{self.kind} {shown(Element(Name(self.array.name), self.offset))}{more}"
+        return f"{self.kind} {shown(tree.Element(tree.Name(self.array.name), self.offset))}{more}"
 
 
 @dataclass(frozen=True)
 class Way:
     """A way that meets no barrier, and the conditions under which it is taken; not `sure` when some are missing."""
 
-    conditions: tuple[Expression, ...] = ()
+    conditions: tuple[tree.Expression, ...] = ()
     sure: bool = True
 
     def then(self, other: Way) -> Way:
@@ -209,7 +202,7 @@ def straight(found: Iterable[Access]) -> Flow:
     return Flow(points, points, tuple(_meet(points, points)))
 
 
-def under(condition: Expression | None, body: Flow) -> Flow:
+def under(condition: tree.Expression | None, body: Flow) -> Flow:
     """What runs where a condition holds; None for one of which nothing can be told."""
     if body.ways == FREE:
         return body
@@ -217,7 +210,7 @@ def under(condition: Expression | None, body: Flow) -> Flow:
         return replace(body, ways=_few((DOUBTFUL, *body.ways)))
     holds = Way((condition,))
     return replace(
-        body, ways=_few((Way((Prefix("!", condition),)), *(holds.then(w) for w in body.ways)))
+        body, ways=_few((Way((tree.Prefix("!", condition),)), *(holds.then(w) for w in body.ways)))
     )
 
 
@@ -237,7 +230,7 @@ def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> 
     first, end = bodies[0], bodies[last]
     beyond = _meet(end.closing, _along(ways, first.opening))
     meetings += [replace(m, later=turn.counter) for m in beyond]
-    skipped = Way((Prefix("!", Binary("<", turn.start, turn.end)),))
+    skipped = Way((tree.Prefix("!", tree.Binary("<", turn.start, turn.end)),))
     return Flow(
         (
             *(replace(p, first=p.first | counter) for p in first.opening),
@@ -261,7 +254,7 @@ def _without(counter: str, ways: Iterable[Way]) -> tuple[Way, ...]:
     """The ways through each of several turns, which have no condition on the counter in common."""
 
     def kept(way: Way) -> Way:
-        stay = tuple(c for c in way.conditions if Name(counter) not in within(c))
+        stay = tuple(c for c in way.conditions if tree.Name(counter) not in tree.within(c))
         return Way(stay, way.sure and stay == way.conditions)
 
     return _few(map(kept, ways))

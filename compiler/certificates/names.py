@@ -12,32 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.certificates.flows import Array, Fact, Turn
+from relift.compiler.text import tree
 from relift.compiler.text.expressions import in_c, shown
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    parts,
-    within,
-)
 
 NUMBERS_OF_ITEMS = (
     "get_global_id", "get_group_id", "get_local_id", "get_global_size", "get_num_groups"
@@ -63,7 +40,7 @@ class Names:
     """
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    scope: dict[str, Expression] = field(default_factory=dict)
+    scope: dict[str, tree.Expression] = field(default_factory=dict)
     pointers: dict[str, str] = field(default_factory=dict)
     changing: set[str] = field(default_factory=set)
     uniform: set[str] = field(default_factory=set)
@@ -75,7 +52,7 @@ class Names:
 
     # ---- declarations
 
-    def parameter(self, p: Argument, cells: Mapping[str, Expression]) -> None:
+    def parameter(self, p: tree.Argument, cells: Mapping[str, tree.Expression]) -> None:
         """A parameter of the kernel: a buffer of so many cells, or a number that does not change."""
         if p.type.pointer:
             if p.name not in cells:
@@ -84,7 +61,7 @@ class Names:
             if array.constant and is_whole(p.type):
                 self.whole[p.name] = "input"
             return
-        self.scope[p.name] = Name(p.name)
+        self.scope[p.name] = tree.Name(p.name)
         self._note_width(p.name, p.type)
         if is_whole(p.type):
             self.whole[p.name] = "data"
@@ -92,10 +69,10 @@ class Names:
 
     def size(self, name: str) -> None:
         """A size that is a number in the text, and any number in what is proved."""
-        self.scope[name] = Name(name)
+        self.scope[name] = tree.Name(name)
         self.uniform.add(name)
 
-    def array(self, d: Declaration, extent: Expression) -> None:
+    def array(self, d: tree.Declaration, extent: tree.Expression) -> None:
         """An array that the kernel declares."""
         self.made += 1
         cells = self.resolved(extent)
@@ -103,7 +80,7 @@ class Names:
         self.scope.pop(d.name, None)
         self.arrays[d.name] = Array(d.name, d.type, cells, self.made)
 
-    def pointer(self, d: Declaration) -> None:
+    def pointer(self, d: tree.Declaration) -> None:
         """A pointer that is declared, and set to a place of an array: to its start, or for good."""
         if d.name in self.pointers or d.value is None:
             raise NotUnderstood(f"the pointer {d.name} without a value, or declared again")
@@ -115,7 +92,7 @@ class Names:
             raise NotUnderstood(f"the pointer {d.name} into an array of another type")
         self._require_unreached(d.name)
         self.reached.add(array)
-        if value == Name(array):
+        if value == tree.Name(array):
             self.pointers[d.name] = array
         elif self.is_fixed(value):
             self.scope[d.name] = value
@@ -128,7 +105,7 @@ class Names:
         if name in self.reached:
             raise NotUnderstood(f"{name}, which hides an array behind a pointer")
 
-    def variable(self, d: Declaration, value: Expression | None) -> None:
+    def variable(self, d: tree.Declaration, value: tree.Expression | None) -> None:
         """A variable that is declared; a constant that is a whole number stands for its value."""
         wide = d.value is not None and self._is_long(d.value)
         cut = wide and d.type.scalar == "int"  # C drops the higher bits
@@ -146,11 +123,11 @@ class Names:
                 self.changing.add(key)
         self._note_width(d.name, d.type)
 
-    def _note_width(self, name: str, t: CType) -> None:
+    def _note_width(self, name: str, t: tree.CType) -> None:
         (self.long.add if t.scalar == "long" else self.long.discard)(name)
 
     @contextmanager
-    def counter(self, loop: Loop, *, uniform: bool) -> Generator[str, None, None]:
+    def counter(self, loop: tree.Loop, *, uniform: bool) -> Generator[str, None, None]:
         """The counter of a loop, known inside by a name of its own."""
         outer = self.scope.get(loop.counter)
         key = self._fresh(loop.counter)
@@ -179,21 +156,21 @@ class Names:
         self._require_unreached(name)
         self.made += 1
         key = f"{name}#{self.made}"
-        self.scope[name] = Name(key)
+        self.scope[name] = tree.Name(key)
         self.arrays.pop(name, None)
         return key
 
     # ---- pointers
 
-    def pointed(self, value: Expression) -> str:
+    def pointed(self, value: tree.Expression) -> str:
         """The array to whose start a pointer is set."""
         e = self.resolved(value)
-        if isinstance(e, Name) and e.name in self.arrays:
+        if isinstance(e, tree.Name) and e.name in self.arrays:
             self.reached.add(e.name)
             return e.name
         raise NotUnderstood(f"the pointer {shown(e)}, which is not the start of an array")
 
-    def exchanged(self, body: Sequence[Statement]) -> list[dict[str, str]]:
+    def exchanged(self, body: Sequence[tree.Statement]) -> list[dict[str, str]]:
         """How the second, third, ... turn of a loop finds the pointers, until one finds them as the first."""
         first, found = dict(self.pointers), list[dict[str, str]]()
         while True:
@@ -206,100 +183,102 @@ class Names:
                 raise NotUnderstood("a loop that never sets its pointers back")
             found.append(dict(self.pointers))
 
-    def _follow_pointers(self, body: Sequence[Statement]) -> None:
+    def _follow_pointers(self, body: Sequence[tree.Statement]) -> None:
         """Follow the pointers alone through a body."""
         kept = tuple(self.pointers)
         for statement in body:
             match statement:
-                case Declaration(t, name, _, Name(value)) if t.pointer:
+                case tree.Declaration(t, name, _, tree.Name(value)) if t.pointer:
                     self.pointers[name] = self.pointers.get(value, value)
-                case Assignment(Name(name), "=", Name(value)) if name in self.pointers:
+                case tree.Assignment(tree.Name(name), "=", tree.Name(value)) if (
+                    name in self.pointers
+                ):
                     self.pointers[name] = self.pointers.get(value, value)
-                case Loop() | Guard():
+                case tree.Loop() | tree.Guard():
                     before = dict(self.pointers)
                     self._follow_pointers(statement.body)
                     changed = {name for name in before if self.pointers[name] != before[name]}
                     self.pointers |= dict.fromkeys(changed, _SOMEWHERE)
-                case Declaration() | Assignment() | Evaluation() | Barrier():
+                case tree.Declaration() | tree.Assignment() | tree.Evaluation() | tree.Barrier():
                     pass
         self.pointers = {name: self.pointers[name] for name in kept}
 
     # ---- what is known of an expression
 
-    def resolved(self, e: Expression) -> Expression:
+    def resolved(self, e: tree.Expression) -> tree.Expression:
         """e with unique names, and constants in place of theirs."""
-        if isinstance(e, Prefix | Binary) and any(map(_without_sign, parts(e))):
+        if isinstance(e, tree.Prefix | tree.Binary) and any(map(_without_sign, tree.parts(e))):
             raise NotUnderstood(f"the arithmetic without signs {in_c(e)}")
         match e:
-            case Name(name):
+            case tree.Name(name):
                 if name in self.pointers:
-                    return Name(self.pointers[name])
+                    return tree.Name(self.pointers[name])
                 if name in self.arrays:
                     return e
                 if name not in self.scope and not name.isupper():
                     raise NotUnderstood(f"the name {name}")
                 return self.scope.get(name, e)
-            case Whole() | Real():
+            case tree.Whole() | tree.Real():
                 return e
-            case Element(array, index):
+            case tree.Element(array, index):
                 return _element(self.resolved(array), self.resolved(index))
-            case Member(of, name):
-                return Member(self.resolved(of), name)
-            case Prefix(operator, operand):
-                return Prefix(operator, self.resolved(operand))
-            case Binary(operator, left, right):
-                return Binary(operator, self.resolved(left), self.resolved(right))
-            case Conditional(condition, yes, no):
-                return Conditional(*map(self.resolved, (condition, yes, no)))
-            case Invocation(function, arguments):
-                return Invocation(function, tuple(map(self.resolved, arguments)))
-            case Cast(t, arguments):
-                return Cast(t, tuple(map(self.resolved, arguments)))
+            case tree.Member(of, name):
+                return tree.Member(self.resolved(of), name)
+            case tree.Prefix(operator, operand):
+                return tree.Prefix(operator, self.resolved(operand))
+            case tree.Binary(operator, left, right):
+                return tree.Binary(operator, self.resolved(left), self.resolved(right))
+            case tree.Conditional(condition, yes, no):
+                return tree.Conditional(*map(self.resolved, (condition, yes, no)))
+            case tree.Invocation(function, arguments):
+                return tree.Invocation(function, tuple(map(self.resolved, arguments)))
+            case tree.Cast(t, arguments):
+                return tree.Cast(t, tuple(map(self.resolved, arguments)))
 
-    def _is_long(self, e: Expression) -> bool:
+    def _is_long(self, e: tree.Expression) -> bool:
         """Whether an expression may be of the type long; no name that ever was may be left out."""
         return any(
-            (isinstance(u, Whole) and u.long)
-            or (isinstance(u, Name) and u.name in self.long)
-            or (isinstance(u, Cast) and u.type.scalar == "long")
+            (isinstance(u, tree.Whole) and u.long)
+            or (isinstance(u, tree.Name) and u.name in self.long)
+            or (isinstance(u, tree.Cast) and u.type.scalar == "long")
             or (
-                isinstance(u, Name)
+                isinstance(u, tree.Name)
                 and u.name in self.arrays
                 and self.arrays[u.name].type.scalar == "long"
             )
-            for u in within(e)
+            for u in tree.within(e)
         )
 
-    def is_fixed(self, e: Expression) -> bool:
+    def is_fixed(self, e: tree.Expression) -> bool:
         """Whether e has one value for a work-item and the turns around it, whenever it is computed."""
         return all(
-            (not isinstance(u, Name) or u.name not in self.changing)
-            and not isinstance(u, Real | Cast | Member)
-            and (not isinstance(u, Element) or self._of_constant(u))
-            for u in within(e)
+            (not isinstance(u, tree.Name) or u.name not in self.changing)
+            and not isinstance(u, tree.Real | tree.Cast | tree.Member)
+            and (not isinstance(u, tree.Element) or self._of_constant(u))
+            for u in tree.within(e)
         )
 
-    def changes(self, e: Expression) -> bool:
+    def changes(self, e: tree.Expression) -> bool:
         """Whether e may have another value later: it reads a variable, or memory, that may be written."""
         return any(
-            (isinstance(u, Name) and u.name in self.changing)
-            or (isinstance(u, Prefix) and u.operator == "*")
-            or (isinstance(u, Invocation) and vector_function(u.function, "vload") > 0)
-            or (isinstance(u, Element) and not self._of_constant(u))
-            for u in within(e)
+            (isinstance(u, tree.Name) and u.name in self.changing)
+            or (isinstance(u, tree.Prefix) and u.operator == "*")
+            or (isinstance(u, tree.Invocation) and vector_function(u.function, "vload") > 0)
+            or (isinstance(u, tree.Element) and not self._of_constant(u))
+            for u in tree.within(e)
         )
 
-    def _of_constant(self, e: Element) -> bool:
-        array = self.arrays.get(e.array.name) if isinstance(e.array, Name) else None
+    def _of_constant(self, e: tree.Element) -> bool:
+        array = self.arrays.get(e.array.name) if isinstance(e.array, tree.Name) else None
         return array is not None and array.constant
 
-    def is_uniform(self, e: Expression) -> bool:
+    def is_uniform(self, e: tree.Expression) -> bool:
         """Whether e has one value for all work-items of a group."""
         return all(
-            isinstance(u, Whole | Binary | Prefix | Conditional)
-            or (isinstance(u, Name) and u.name in self.uniform)
-            or (isinstance(u, Invocation) and u.function in UNIFORM)
-            for u in within(e)
+            isinstance(u, tree.Whole | tree.Binary | tree.Prefix | tree.Conditional)
+            or (isinstance(u, tree.Name) and u.name in self.uniform)
+            or (isinstance(u, tree.Invocation) and u.function in UNIFORM)
+            for u in tree.within(e)
         )
 
     def same_for_all(self, where: Turn | Fact) -> bool:
@@ -307,37 +286,38 @@ class Names:
         return where.uniform if isinstance(where, Turn) else self.is_uniform(where.condition)
 
 
-def _array_of(pointer: Expression) -> str:
+def _array_of(pointer: tree.Expression) -> str:
     """The name before the numbers that move a pointer; nothing where it is none."""
-    while isinstance(pointer, Binary) and pointer.operator in ("+", "-"):
+    while isinstance(pointer, tree.Binary) and pointer.operator in ("+", "-"):
         pointer = pointer.left
-    return pointer.name if isinstance(pointer, Name) else ""
+    return pointer.name if isinstance(pointer, tree.Name) else ""
 
 
-def _element(array: Expression, index: Expression) -> Element:
+def _element(array: tree.Expression, index: tree.Expression) -> tree.Element:
     """An element behind a pointer, counted from the start of its array."""
-    if not isinstance(array, Binary) or array.operator not in ("+", "-"):
-        return Element(array, index)
+    if not isinstance(array, tree.Binary) or array.operator not in ("+", "-"):
+        return tree.Element(array, index)
     left, right = (array.right, index) if array.operator == "+" else (index, array.right)
-    return _element(array.left, Binary(array.operator, left, right))
+    return _element(array.left, tree.Binary(array.operator, left, right))
 
 
-def _without_sign(e: Expression) -> bool:
+def _without_sign(e: tree.Expression) -> bool:
     """Whether a number of a work-item is computed with before a variable with a sign holds it."""
     match e:
-        case Invocation(function, arguments):
+        case tree.Invocation(function, arguments):
             return function in NUMBERS_OF_ITEMS or (
                 function in ("min", "max") and any(map(_without_sign, arguments))
             )
-        case Conditional(_, yes, no):
+        case tree.Conditional(_, yes, no):
             return _without_sign(yes) or _without_sign(no)
         case (
-            Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Cast()
+            tree.Whole() | tree.Real() | tree.Name() | tree.Element()
+            | tree.Member() | tree.Prefix() | tree.Binary() | tree.Cast()
         ):  # fmt: skip
             return False
 
 
-def is_whole(t: CType) -> bool:
+def is_whole(t: tree.CType) -> bool:
     """Whether a type is one of whole numbers with a sign."""
     return t.scalar in ("int", "long") and t.width == 1
 

@@ -18,29 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from relift.compiler.running.launch import Launch
+from relift.compiler.text import tree
 from relift.compiler.text.reader import read_kernels
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    parts,
-)
 from relift.semantics.syntax.sizes import Name as Atom
 from relift.semantics.syntax.sizes import Size
 
@@ -66,7 +45,7 @@ class Interval:
 
 
 def spans_of(
-    kernel: KernelText,
+    kernel: tree.KernelText,
     total: Sequence[Size],
     local: Sequence[int],
     sizes: Mapping[str, Size],
@@ -123,29 +102,29 @@ class _Spans:
     scope: dict[str, Interval | None]
     found: list[Size] = field(default_factory=list)
 
-    def body(self, body: Sequence[Statement]) -> None:
+    def body(self, body: Sequence[tree.Statement]) -> None:
         outer = dict(self.scope)
         for statement in body:
             self.statement(statement)
         self.scope = outer
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: tree.Statement) -> None:
         match statement:
-            case Declaration(t, name, extent, value):
+            case tree.Declaration(t, name, extent, value):
                 inside = None if value is None else self.interval(value)
                 if extent is not None:
                     self.interval(extent)
                 whole = t.constant and t.scalar in ("int", "long") and t.width == 1
                 self.scope[name] = inside if whole and not t.pointer else None
-            case Assignment(target, _, value):
+            case tree.Assignment(target, _, value):
                 self.interval(target)
                 self.interval(value)
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 self.interval(call)
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 self.interval(condition)
                 self.body(body)
-            case Loop(_, counter, start, end, step, body):
+            case tree.Loop(_, counter, start, end, step, body):
                 first, last, by = map(self.interval, (start, end, step))
                 inside = None
                 if first is not None and last is not None and by is not None:
@@ -155,46 +134,47 @@ class _Spans:
                 self.scope[counter] = inside
                 self.body(body)
                 self.scope = outer
-            case Barrier():
+            case tree.Barrier():
                 pass
 
-    def interval(self, e: Expression) -> Interval | None:
+    def interval(self, e: tree.Expression) -> Interval | None:
         """Where a whole number lies, None for data; each part of it is noted."""
         found = self._interval(e)
-        if found is not None and not isinstance(e, Whole | Name):
+        if found is not None and not isinstance(e, tree.Whole | tree.Name):
             self.found += [found.high, -found.low]
         return found
 
-    def _interval(self, e: Expression) -> Interval | None:
+    def _interval(self, e: tree.Expression) -> Interval | None:
         match e:
-            case Whole(value):
+            case tree.Whole(value):
                 return Interval(Size.of(value), Size.of(value))
-            case Name(name):
+            case tree.Name(name):
                 return self.scope.get(name)
-            case Invocation(function, (Whole(d),)) if function.startswith("get_"):
+            case tree.Invocation(function, (tree.Whole(d),)) if function.startswith("get_"):
                 return self.identity(function, d)
-            case Invocation("min" | "max" as function, (left, right)):
+            case tree.Invocation("min" | "max" as function, (left, right)):
                 return _extreme(function, self.interval(left), self.interval(right))
-            case Prefix("-", operand):
+            case tree.Prefix("-", operand):
                 a = self.interval(operand)
                 return None if a is None else Interval(-a.high, -a.low)
-            case Prefix("+", operand):
+            case tree.Prefix("+", operand):
                 return self.interval(operand)
-            case Binary("+" | "-" | "*" | "/" | "%" as operator, left, right):
+            case tree.Binary("+" | "-" | "*" | "/" | "%" as operator, left, right):
                 a, b = self.interval(left), self.interval(right)
                 return None if a is None or b is None else _computed(operator, a, b)
-            case Conditional(condition, yes, no):
+            case tree.Conditional(condition, yes, no):
                 self.interval(condition)
                 a, b = self.interval(yes), self.interval(no)
                 return None if a is None or b is None else _either(a, b)
-            case Cast(t, (operand,)) if (
+            case tree.Cast(t, (operand,)) if (
                 t.scalar in ("int", "long") and t.width == 1 and not t.pointer
             ):
                 return self.interval(operand)
             case (
-                Real() | Element() | Member() | Prefix() | Binary() | Invocation() | Cast()
+                tree.Real() | tree.Element() | tree.Member() | tree.Prefix()
+                | tree.Binary() | tree.Invocation() | tree.Cast()
             ):  # fmt: skip
-                for part in parts(e):
+                for part in tree.parts(e):
                     self.interval(part)
                 return None
 

@@ -20,40 +20,22 @@ from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import Environment, View, is_layout, name_of, vector
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.patterns import MapVec, Splat
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-    Vectorized,
-)
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import Type, Vector
 
 
-def evaluate(g: Terms, t: Term, scope: Scope) -> Tree:
+def evaluate(g: Terms, t: terms.Term, scope: Scope) -> Tree:
     """The C expressions of a value that is no array."""
     match t:
-        case Literal():
+        case terms.Literal():
             return literal(t)
-        case Apply(function, arguments):
+        case terms.Apply(function, arguments):
             return g.emission.functions.apply(function, [scalar(g, u, scope) for u in arguments])
-        case Call(function, arguments):
+        case terms.Call(function, arguments):
             return _called(g, function, [scalar(g, u, scope) for u in arguments])
-        case Combine(operator, left, right):
+        case terms.Combine(operator, left, right):
             return _combined(g, operator, left, right, scope)
-        case MakeTuple(parts):
+        case terms.MakeTuple(parts):
             return tuple(g.evaluate(part, scope) for part in parts)
         case MapVec(f, v) if not is_layout(f.body):
             assert isinstance(v.type, Vector), "cannot happen: map_vec of no vector"
@@ -63,11 +45,11 @@ def evaluate(g: Terms, t: Term, scope: Scope) -> Tree:
             return widened(g.evaluate(f.body, inside), lane.width)
         case Splat(width, x):
             return widened(g.evaluate(x, scope), number(width))
-        case Var() | Input() | Get() | Metavariable() | Pattern():
+        case terms.Var() | terms.Input() | terms.Get() | terms.Metavariable() | terms.Pattern():
             return g.emission.read(g.view(t, scope), scope)
 
 
-def scalar(g: Terms, t: Term, scope: Scope) -> CExpression:
+def scalar(g: Terms, t: terms.Term, scope: Scope) -> CExpression:
     """The C expression of a scalar."""
     e = g.evaluate(t, scope)
     assert isinstance(e, CExpression), f"cannot happen: {name_of(t)} is no scalar"
@@ -77,33 +59,35 @@ def scalar(g: Terms, t: Term, scope: Scope) -> CExpression:
 # ---- operators
 
 
-def _combined(g: Terms, operator: Operator, left: Term, right: Term, scope: Scope) -> Tree:
+def _combined(
+    g: Terms, operator: terms.Operator, left: terms.Term, right: terms.Term, scope: Scope
+) -> Tree:
     """An operator's function, with its arguments in place of its parameters."""
     match operator:
-        case BinaryOperator():
+        case terms.BinaryOperator():
             f = operator_lambda(operator, left.type)
             arguments = [_argument(g, f, i, u, scope) for i, u in enumerate((left, right))]
             return g.evaluate(f.body, g.emission.applied(f, scope, *arguments))
-        case Vectorized(width, inner):
+        case terms.Vectorized(width, inner):
             lane = g.emission.fresh_lane(width, scope)
             views = [_argument(g, None, i, u, scope) for i, u in enumerate((left, right))]
             lanes = [vector(v).lane(lane.index) for v in views]
             value = _lanewise(g, inner, lanes, left.type, scope.in_lanes(lane))
             return widened(value, lane.width)
-        case OperatorMetavariable():
+        case terms.OperatorMetavariable():
             raise AssertionError("cannot happen: a metavariable in a program")
 
 
-def _lanewise(g: Terms, operator: Operator, lanes: list[View], t: Type, scope: Scope) -> Tree:
+def _lanewise(g: Terms, operator: terms.Operator, lanes: list[View], t: Type, scope: Scope) -> Tree:
     """One operation on all lanes."""
     assert isinstance(t, Vector), "cannot happen: lanes of no vector"
-    if not isinstance(operator, BinaryOperator):
+    if not isinstance(operator, terms.BinaryOperator):
         raise Unsupported("a vector of vectors; vectorize an operator on scalars once")
     f = operator_lambda(operator, t.element)
     return g.evaluate(f.body, g.emission.applied(f, scope, *lanes))
 
 
-def _argument(g: Terms, f: Lambda | None, index: int, t: Term, scope: Scope) -> View:
+def _argument(g: Terms, f: terms.Lambda | None, index: int, t: terms.Term, scope: Scope) -> View:
     """An argument as a view; in a register where it is long and used more than once."""
     if is_layout(t):
         return g.view(t, scope)
@@ -116,7 +100,7 @@ def _argument(g: Terms, f: Lambda | None, index: int, t: Term, scope: Scope) -> 
 # ---- user functions
 
 
-def _called(g: Terms, function: UserFunction, values: Sequence[CExpression]) -> CExpression:
+def _called(g: Terms, function: terms.UserFunction, values: Sequence[CExpression]) -> CExpression:
     """A user function, applied to scalars or to all lanes."""
     functions = g.emission.functions
     width = next((e.width for e in values if e.width is not None), None)
@@ -131,7 +115,9 @@ def _called(g: Terms, function: UserFunction, values: Sequence[CExpression]) -> 
     return CExpression(code, scalar_of(function.result), width)
 
 
-def _traced(g: Terms, function: UserFunction, body: Lambda, width: int | None) -> Function:
+def _traced(
+    g: Terms, function: terms.UserFunction, body: terms.Lambda, width: int | None
+) -> Function:
     """The definition of a traced user function, for scalars or for vectors."""
     functions = g.emission.functions
     inside = Body(Names(functions.names))

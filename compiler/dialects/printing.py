@@ -14,31 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Function,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Return,
-    Statement,
-    Whole,
-)
+from relift.compiler.text import tree
 
 PRECEDENCE = {
     operator: level
@@ -51,18 +27,25 @@ PRECEDENCE = {
 _UNARY, _POSTFIX = 11, 12
 
 
-def binds(e: Expression) -> int:
+def binds(e: tree.Expression) -> int:
     """How close the outermost operator of an expression binds."""
     if e.parentheses:
         return _POSTFIX
     match e:
-        case Conditional():
+        case tree.Conditional():
             return 0
-        case Binary(operator, _, _):
+        case tree.Binary(operator, _, _):
             return PRECEDENCE[operator]
-        case Prefix() | Cast():
+        case tree.Prefix() | tree.Cast():
             return _UNARY
-        case Whole() | Real() | Name() | Element() | Member() | Invocation():
+        case (
+            tree.Whole()
+            | tree.Real()
+            | tree.Name()
+            | tree.Element()
+            | tree.Member()
+            | tree.Invocation()
+        ):
             return _POSTFIX
 
 
@@ -71,27 +54,27 @@ class Printer:
 
     # ---- expressions
 
-    def expression(self, e: Expression) -> str:
+    def expression(self, e: tree.Expression) -> str:
         """An expression with the parentheses that it has, and those that it needs."""
         n = e.parentheses
         text = self.plain(e)
         return "(" * n + text + ")" * n if n else text
 
-    def plain(self, e: Expression) -> str:
+    def plain(self, e: tree.Expression) -> str:
         """An expression without the parentheses around all of it."""
         match e:
-            case Whole(value, long):
+            case tree.Whole(value, long):
                 return f"{value}L" if long else str(value)
-            case Real(text) | Name(text):
+            case tree.Real(text) | tree.Name(text):
                 return text
-            case Element(array, index):
+            case tree.Element(array, index):
                 return f"{self.inside(array, _POSTFIX)}[{self.expression(index)}]"
-            case Member():
+            case tree.Member():
                 return self.member(e)
-            case Prefix(operator, operand):
+            case tree.Prefix(operator, operand):
                 text = self.inside(operand, _UNARY)
                 return f"{operator}({text})" if text.startswith(operator) else operator + text
-            case Binary(operator, left, right):
+            case tree.Binary(operator, left, right):
                 level = PRECEDENCE[operator]
                 first, second = self.inside(left, level), self.inside(right, level + 1)
                 if operator == "*" and e.set == "tight":
@@ -99,99 +82,99 @@ class Printer:
                 if e.set == "signed":
                     return f"{first} {operator}{second}"
                 return f"{first} {operator} {second}"
-            case Conditional():
+            case tree.Conditional():
                 return self.conditional(e)
-            case Invocation():
+            case tree.Invocation():
                 return self.invocation(e)
-            case Cast():
+            case tree.Cast():
                 return self.cast(e)
 
-    def inside(self, e: Expression, level: int) -> str:
+    def inside(self, e: tree.Expression, level: int) -> str:
         """An operand, in parentheses where it binds less close than `level`."""
         text = self.expression(e)
         return text if binds(e) >= level else f"({text})"
 
-    def member(self, e: Member) -> str:
+    def member(self, e: tree.Member) -> str:
         """Lanes of a vector."""
         return f"{self.inside(e.of, _POSTFIX)}.{e.field}"
 
-    def conditional(self, e: Conditional) -> str:
+    def conditional(self, e: tree.Conditional) -> str:
         """A choice."""
         yes, no = self.expression(e.yes), self.expression(e.no)
         return f"{self.inside(e.condition, 1)} ? {yes} : {no}"
 
-    def invocation(self, e: Invocation) -> str:
+    def invocation(self, e: tree.Invocation) -> str:
         """A call."""
         return f"{e.function}({', '.join(map(self.expression, e.arguments))})"
 
-    def cast(self, e: Cast) -> str:
+    def cast(self, e: tree.Cast) -> str:
         """A conversion, or a vector of some lanes."""
         return f"({self.type(e.type)})({', '.join(map(self.expression, e.arguments))})"
 
     # ---- types
 
-    def scalar(self, t: CType) -> str:
+    def scalar(self, t: tree.CType) -> str:
         """The name of a scalar or a vector."""
         return t.scalar + (str(t.width) if t.width > 1 else "")
 
-    def type(self, t: CType) -> str:
+    def type(self, t: tree.CType) -> str:
         """A type; of a pointer, with the address space that it points to."""
         words = [t.space] * (t.space != "private") + ["const"] * t.constant + [self.scalar(t)]
         return " ".join(words) + "*" * t.pointer + " const" * t.fixed
 
     # ---- statements
 
-    def statements(self, body: Iterable[Statement], depth: int) -> list[str]:
+    def statements(self, body: Iterable[tree.Statement], depth: int) -> list[str]:
         """The lines of some statements, two spaces for each block around them."""
         lines: list[str] = []
         for s in body:
-            if isinstance(s, Declaration) and s.joined:
+            if isinstance(s, tree.Declaration) and s.joined:
                 lines[-1] = f"{lines[-1].removesuffix(';')}, {s.name};"
             else:
                 lines += self.statement(s, depth)
         return lines
 
-    def statement(self, s: Statement, depth: int) -> Iterator[str]:
+    def statement(self, s: tree.Statement, depth: int) -> Iterator[str]:
         """The lines of a statement."""
         indent = "  " * depth
         match s:
-            case Declaration():
+            case tree.Declaration():
                 yield f"{indent}{self.declaration(s)};"
-            case Assignment():
+            case tree.Assignment():
                 yield f"{indent}{self.assignment(s)};"
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 yield f"{indent}{self.expression(call)};"
-            case Barrier():
+            case tree.Barrier():
                 yield f"{indent}{self.barrier(s)};"
-            case Loop():
+            case tree.Loop():
                 yield from (indent + line for line in self.advice(s))
                 yield f"{indent}{self.loop(s)} {{"
                 yield from self.statements(s.body, depth + 1)
                 yield indent + "}"
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 yield f"{indent}if ({self.expression(condition)}) {{"
                 yield from self.statements(body, depth + 1)
                 yield indent + "}"
             case _:
                 assert_never(s)
 
-    def declaration(self, s: Declaration) -> str:
+    def declaration(self, s: tree.Declaration) -> str:
         """A variable or an array, without the semicolon."""
         extent = "" if s.extent is None else f"[{self.expression(s.extent)}]"
         aligned = f" __attribute__((aligned({s.aligned})))" if s.aligned else ""
         value = "" if s.value is None else f" = {self.expression(s.value)}"
         return f"{self.type(s.type)} {s.name}{extent}{aligned}{value}"
 
-    def assignment(self, s: Assignment) -> str:
+    def assignment(self, s: tree.Assignment) -> str:
         """An assignment, without the semicolon."""
         return f"{self.expression(s.target)} {s.operator} {self.expression(s.value)}"
 
-    def barrier(self, s: Barrier) -> str:
+    def barrier(self, s: tree.Barrier) -> str:
         """Where all work-items of a group wait, without the semicolon."""
         fences = " | ".join(f"CLK_{space.upper()}_MEM_FENCE" for space in sorted(s.fences))
         return f"barrier({fences})"
 
-    def advice(self, s: Loop) -> list[str]:
+    def advice(self, s: tree.Loop) -> list[str]:
         """What the driver is told of a loop."""
         match s.unroll:
             case "unroll":
@@ -201,26 +184,26 @@ class Printer:
             case None:
                 return []
 
-    def loop(self, s: Loop) -> str:
+    def loop(self, s: tree.Loop) -> str:
         """The head of a loop; one that counts from 0 by 1 does so with `++`."""
         c = s.counter
-        one = s.start == Whole(0) and s.step == Whole(1)
+        one = s.start == tree.Whole(0) and s.step == tree.Whole(1)
         step = f"++{c}" if one else f"{c} += {self.expression(s.step)}"
         start, end = self.expression(s.start), self.inside(s.end, PRECEDENCE["<"] + 1)
         return f"for ({self.type(s.type)} {c} = {start}; {c} < {end}; {step})"
 
     # ---- definitions
 
-    def function(self, f: Function) -> str:
+    def function(self, f: tree.Function) -> str:
         """The definition of a function."""
         return "\n".join([f"{self.function_head(f)} {{", *self.function_body(f), "}"])
 
-    def function_head(self, f: Function) -> str:
+    def function_head(self, f: tree.Function) -> str:
         """What comes before the body of a function."""
         parameters = ", ".join(f"{self.type(p.type)} {p.name}" for p in f.parameters)
         return f"{self.type(f.result)} {f.name}({parameters})"
 
-    def function_body(self, f: Function) -> Iterator[str]:
+    def function_body(self, f: tree.Function) -> Iterator[str]:
         """The lines of a function: those that its author wrote, if a person did."""
         if f.text is not None:
             yield from (f"  {line}" for line in f.text.strip().splitlines())
@@ -228,19 +211,26 @@ class Printer:
         assert f.body is not None, "cannot happen: a function without a body"
         for s in f.body:
             match s:
-                case Return(None, value):
+                case tree.Return(None, value):
                     yield f"  return {self.expression(value)};"
-                case Return(condition, value):
+                case tree.Return(condition, value):
                     assert condition is not None, "cannot happen: it is told apart above"
                     yield f"  if ({self.expression(condition)}) return {self.expression(value)};"
-                case Declaration() | Assignment() | Evaluation() | Barrier() | Loop() | Guard():
+                case (
+                    tree.Declaration()
+                    | tree.Assignment()
+                    | tree.Evaluation()
+                    | tree.Barrier()
+                    | tree.Loop()
+                    | tree.Guard()
+                ):
                     yield from self.statement(s, 1)
 
-    def parameter(self, p: Argument) -> str:
+    def parameter(self, p: tree.Argument) -> str:
         """A parameter of a kernel: nothing else points where a pointer of a kernel does."""
         return f"{self.type(p.type)}{' restrict' * p.type.pointer} {p.name}"
 
-    def kernel_lines(self, k: KernelText) -> Iterator[str]:
+    def kernel_lines(self, k: tree.KernelText) -> Iterator[str]:
         """The lines of a kernel, after what is said about it."""
         yield f"{self.kernel_head(k)} {{"
         first = prologue(k.body)
@@ -250,25 +240,25 @@ class Printer:
         yield from self.statements(k.body[first:], 1)
         yield "}"
 
-    def kernel_head(self, k: KernelText) -> str:
+    def kernel_head(self, k: tree.KernelText) -> str:
         """What comes before the body of a kernel."""
         return f"kernel void {k.name}({', '.join(map(self.parameter, k.parameters))})"
 
 
-def prologue(body: tuple[Statement, ...]) -> int:
+def prologue(body: tuple[tree.Statement, ...]) -> int:
     """How many statements at the start declare local arrays and the numbers of the work-item."""
     for i, s in enumerate(body):
-        number = isinstance(s, Declaration) and is_work_item(s.value)
+        number = isinstance(s, tree.Declaration) and is_work_item(s.value)
         if not (number or is_local_array(s)):
             return i
     return len(body)
 
 
-def is_work_item(e: Expression | None) -> bool:
+def is_work_item(e: tree.Expression | None) -> bool:
     """Whether an expression asks for the number of a work-item, of its group, or how many there are."""
-    return isinstance(e, Invocation) and e.function.startswith("get_")
+    return isinstance(e, tree.Invocation) and e.function.startswith("get_")
 
 
-def is_local_array(s: Statement) -> bool:
+def is_local_array(s: tree.Statement) -> bool:
     """Whether a statement declares an array of a work-group."""
-    return isinstance(s, Declaration) and s.extent is not None and s.type.space == "local"
+    return isinstance(s, tree.Declaration) and s.extent is not None and s.type.space == "local"

@@ -6,30 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import INT, LONG, ULONG, common, compared, promoted
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Argument,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Expression,
-    Function,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Source,
-    Statement,
-    Whole,
-    statements_within,
-)
 from relift.semantics.syntax.types import FLOATS
 
 CONVERSION = re.compile(r"(?P<how>as|convert)_(?P<scalar>[a-z]+)(?P<width>\d*)(?P<sat>_sat)?")
@@ -43,13 +22,13 @@ NUMBERS = frozenset(
 _ENDINGS = {t.ending: t.c for t in FLOATS.values() if t.ending}
 _TRUTHS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
 CONSTANTS = {
-    **{f"M_PI{end}": CType(t) for end, t in (("", "double"), ("_F", "float"))},
+    **{f"M_PI{end}": tree.CType(t) for end, t in (("", "double"), ("_F", "float"))},
     "INT_MIN": INT,
     "INT_MAX": INT,
     "LONG_MIN": LONG,
     "LONG_MAX": LONG,
-    "INFINITY": CType("float"),
-    "NAN": CType("float"),
+    "INFINITY": tree.CType("float"),
+    "NAN": tree.CType("float"),
 }
 
 
@@ -57,7 +36,7 @@ CONSTANTS = {
 class Variable:
     """What a name stands for: a value of a type, or an array of them."""
 
-    type: CType
+    type: tree.CType
     is_array: bool = False
 
 
@@ -66,9 +45,9 @@ class Types:
     """The types of the variables, and the results of the functions of a source."""
 
     variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
-    functions: Mapping[str, CType] = field(default_factory=dict[str, CType])
+    functions: Mapping[str, tree.CType] = field(default_factory=dict[str, tree.CType])
 
-    def inside(self, f: KernelText | Function) -> Types:
+    def inside(self, f: tree.KernelText | tree.Function) -> Types:
         """The same, with the variables of a kernel or a function, which all have different names.
 
         >>> from relift.compiler.dialects.types import Types
@@ -86,47 +65,47 @@ class Types:
         float 4
         ulong 1
         """
-        statements = [s for s in f.body or () if isinstance(s, Statement)]
+        statements = [s for s in f.body or () if isinstance(s, tree.Statement)]
         return self.among(f.parameters, statements)
 
-    def among(self, parameters: Iterable[Argument], body: Iterable[Statement]) -> Types:
+    def among(self, parameters: Iterable[tree.Argument], body: Iterable[tree.Statement]) -> Types:
         """The same, with these variables."""
         found = {p.name: Variable(p.type) for p in parameters}
-        for s in statements_within(body):
-            if isinstance(s, Declaration):
+        for s in tree.statements_within(body):
+            if isinstance(s, tree.Declaration):
                 found[s.name] = Variable(s.type, s.extent is not None)
-            elif isinstance(s, Loop):
+            elif isinstance(s, tree.Loop):
                 found[s.counter] = Variable(s.type)
         return replace(self, variables=found)
 
-    def of(self, e: Expression) -> CType:
+    def of(self, e: tree.Expression) -> tree.CType:
         """The type of an expression; raises `NotUnderstood` where operands do not fit."""
         match e:
-            case Whole(value, long):
+            case tree.Whole(value, long):
                 return LONG if long or value >= 2**31 else INT
-            case Real(text):
+            case tree.Real(text):
                 return _constant(text)
-            case Name(name):
+            case tree.Name(name):
                 return self._named(name)
-            case Element(Name(name), _) if (v := self.variables.get(name)) and v.is_array:
+            case tree.Element(tree.Name(name), _) if (v := self.variables.get(name)) and v.is_array:
                 return v.type if v.type.pointer else pointed_to(v.type)
-            case Element(array, _):
+            case tree.Element(array, _):
                 return pointed_to(self.of(array))
-            case Member(of, lanes):
+            case tree.Member(of, lanes):
                 t = self.of(of)
-                return CType(t.scalar, len(lanes_of(lanes, t.width)))
-            case Prefix(operator, operand):
+                return tree.CType(t.scalar, len(lanes_of(lanes, t.width)))
+            case tree.Prefix(operator, operand):
                 return self._prefixed(operator, self.of(operand))
-            case Binary(operator, left, right):
+            case tree.Binary(operator, left, right):
                 return _of_operator(operator, self.of(left), self.of(right))
-            case Conditional(condition, yes, no):
+            case tree.Conditional(condition, yes, no):
                 return self._chosen(*map(self.of, (condition, yes, no)))
-            case Cast(t, _):
+            case tree.Cast(t, _):
                 return t
-            case Invocation(name, arguments):
+            case tree.Invocation(name, arguments):
                 return self._called(name, [self.of(a) for a in arguments])
 
-    def _named(self, name: str) -> CType:
+    def _named(self, name: str) -> tree.CType:
         v = self.variables.get(name)
         if v is None:
             return CONSTANTS.get(name, INT)
@@ -134,7 +113,7 @@ class Types:
             return replace(v.type, pointer=True)
         return v.type if v.type.pointer else pointed_to(v.type)
 
-    def _prefixed(self, operator: str, t: CType) -> CType:
+    def _prefixed(self, operator: str, t: tree.CType) -> tree.CType:
         match operator:
             case "*":
                 return pointed_to(t)
@@ -143,40 +122,40 @@ class Types:
             case "!":
                 return compared(t)
             case _:
-                return promoted(CType(t.scalar, t.width))
+                return promoted(tree.CType(t.scalar, t.width))
 
-    def _chosen(self, condition: CType, yes: CType, no: CType) -> CType:
+    def _chosen(self, condition: tree.CType, yes: tree.CType, no: tree.CType) -> tree.CType:
         if yes.pointer:
             return yes
         t = common(yes, no)
         return t if condition.width == 1 else replace(t, width=condition.width)
 
-    def _called(self, name: str, given: list[CType]) -> CType:
+    def _called(self, name: str, given: list[tree.CType]) -> tree.CType:
         if name in self.functions:
             return self.functions[name]
         if name in NUMBERS:
             return ULONG
         if m := MEMORY.fullmatch(name):
-            return CType(given[-1].scalar, int(m["width"]))
+            return tree.CType(given[-1].scalar, int(m["width"]))
         if m := CONVERSION.fullmatch(name):
-            return CType(m["scalar"], int(m["width"] or 1))
+            return tree.CType(m["scalar"], int(m["width"] or 1))
         if name == "select":
-            return CType(given[0].scalar, max(t.width for t in given))
-        found = CType(given[0].scalar, given[0].width) if given else INT
+            return tree.CType(given[0].scalar, max(t.width for t in given))
+        found = tree.CType(given[0].scalar, given[0].width) if given else INT
         for t in given[1:]:
             found = common(found, t)
         unsigned = name == "abs" and not found.scalar.startswith("u")
         return replace(found, scalar=f"u{found.scalar}") if unsigned else found
 
 
-def types_of(source: Source) -> Types:
+def types_of(source: tree.Source) -> Types:
     """The results of the functions of a source."""
     return Types(functions={f.name: f.result for f in source.functions})
 
 
-def pointed_to(t: CType) -> CType:
+def pointed_to(t: tree.CType) -> tree.CType:
     """What a pointer points to."""
-    return CType(t.scalar, t.width)
+    return tree.CType(t.scalar, t.width)
 
 
 def lanes_of(field_: str, width: int) -> tuple[int, ...]:
@@ -202,19 +181,19 @@ def lanes_of(field_: str, width: int) -> tuple[int, ...]:
             return lanes
 
 
-def _constant(text: str) -> CType:
+def _constant(text: str) -> tree.CType:
     match text[-1].lower():
         case ending if ending in _ENDINGS and not text.lower().startswith("0x"):
-            return CType(_ENDINGS[ending])
+            return tree.CType(_ENDINGS[ending])
         case "l":
             return ULONG
         case "u":
-            return CType("uint")
+            return tree.CType("uint")
         case _:
-            return CType("double")
+            return tree.CType("double")
 
 
-def _of_operator(operator: str, left: CType, right: CType) -> CType:
+def _of_operator(operator: str, left: tree.CType, right: tree.CType) -> tree.CType:
     if left.pointer or right.pointer:
         if operator in _TRUTHS:
             return INT

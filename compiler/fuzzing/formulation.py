@@ -17,22 +17,8 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.language.programs import Program
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-)
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Variables: TypeAlias = Mapping[str, Any]
@@ -86,39 +72,39 @@ class _Evaluation:
     def __init__(self, given: Variables) -> None:
         self.given = given
 
-    def of(self, t: Term, v: Variables) -> Any:
+    def of(self, t: terms.Term, v: Variables) -> Any:
         """The value of a term whose variables have values."""
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return v[name]
-            case Input(name):
+            case terms.Input(name):
                 return self.given[name]
-            case Literal(value, Scalar(name)):
+            case terms.Literal(value, Scalar(name)):
                 return DTYPES[name].type(value)
-            case Apply(name, arguments):
+            case terms.Apply(name, arguments):
                 return SCALAR_FUNCTIONS[name].meaning(*(self.of(u, v) for u in arguments))
-            case Call(user, arguments) if user.body is not None:
+            case terms.Call(user, arguments) if user.body is not None:
                 return self.function(user.body, {})(*(self.of(u, v) for u in arguments))
-            case Call(user, arguments):
+            case terms.Call(user, arguments):
                 return user.reference(*(self.of(u, v) for u in arguments))
-            case Combine(BinaryOperator() as operator, left, right):
+            case terms.Combine(terms.BinaryOperator() as operator, left, right):
                 f = self.function(operator_lambda(operator, left.type), {})
                 return f(self.of(left, v), self.of(right, v))
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 return tuple(self.of(u, v) for u in parts)
-            case Get(index, of):
+            case terms.Get(index, of):
                 return self.of(of, v)[index]
-            case Pattern():
+            case terms.Pattern():
                 return self.pattern(t, v)
-            case Literal() | Combine() | Metavariable():
+            case terms.Literal() | terms.Combine() | terms.Metavariable():
                 raise Unsupported(f"{type(t).__name__} has no formulation in NumPy")
 
-    def function(self, f: Lambda, v: Variables) -> Callable[..., Any]:
+    def function(self, f: terms.Lambda, v: Variables) -> Callable[..., Any]:
         """A lambda as a function of values."""
         names = [x.name for x in f.parameters]
         return lambda *xs: self.of(f.body, {**v, **dict(zip(names, xs, strict=True))})
 
-    def pattern(self, t: Pattern, v: Variables) -> Any:
+    def pattern(self, t: terms.Pattern, v: Variables) -> Any:
         """What a pattern makes of its parts."""
         match t:
             case p.Store(xs):
@@ -159,7 +145,7 @@ class _Evaluation:
     def folded(self, t: Any, v: Variables) -> Any:
         """A fold, or all of its turns."""
         if isinstance(t, p.Reduce):
-            if not isinstance(t.op, BinaryOperator):
+            if not isinstance(t.op, terms.BinaryOperator):
                 raise Unsupported("reduce by this operator has no formulation in NumPy")
             f = self.function(operator_lambda(t.op, t.init.type), {})
         else:
@@ -172,7 +158,7 @@ class _Evaluation:
             return found
         return leaves(lambda *parts: np.stack(parts), *turns) if turns else _empty(t.type)
 
-    def count(self, t: Pattern, name: str) -> int:
+    def count(self, t: terms.Pattern, name: str) -> int:
         """A size that a pattern has."""
         value: Any = getattr(t, name)
         constant: int | None = value if isinstance(value, int) else value.constant
@@ -180,7 +166,7 @@ class _Evaluation:
             raise Unsupported(f"{t.name} at an open size has no formulation in NumPy")
         return constant
 
-    def layout(self, t: Pattern, v: Variables) -> Any:
+    def layout(self, t: terms.Pattern, v: Variables) -> Any:
         """Data that moves."""
         match t:
             case p.Zip(xs, ys):
@@ -204,7 +190,7 @@ class _Evaluation:
             case _:
                 return leaves(self.move(t), self.of(_data(t), v))
 
-    def move(self, t: Pattern) -> Callable[[Any], Any]:
+    def move(self, t: terms.Pattern) -> Callable[[Any], Any]:
         """A layout of one array, as a function of it."""
         n: Callable[[str], int] = lambda name: self.count(t, name)
         match t:
@@ -238,11 +224,11 @@ def _bordered(a: Any, left: int, right: int, value: Any) -> Any:
     return np.concatenate([np.repeat(row, left, 0), a, np.repeat(row, right, 0)])
 
 
-def _data(t: Pattern) -> Term:
+def _data(t: terms.Pattern) -> terms.Term:
     """The one array of a layout."""
     names = ("xs", "xss", "vs")
     found = next((getattr(t, name) for name in names if hasattr(t, name)), None)
-    if not isinstance(found, Term):
+    if not isinstance(found, terms.Term):
         raise Unsupported(f"{t.name} has no formulation in NumPy")
     return found
 

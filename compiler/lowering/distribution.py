@@ -18,28 +18,14 @@ from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import Cell, Memory, Share, name_of
 from relift.semantics.patterns import EachInTurn, EachOf, MapLcl, Store
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    children,
-)
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import Type
 
 PRIVATE_LIMIT = 16 * 1024
 """Bytes of a private array: beyond, it leaves the registers of a GPU and breaks the stack on a CPU."""
 
 
-def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
+def owners(t: terms.Term, threads: Threads) -> tuple[Index | None, ...]:
     """By dimension of the array that a nest of maps computes: which element a work-item has, None for all.
 
     Raises `Unsupported` where a `map_lcl` is not part of the nest, or shares its elements out unevenly.
@@ -68,8 +54,9 @@ def owners(t: Term, threads: Threads) -> tuple[Index | None, ...]:
         case EachInTurn(f):
             return (None, *owners(f.body, threads))
         case (
-            Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
-            | Metavariable() | Pattern()
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
+            | terms.Call() | terms.Combine() | terms.MakeTuple() | terms.Get()
+            | terms.Metavariable() | terms.Pattern()
         ):  # fmt: skip
             inner = _first_lcl(t)
             if inner is not None:
@@ -86,13 +73,13 @@ def work_item(t: EachOf) -> str:
     return f"{t.level}_{number(t.dim)}"
 
 
-def _first_lcl(t: Term) -> EachOf | None:
+def _first_lcl(t: terms.Term) -> EachOf | None:
     """A `map_lcl` that writes into the same memory as t."""
     if isinstance(t, MapLcl):
         return t
     if isinstance(t, Store) and t.space != "global":
         return None
-    found = (_first_lcl(u.body if isinstance(u, Lambda) else u) for _, u in children(t))
+    found = (_first_lcl(u.body if isinstance(u, terms.Lambda) else u) for _, u in terms.children(t))
     return next((u for u in found if u is not None), None)
 
 

@@ -50,24 +50,9 @@ from relift.semantics.patterns import (
     ToPrivate,
     Zip,
 )
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.sizes import Power, Size, Unknown
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    children,
-    subterms,
-)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -108,18 +93,21 @@ class Place:
 
 def check_sizes(program: Program) -> None:
     """Raise `Unsupported` when a size of the program is neither a number nor a sum of products."""
-    types = [*(p.type for p in program.parameters), *(u.type for u, _ in subterms(program.body))]
+    types = [
+        *(p.type for p in program.parameters),
+        *(u.type for u, _ in terms.subterms(program.body)),
+    ]
     for t in types:
         for size in type_sizes(t):
             if any(isinstance(atom, Power) for atom in size.atoms()):
                 fixed(size, f"{program.name}: a power in the type {t}")
 
 
-def check_kernel(t: Term, used: Used) -> None:
+def check_kernel(t: terms.Term, used: Used) -> None:
     """Raise `Unsupported` unless t is the body of one kernel, with these parallel maps."""
-    for u, _ in subterms(t):
+    for u, _ in terms.subterms(t):
         _check_type(u.type, name_of(u))
-        if isinstance(u, Pattern):
+        if isinstance(u, terms.Pattern):
             _check_pattern(u)
     maps = {m for m, _ in used}
     if MapGlb in maps and len(maps) > 1:
@@ -148,7 +136,7 @@ def _check_type(t: Type, name: str) -> None:
             pass
 
 
-def _write(t: Term, place: Place) -> None:
+def _write(t: terms.Term, place: Place) -> None:
     """Check a term whose result has a place."""
     if is_layout(t) and not isinstance(t, PadEmpty):
         _check_owner(t, place)
@@ -186,24 +174,25 @@ def _write(t: Term, place: Place) -> None:
         case Zip(xs, ys):
             _write(xs, place)
             _write(ys, place)
-        case MakeTuple(parts):
+        case terms.MakeTuple(parts):
             for part in parts:
                 _write(part, place)
         case Store():
             _check_owner(t, place)
             _read(t, place)
-        case Pattern() if (data := invertible_data(t)) is not None:
+        case terms.Pattern() if (data := invertible_data(t)) is not None:
             _write(data, place)
         case Map():
             raise _plain_map(t)
-        case Pattern() if t.layout and isinstance(t.type, Array):
+        case terms.Pattern() if t.layout and isinstance(t.type, Array):
             raise Unsupported(
                 f"{t.name} of something that computes: nothing can be written through {t.name}; "
                 "compute the array below it with to_global, to_local or to_private"
             )
         case (
-            Var() | Input() | Literal() | Apply() | Call() | Combine() | Get() | Metavariable()
-            | Pattern()
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
+            | terms.Call() | terms.Combine() | terms.Get() | terms.Metavariable()
+            | terms.Pattern()
         ):  # fmt: skip
             _check_owner(t, place)
             _read(t, place)
@@ -217,7 +206,7 @@ def _write_fold(t: Fold, place: Place) -> None:
     _write(t.f.body, replace(place, sequential=True))
 
 
-def _check_owner(t: Term, place: Place) -> None:
+def _check_owner(t: terms.Term, place: Place) -> None:
     """Each cell of shared memory is written by one work-item."""
     missing = frozenset((m, d) for m, d in place.used - place.around if place.target in m.shares)
     if missing:
@@ -256,10 +245,10 @@ def _under(t: EachOf, place: Place) -> Place:
     return replace(place, around=place.around | {key}, sequential=False)
 
 
-def _read(t: Term, place: Place) -> None:
+def _read(t: terms.Term, place: Place) -> None:
     """Check a term whose result is read where it stands."""
     match t:
-        case Metavariable(name):
+        case terms.Metavariable(name):
             raise IllTyped(f"{name} is a metavariable; a program has none")
         case Reduce():
             raise Unsupported(
@@ -267,7 +256,7 @@ def _read(t: Term, place: Place) -> None:
             )
         case Map() if not is_layout(t.f.body):
             raise _plain_map(t)
-        case Pattern() if t.fills:
+        case terms.Pattern() if t.fills:
             raise Unsupported(
                 f"{t.name} computes an array where none can be stored; put it under to_global, "
                 "to_local or to_private"
@@ -310,14 +299,15 @@ def _read(t: Term, place: Place) -> None:
                 raise Unsupported("to_private of an array inside map_vec; each lane would need one")
             _write(xs, replace(place, target="private"))
         case (
-            Var() | Input() | Literal() | Apply() | Call() | Combine() | MakeTuple() | Get()
-            | Pattern()
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
+            | terms.Call() | terms.Combine() | terms.MakeTuple() | terms.Get()
+            | terms.Pattern()
         ):  # fmt: skip
-            for _, child in children(t):
-                _read(child.body if isinstance(child, Lambda) else child, place)
+            for _, child in terms.children(t):
+                _read(child.body if isinstance(child, terms.Lambda) else child, place)
 
 
-def _step(body: Term, state: Type, place: Place) -> None:
+def _step(body: terms.Term, state: Type, place: Place) -> None:
     """Check what a fold does with each element: it goes over an array, or into registers."""
     if holds_array(state):
         _write(body, replace(place, target="private", sequential=True))
@@ -329,8 +319,8 @@ def _go_through(t: InOrder, place: Place) -> None:
     """Check what a work-item looks at in order, and what it asks of each element; one that it overwrites is written."""
     if place.lanes:
         raise Unsupported(f"{t.name} inside map_vec; the lanes of a vector go the same way")
-    for name, child in children(t):
-        if isinstance(child, Lambda):
+    for name, child in terms.children(t):
+        if isinstance(child, terms.Lambda):
             _read(child.body, replace(place, sequential=True))
         elif name == "into":
             _write(child, place)
@@ -338,7 +328,7 @@ def _go_through(t: InOrder, place: Place) -> None:
             _read(child, place)
 
 
-def _write_state(body: Term, first: Term, place: Place) -> None:
+def _write_state(body: terms.Term, first: terms.Term, place: Place) -> None:
     """Check the step of an iteration on an array: it goes where the first value is."""
     if isinstance(first, ToLocal):
         _write(
@@ -349,7 +339,7 @@ def _write_state(body: Term, first: Term, place: Place) -> None:
         _write(body, replace(place, target="private", sequential=True))
 
 
-def _check_registers(t: Pattern, state: Type) -> None:
+def _check_registers(t: terms.Pattern, state: Type) -> None:
     if holds_array(state):
         raise Unsupported(
             f"{t.name} with an accumulator of type {state}; accumulators are scalars, "
@@ -357,7 +347,7 @@ def _check_registers(t: Pattern, state: Type) -> None:
         )
 
 
-def _check_unrolled(t: Pattern, xs: Term) -> None:
+def _check_unrolled(t: terms.Pattern, xs: terms.Term) -> None:
     """Refuse loops that are too long to be written out."""
     if fixed(t.solved["n"], f"{t.name} of {xs.type}") > UNROLL_LIMIT:
         raise Unsupported(
@@ -365,7 +355,7 @@ def _check_unrolled(t: Pattern, xs: Term) -> None:
         )
 
 
-def _check_pattern(t: Pattern) -> None:
+def _check_pattern(t: terms.Pattern) -> None:
     """Refuse what is not compiled, and index functions that leave their array."""
     if not t.compiled and not isinstance(t, Reduce):  # which a kernel waits for: see `_read`
         missing = "it is no layout with a view, and compiler/codegen writes no such pattern"
@@ -398,7 +388,7 @@ def _check_pattern(t: Pattern) -> None:
                 raise IllTyped(f"{t.name}: {idx} leaves an array of {length} elements")
             if isinstance(t, Scatter) and len(np.unique(found)) < length:
                 raise IllTyped(f"scatter: {idx} is no permutation of {length} indices")
-        case Pattern():
+        case terms.Pattern():
             pass
 
 

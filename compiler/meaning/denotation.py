@@ -17,25 +17,7 @@ from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import Symbol
 from relift.semantics import patterns as p
 from relift.semantics.interpreter import operand_type, operator_lambda
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    free_variables,
-)
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.types import Type, Vector
 
 MOST_CARRIED = 40_000
@@ -56,68 +38,68 @@ class Denotation(Carrying):
     """Terms at indices, for some sizes; loops of more than `unroll` turns are folds."""
 
     known: dict[Any, Any] = field(default_factory=dict)
-    names: dict[int, tuple[Term, tuple[str, ...]]] = field(default_factory=dict)
+    names: dict[int, tuple[terms.Term, tuple[str, ...]]] = field(default_factory=dict)
 
-    def of(self, t: Term, v: Variables) -> Any:
+    def of(self, t: terms.Term, v: Variables) -> Any:
         """The value of a term whose variables have values."""
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return v[name]
-            case Input(name):
+            case terms.Input(name):
                 return self.inputs[name]
-            case Literal(value, scalar):
+            case terms.Literal(value, scalar):
                 return self.values.literal(value, scalar)
-            case Apply(name, arguments):
+            case terms.Apply(name, arguments):
                 return self.values.function(name)(*[self.of(u, v) for u in arguments])
-            case Call(user, arguments):
+            case terms.Call(user, arguments):
                 given = [self.of(u, v) for u in arguments]
                 if user.body is None:
                     return self.values.reference(user)(*given)
                 return self.function(user.body, {})(*given)
-            case Combine(operator, left, right):
+            case terms.Combine(operator, left, right):
                 return self.operator(operator, left.type)(self.of(left, v), self.of(right, v))
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 return tuple(self.of(u, v) for u in parts)
-            case Get(index, of):
+            case terms.Get(index, of):
                 return self.of(of, v)[index]
-            case Metavariable():
+            case terms.Metavariable():
                 raise Undecided(f"the metavariable {t.name}")
-            case Pattern():
+            case terms.Pattern():
                 return self._once(t, v)
 
-    def _once(self, t: Pattern, v: Variables) -> Any:
+    def _once(self, t: terms.Pattern, v: Variables) -> Any:
         if id(t) not in self.names:
-            self.names[id(t)] = (t, tuple(sorted(free_variables(t))))
+            self.names[id(t)] = (t, tuple(sorted(terms.free_variables(t))))
         key = (id(t), *[_key(v[name]) for name in self.names[id(t)][1]])
         if key not in self.known:
             # what a key is made of is kept, so that no other object has its identity
             self.known[key] = (self._pattern(t, v), dict(v))
         return self.known[key][0]
 
-    def function(self, f: Lambda, v: Variables) -> Callable[..., Any]:
+    def function(self, f: terms.Lambda, v: Variables) -> Callable[..., Any]:
         """A lambda as a function of values."""
         names = [x.name for x in f.parameters]
         return lambda *xs: self.of(f.body, {**v, **dict(zip(names, xs, strict=True))})
 
-    def operator(self, operator: Operator, element: Type) -> Callable[[Any, Any], Any]:
+    def operator(self, operator: terms.Operator, element: Type) -> Callable[[Any, Any], Any]:
         """An operator on values of a type."""
         match operator:
-            case Vectorized(_, inner):
+            case terms.Vectorized(_, inner):
                 assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
                 op = self.operator(inner, element.element)
                 return lambda x, y: Cells(x.length, lambda i: op(x(i), y(i)))
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return self.function(operator_lambda(operator, element), {})
-            case OperatorMetavariable(name):
+            case terms.OperatorMetavariable(name):
                 raise Undecided(f"the operator {name}")
 
     # ---- patterns
 
-    def _pattern(self, t: Pattern, v: Variables) -> Any:
+    def _pattern(self, t: terms.Pattern, v: Variables) -> Any:
         def size(letter: str) -> Whole:
             return self.size(t.solved[letter])
 
-        def data(u: Term) -> Any:
+        def data(u: terms.Term) -> Any:
             return self.of(u, v)
 
         match t:
@@ -169,11 +151,11 @@ class Denotation(Carrying):
             case _:
                 return self._layout(t, v)
 
-    def _layout(self, t: Pattern, v: Variables) -> Any:
+    def _layout(self, t: terms.Pattern, v: Variables) -> Any:
         def size(letter: str) -> Whole:
             return self.size(t.solved[letter])
 
-        def data(u: Term) -> Any:
+        def data(u: terms.Term) -> Any:
             return self.of(u, v)
 
         r = self.algebra.ranges
@@ -224,11 +206,11 @@ class Denotation(Carrying):
             case _:
                 return self._lookup(t, v)
 
-    def _lookup(self, t: Pattern, v: Variables) -> Any:
+    def _lookup(self, t: terms.Pattern, v: Variables) -> Any:
         def size(letter: str) -> Whole:
             return self.size(t.solved[letter])
 
-        def data(u: Term) -> Any:
+        def data(u: terms.Term) -> Any:
             return self.of(u, v)
 
         match t:

@@ -11,29 +11,8 @@ from relift.compiler.meaning.arithmetic import Indices
 from relift.compiler.meaning.memory import STALE, Own, Written
 from relift.compiler.meaning.polynomials import Index
 from relift.compiler.meaning.polynomials import Whole as Int
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS, INT, RANGES, common, plain
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    statements_within,
-    variables,
-)
 from relift.compiler.validation.machine import Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge
 from relift.compiler.validation.translation.expressions import Expressions
@@ -245,15 +224,15 @@ def _forget(tile: Own) -> None:
 class Comparisons(Expressions):
     """Expressions in which a comparison of known numbers may be one of polynomials."""
 
-    def value(self, e: Expression) -> Code:
+    def value(self, e: tree.Expression) -> Code:
         """An expression, with the type that C gives it."""
-        if isinstance(e, Binary) and e.operator in ("<", "<=", ">", ">=", "==", "!="):
+        if isinstance(e, tree.Binary) and e.operator in ("<", "<=", ">", ">=", "==", "!="):
             left, right = self.value(e.left), self.value(e.right)
             if left.known and right.known and left.type.width == right.type.width == 1:
                 t = common(left.type, right.type)
                 left, right = as_type(self.w, left, t), as_type(self.w, right, t)
                 return Code(f"compared({e.operator!r}, {left.text}, {right.text})", INT)
-        if isinstance(e, Binary) and e.operator in ("/", "%"):
+        if isinstance(e, tree.Binary) and e.operator in ("/", "%"):
             found = super().value(e)
             return found
         return super().value(e)
@@ -270,7 +249,7 @@ class Folded(Translator):
         super().__post_init__()
         self.values = Comparisons(self.w, self.functions, self.opaque, self.limits, self.defined)
 
-    def _loop(self, loop: Loop, depth: int) -> None:
+    def _loop(self, loop: tree.Loop, depth: int) -> None:
         w, t = self.w, plain(loop.type)
         start = as_type(w, self.values.value(loop.start), t)
         end, step = self.values.value(loop.end), self.values.value(loop.step)
@@ -312,34 +291,40 @@ class Folded(Translator):
         w.scopes.pop()
 
 
-def _assigned(body: Sequence[Statement]) -> set[str]:
+def _assigned(body: Sequence[tree.Statement]) -> set[str]:
     """Names that statements assign to, of what is declared outside of them."""
     found: set[str] = set()
     declared: set[str] = set()
     for s in body:
         match s:
-            case Declaration():
+            case tree.Declaration():
                 declared.add(s.name)
-            case Assignment(target, _, _):
+            case tree.Assignment(target, _, _):
                 found |= root_of(target) - declared
-            case Evaluation(Invocation(_, (_, _, pointer))):
+            case tree.Evaluation(tree.Invocation(_, (_, _, pointer))):
                 found |= root_of(pointer) - declared
-            case Loop() | Guard():
+            case tree.Loop() | tree.Guard():
                 found |= _assigned(s.body) - declared
-            case Evaluation() | Barrier():
+            case tree.Evaluation() | tree.Barrier():
                 pass
     return found
 
 
-def root_of(target: Expression) -> set[str]:
+def root_of(target: tree.Expression) -> set[str]:
     """What is assigned to, be it in memory: the name of a variable, an array or a pointer."""
     match target:
-        case Name(name):
+        case tree.Name(name):
             return {name}
-        case Element(of, _) | Member(of, _) | Prefix(_, of) | Binary(_, of, _) | Cast(_, (of,)):
+        case (
+            tree.Element(of, _)
+            | tree.Member(of, _)
+            | tree.Prefix(_, of)
+            | tree.Binary(_, of, _)
+            | tree.Cast(_, (of,))
+        ):
             return root_of(of)
-        case Whole() | Real() | Conditional() | Invocation() | Cast():
-            return variables(target)
+        case tree.Whole() | tree.Real() | tree.Conditional() | tree.Invocation() | tree.Cast():
+            return tree.variables(target)
 
 
 def _kind(scalar: str) -> str:
@@ -347,6 +332,6 @@ def _kind(scalar: str) -> str:
     return FLOATS.get(scalar, "i64" if "long" in scalar else "i32")
 
 
-def waits(body: Sequence[Statement]) -> bool:
+def waits(body: Sequence[tree.Statement]) -> bool:
     """Whether statements have a barrier."""
-    return any(isinstance(s, Barrier) for s in statements_within(body))
+    return any(isinstance(s, tree.Barrier) for s in tree.statements_within(body))

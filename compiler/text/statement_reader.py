@@ -6,33 +6,10 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 
+from relift.compiler.text import tree
 from relift.compiler.text.expression_reader import ExpressionReader
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    statements_within,
-    variables,
-    within,
-)
 
 _COUNTERS = frozenset(["int", "long"])
 """The types of loop counters: numbers without a sign would wrap around where those of Z do not."""
@@ -64,15 +41,15 @@ class StatementReader(ExpressionReader):
     points = False
     """Whether a pointer was declared, which may be another name of an array."""
 
-    def block(self) -> tuple[Statement, ...]:
+    def block(self) -> tuple[tree.Statement, ...]:
         """Statements in braces."""
         self.expect("{")
-        found: list[Statement] = []
+        found: list[tree.Statement] = []
         while not self.accept("}"):
             found += self.statement()
         return tuple(found)
 
-    def inside(self) -> tuple[Statement, ...]:
+    def inside(self) -> tuple[tree.Statement, ...]:
         """What a loop or a condition is about: statements in braces, or one."""
         if self.next == "{":
             return self.block()
@@ -80,7 +57,7 @@ class StatementReader(ExpressionReader):
             raise NotUnderstood(f"a declaration without braces near {self.next!r}")
         return tuple(self.statement())
 
-    def statement(self) -> list[Statement]:
+    def statement(self) -> list[tree.Statement]:
         """One statement, or several declarations."""
         if self.stands("__attribute__") and (self.attributes() or not self.stands("for")):
             raise NotUnderstood(f"an attribute before {self.next!r}")
@@ -99,43 +76,43 @@ class StatementReader(ExpressionReader):
                 elif token != "|":
                     raise NotUnderstood(f"a barrier with {token}")
             self.expect(";")
-            return [Barrier(frozenset(fences))]
+            return [tree.Barrier(frozenset(fences))]
         if self.starts_type():
             return [*self.declarations()]
         if self.next in _NOT_READ:
             raise NotUnderstood(_NOT_READ[self.take()])
         target = self.unary()
         if self.accept(";"):
-            return [Evaluation(target)]
+            return [tree.Evaluation(target)]
         operator = self.take()
         if operator not in ("=", "+=", "-=", "*=", "/=", "%="):
             raise NotUnderstood(f"{operator!r} after {in_c(target)}")
         value = self.expression()
         self.expect(";")
-        return [Assignment(target, operator, value)]
+        return [tree.Assignment(target, operator, value)]
 
-    def guards(self) -> list[Statement]:
+    def guards(self) -> list[tree.Statement]:
         """A condition, and its opposite where there is an `else`: the first may then change nothing that is asked."""
         self.expect("(")
         condition = self.expression()
         self.expect(")")
         body = self.inside()
         if not self.accept("else"):
-            return [Guard(condition, body)]
-        if any(not _asks_variables(e) for e in within(condition)):
+            return [tree.Guard(condition, body)]
+        if any(not _asks_variables(e) for e in tree.within(condition)):
             raise NotUnderstood(f"an else of {in_c(condition)}, which asks more than variables")
-        if changed := variables(condition) & (_changed(body) | self.addressed()):
+        if changed := tree.variables(condition) & (_changed(body) | self.addressed()):
             raise NotUnderstood(f"an else, where {min(changed)} may have changed")
-        return [Guard(condition, body), Guard(Prefix("!", condition), self.inside())]
+        return [tree.Guard(condition, body), tree.Guard(tree.Prefix("!", condition), self.inside())]
 
     def addressed(self) -> set[str]:
         """The names behind each `&` of the text, which a pointer may change."""
         bare = [token for token in self.tokens if token != "("]
         return {name for before, name in itertools.pairwise(bare) if before == "&"}
 
-    def declarations(self) -> list[Declaration | Assignment]:
+    def declarations(self) -> list[tree.Declaration | tree.Assignment]:
         """Declarations of one type; the first values of an array are assigned to its elements."""
-        t, found = self.type(), list[Declaration | Assignment]()
+        t, found = self.type(), list[tree.Declaration | tree.Assignment]()
         self.points |= t.pointer
         while not found or self.accept(","):
             if found and t.pointer:
@@ -147,9 +124,9 @@ class StatementReader(ExpressionReader):
         self.expect(";")
         return found
 
-    def _declared(self, t: CType, name: str) -> list[Declaration | Assignment]:
+    def _declared(self, t: tree.CType, name: str) -> list[tree.Declaration | tree.Assignment]:
         """What follows a name that is declared."""
-        extent, value, first = None, None, list[Expression]()
+        extent, value, first = None, None, list[tree.Expression]()
         if self.accept("["):
             extent = self.expression()
             self.expect("]")
@@ -161,25 +138,27 @@ class StatementReader(ExpressionReader):
             else:
                 first = self._first_values(name, t, extent)
                 t = replace(t, constant=False)
-        if any(Name(name) in within(e) for e in first):
+        if any(tree.Name(name) in tree.within(e) for e in first):
             raise NotUnderstood(f"the first value of {name}")
-        declared = Declaration(t, name, extent, value, aligned)
+        declared = tree.Declaration(t, name, extent, value, aligned)
         if extent is None:
             return [declared]
-        places = (Element(Name(name), Whole(i)) for i in range(len(first)))
-        return [declared, *(Assignment(e, "=", v) for e, v in zip(places, first, strict=True))]
+        places = (tree.Element(tree.Name(name), tree.Whole(i)) for i in range(len(first)))
+        return [declared, *(tree.Assignment(e, "=", v) for e, v in zip(places, first, strict=True))]
 
-    def _first_values(self, name: str, t: CType, extent: Expression) -> list[Expression]:
+    def _first_values(
+        self, name: str, t: tree.CType, extent: tree.Expression
+    ) -> list[tree.Expression]:
         """The values of all elements of an array, in braces: 0 where there are fewer."""
         self.expect("{")
         found = list(self.separated(self.expression, "}"))
-        if not isinstance(extent, Whole) or not found or t.pointer or t.space != "private":
+        if not isinstance(extent, tree.Whole) or not found or t.pointer or t.space != "private":
             raise NotUnderstood(f"the first values of {name}")
         if len(found) > extent.value or extent.value > MOST_FIRST_VALUES:
             raise NotUnderstood(f"{len(found)} first values of {name}")
-        return [*found, *(Whole(0) for _ in range(extent.value - len(found)))]
+        return [*found, *(tree.Whole(0) for _ in range(extent.value - len(found)))]
 
-    def loop(self) -> Loop:
+    def loop(self) -> tree.Loop:
         """A loop that counts up."""
         self.expect("(")
         if not self.starts_type():
@@ -194,15 +173,17 @@ class StatementReader(ExpressionReader):
         if self.next == ";":
             raise NotUnderstood(f"a for loop over {counter} without an end")
         condition = self.expression()
-        if not (isinstance(condition, Binary) and condition.operator == "<"):
+        if not (isinstance(condition, tree.Binary) and condition.operator == "<"):
             raise NotUnderstood(f"a loop while {in_c(condition)}")
         left, end = condition.left, condition.right
-        if left != Name(counter) or any(Name(counter) in within(e) for e in (start, end)):
+        if left != tree.Name(counter) or any(
+            tree.Name(counter) in tree.within(e) for e in (start, end)
+        ):
             raise NotUnderstood(f"a loop while {in_c(condition)}, from {in_c(start)}")
         self.expect(";")
         if self.next == ")":
             raise NotUnderstood(f"a for loop over {counter} that says no step")
-        step: Expression = Whole(1)
+        step: tree.Expression = tree.Whole(1)
         if self.accept("++"):
             self.expect(counter)
         else:
@@ -214,25 +195,27 @@ class StatementReader(ExpressionReader):
         body = self.inside()
         if changed := self._asked_in_turns((end, step), body):
             raise NotUnderstood(f"a for loop over {counter}, in which {min(changed)} may change")
-        return Loop(t, counter, start, end, step, body)
+        return tree.Loop(t, counter, start, end, step, body)
 
-    def _asked_in_turns(self, asked: Iterable[Expression], body: tuple[Statement, ...]) -> set[str]:
+    def _asked_in_turns(
+        self, asked: Iterable[tree.Expression], body: tuple[tree.Statement, ...]
+    ) -> set[str]:
         """The names that are asked in every turn of a loop, and that its body may change."""
         changed = _changed(body) | self.addressed()
         cells = {
             n
             for e in asked
-            for x in within(e)
-            if isinstance(x, Element)
-            for n in variables(x.array)
+            for x in tree.within(e)
+            if isinstance(x, tree.Element)
+            for n in tree.variables(x.array)
         }
         through = any(
-            isinstance(s, Assignment) and not isinstance(s.target, Name)
-            for s in statements_within(body)
+            isinstance(s, tree.Assignment) and not isinstance(s.target, tree.Name)
+            for s in tree.statements_within(body)
         )
         if self.points and through:  # one of them may point to what is asked
             changed |= cells
-        return {n for e in asked for n in variables(e)} & changed
+        return {n for e in asked for n in tree.variables(e)} & changed
 
     def attributes(self) -> dict[str, tuple[int, ...]]:
         """The attributes that stand here, and their numbers; those that change no meaning are left out."""
@@ -247,7 +230,7 @@ class StatementReader(ExpressionReader):
                         raise NotUnderstood(f"the attribute {name}")
             elif name in ("reqd_work_group_size", "aligned"):
                 given = self.separated(self.expression, ")")
-                found[name] = tuple(e.value for e in given if isinstance(e, Whole))
+                found[name] = tuple(e.value for e in given if isinstance(e, tree.Whole))
                 if len(found[name]) != (3 if name == "reqd_work_group_size" else 1):
                     raise NotUnderstood(f"the attribute {name}")
             else:
@@ -256,45 +239,54 @@ class StatementReader(ExpressionReader):
         return found
 
 
-def _asks_variables(e: Expression) -> bool:
+def _asks_variables(e: tree.Expression) -> bool:
     """Whether what an expression is depends on variables and on the number of the work-item alone, not on memory."""
     match e:
-        case Whole() | Real() | Name() | Binary() | Conditional():
+        case tree.Whole() | tree.Real() | tree.Name() | tree.Binary() | tree.Conditional():
             return True
-        case Prefix(operator, _):
+        case tree.Prefix(operator, _):
             return operator in ("-", "+", "!")
-        case Invocation(function, _):
+        case tree.Invocation(function, _):
             return function in _IDS
-        case Element() | Member() | Cast():
+        case tree.Element() | tree.Member() | tree.Cast():
             return False
 
 
-def _changed(body: Iterable[Statement]) -> set[str]:
+def _changed(body: Iterable[tree.Statement]) -> set[str]:
     """The names that some statements assign to or declare, and all that a call for its effect mentions."""
     found = set[str]()
-    for s in statements_within(body):
+    for s in tree.statements_within(body):
         match s:
-            case Assignment(target, _, _):
+            case tree.Assignment(target, _, _):
                 found |= _assigned(target)
-            case Evaluation(Invocation(function, arguments)) if function.startswith("vstore"):
-                found |= variables(arguments[-1])  # the others are values
-            case Evaluation(e):
-                found |= variables(e)
-            case Declaration(_, name):
+            case tree.Evaluation(tree.Invocation(function, arguments)) if function.startswith(
+                "vstore"
+            ):
+                found |= tree.variables(arguments[-1])  # the others are values
+            case tree.Evaluation(e):
+                found |= tree.variables(e)
+            case tree.Declaration(_, name):
                 found.add(name)
-            case Loop(_, counter):
+            case tree.Loop(_, counter):
                 found.add(counter)
-            case Barrier() | Guard():
+            case tree.Barrier() | tree.Guard():
                 pass
     return found
 
 
-def _assigned(target: Expression) -> set[str]:
+def _assigned(target: tree.Expression) -> set[str]:
     """The names that an assignment may change: that of the variable or the array, not those of an index."""
     match target:
-        case Element(of, _) | Member(of, _):
+        case tree.Element(of, _) | tree.Member(of, _):
             return _assigned(of)
         case (
-            Name() | Prefix() | Whole() | Real() | Binary() | Conditional() | Invocation() | Cast()
+            tree.Name()
+            | tree.Prefix()
+            | tree.Whole()
+            | tree.Real()
+            | tree.Binary()
+            | tree.Conditional()
+            | tree.Invocation()
+            | tree.Cast()
         ):
-            return variables(target)
+            return tree.variables(target)

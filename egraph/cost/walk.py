@@ -49,24 +49,8 @@ from relift.semantics.patterns import (
     Zip,
 )
 from relift.semantics.patterns.layout import windows_viewed
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    children,
-    free_variables,
-    inside,
-)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -88,9 +72,9 @@ class Walk:
         self._meter = Meter(device)
         self._accesses = Accesses(self._meter, environment)
         self._operations = Operations(self._meter)
-        self._buffers: dict[Term, View] = {}
+        self._buffers: dict[terms.Term, View] = {}
 
-    def kernels(self, t: Term, environment: Environment) -> list[Kernel]:
+    def kernels(self, t: terms.Term, environment: Environment) -> list[Kernel]:
         """What the kernels of a term come to."""
         with self._meter.kernel():
             self._result("out", t, environment)
@@ -98,13 +82,13 @@ class Walk:
 
     # ---- results
 
-    def _result(self, name: str, t: Term, environment: Environment) -> View:
+    def _result(self, name: str, t: terms.Term, environment: Environment) -> View:
         """A value computed into a memory of its own."""
         target = self._accesses.stored(name, t.type)
         self._write(t, target, environment)
         return target
 
-    def _write(self, t: Term, target: View, environment: Environment) -> None:
+    def _write(self, t: terms.Term, target: View, environment: Environment) -> None:
         if is_layout(t):
             self._accesses.copy(self._view(t, environment), target)
             return
@@ -138,14 +122,15 @@ class Walk:
             case Zip(left, right):
                 self._write(left, component_view(target, 0), environment)
                 self._write(right, component_view(target, 1), environment)
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 for part, place in zip(parts, tuple_view(target).parts, strict=True):
                     self._write(part, place, environment)
             case ToGlobal(xs):
                 self._write(xs, target, environment)
             case (
-                Var() | Input() | Literal() | Apply() | Call() | Combine() | Get() | Metavariable()
-                | Pattern()
+                terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
+                | terms.Call() | terms.Combine() | terms.Get() | terms.Metavariable()
+                | terms.Pattern()
             ):  # fmt: skip
                 if (peeled := peel(t, target)) is not None:
                     self._write(*peeled, environment)
@@ -154,13 +139,13 @@ class Walk:
 
     # ---- values
 
-    def _view(self, t: Term, environment: Environment) -> View:
+    def _view(self, t: terms.Term, environment: Environment) -> View:
         return view(t, environment, self._produce_once)
 
-    def _produce_once(self, t: Term, environment: Environment) -> View:
+    def _produce_once(self, t: terms.Term, environment: Environment) -> View:
         if self._meter.on_gpu and self._meter.scope.lane is not None:
             return self._produce(t, environment)
-        bindings = tuple(environment.variables[name] for name in sorted(free_variables(t)))
+        bindings = tuple(environment.variables[name] for name in sorted(terms.free_variables(t)))
         for known in (c for block in self._meter.scope.computed for c in block):
             same = (a is b for a, b in zip(known.bindings, bindings, strict=True))
             if known.term == t and all(same):
@@ -169,21 +154,21 @@ class Walk:
         self._meter.scope.computed[-1].append(Computed(t, bindings, result))
         return result
 
-    def _produce(self, t: Term, environment: Environment) -> View:
-        def touch(*terms: Term) -> None:
-            for u in terms:
+    def _produce(self, t: terms.Term, environment: Environment) -> View:
+        def touch(*read: terms.Term) -> None:
+            for u in read:
                 self._accesses.touch(self._view(u, environment))
 
         match t:
-            case Literal():
+            case terms.Literal():
                 pass
-            case Apply(function, arguments):
+            case terms.Apply(function, arguments):
                 touch(*arguments)
                 self._operations.apply(function, arguments)
-            case Call(user, arguments):
+            case terms.Call(user, arguments):
                 touch(*arguments)
                 self._operations.call(user)
-            case Combine(_, left, right):
+            case terms.Combine(_, left, right):
                 touch(left, right)
                 self._operations.combine(t)
             case Fold(f, init, xs):
@@ -212,23 +197,30 @@ class Walk:
                 self._meter.counted.has_lanes = True
                 with self._meter.lanes(lanes.width) as i:
                     self._accesses.touch(self._view(f.body, environment.bind(f, lanes.lane(i))))
-            case ToGlobal(xs) if self._meter.scope.host or not free_variables(t):
+            case ToGlobal(xs) if self._meter.scope.host or not terms.free_variables(t):
                 return self._buffer(xs, environment)
             case Store(xs) if holds_array(t.type):
-                target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
-                self._write(xs, target, environment)
-                if t.space == "local":
-                    self._meter.wait(_BARRIER)
-                elif t.space == "private":
-                    self._meter.counted.registers += _held(xs)
-                return target
+                return self._stored(t, xs, environment)
             case ToPrivate(x):
                 touch(x)
             case Splat(_, x):
                 touch(x)
-            case Var() | Input() | MakeTuple() | Get() | Metavariable() | Pattern():
+            case (
+                terms.Var() | terms.Input() | terms.MakeTuple() | terms.Get()
+                | terms.Metavariable() | terms.Pattern()
+            ):  # fmt: skip
                 raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
         return _registers(t.type)
+
+    def _stored(self, t: Store, xs: terms.Term, environment: Environment) -> View:
+        """An array that the kernel itself holds, written where it stands."""
+        target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
+        self._write(xs, target, environment)
+        if t.space == "local":
+            self._meter.wait(_BARRIER)
+        elif t.space == "private":
+            self._meter.counted.registers += _held(xs)
+        return target
 
     def _read(self, v: View, t: Type) -> View:
         """What a fold takes, in a register where it is a number in local memory: it may be an index."""
@@ -254,7 +246,11 @@ class Walk:
 
     def _in_order(self, t: InOrder, environment: Environment) -> None:
         """What is asked of one element after the other; of a sort, beside each of those before."""
-        shown = [self._view(u, environment) for _, u in children(t) if not isinstance(u, Lambda)]
+        shown = [
+            self._view(u, environment)
+            for _, u in terms.children(t)
+            if not isinstance(u, terms.Lambda)
+        ]
         data = array(shown[-1])
         for each in shown[:-1]:
             if not isinstance(each, ArrayView):
@@ -263,13 +259,13 @@ class Walk:
         turns = Size.of(half if isinstance(t, InsertionSortSeq) else 1)
         with self._meter.chain(data.length), self._meter.loop(data.length) as i:
             self._accesses.touch(data.at(i))
-            for _, f in children(t):
-                if isinstance(f, Lambda):
+            for _, f in terms.children(t):
+                if isinstance(f, terms.Lambda):
                     with self._meter.loop(turns):
                         arguments = (_registers(x.type) for x in f.parameters)
                         self._accesses.touch(self._view(f.body, environment.bind(f, *arguments)))
 
-    def _buffer(self, xs: Term, environment: Environment) -> View:
+    def _buffer(self, xs: terms.Term, environment: Environment) -> View:
         """What a kernel of its own computes before this one, once, wherever it is read."""
         if xs not in self._buffers:
             with self._meter.kernel():
@@ -293,15 +289,15 @@ class Walk:
         return accumulator
 
 
-def _work_items(t: Term) -> float:
+def _work_items(t: terms.Term) -> float:
     """How many work-items share what a term computes: all of them compute what stands around it."""
-    within = max((_work_items(u) for _, u, _ in inside(t)), default=1.0)
+    within = max((_work_items(u) for _, u, _ in terms.inside(t)), default=1.0)
     if isinstance(t, EachOf) and isinstance(t.type, Array):
         return within * float(t.type.length.constant or 1)
     return within
 
 
-def _held(t: Term) -> float:
+def _held(t: terms.Term) -> float:
     """Registers that a work-item has of a private array: a dimension over work-items takes none."""
     if isinstance(t, MapLcl):
         return _held(t.f.body)

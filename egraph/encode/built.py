@@ -9,27 +9,9 @@ from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.matched import Matched, RuleBinder, constant_text
 from relift.egraph.encode.terms import Field, node_text, operator_text, quoted
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    subterms,
-)
 from relift.semantics.syntax.types import AnyType
 
 _ROOT = '(V "" (Sc "f32"))'
@@ -38,21 +20,29 @@ _ROOT = '(V "" (Sc "f32"))'
 class Built:
     """The built side of a rule; `fresh` are the names that it makes, each with its definition."""
 
-    def __init__(self, label: str, t: Term, matched: Matched) -> None:
+    def __init__(self, label: str, t: terms.Term, matched: Matched) -> None:
         self.label, self.matched, self.names = label, matched, matched.names
         self.fresh: list[tuple[RuleBinder, str]] = []
         self.bound: list[str] = []
         self.text = self._build(t, {})
 
-    def _build(self, t: Term, scope: dict[str, str]) -> str:
+    def _build(self, t: terms.Term, scope: dict[str, str]) -> str:
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return f"(Var {scope[name]})"
-            case Metavariable():
+            case terms.Metavariable():
                 return self._instance(t, scope)
-            case Input(name):
+            case terms.Input(name):
                 raise NotSearchable(f"a rule does not speak of the input {name}")
-            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+            case (
+                terms.Literal()
+                | terms.Apply()
+                | terms.Call()
+                | terms.Combine()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Pattern()
+            ):
                 return node_text(t, lambda field: self._build_field(field, scope))
 
     def _build_field(self, value: Field, scope: dict[str, str]) -> str:
@@ -63,7 +53,7 @@ class Built:
                 return str(value)
             case Size():
                 return self.matched.sizes.text(value)
-            case Lambda(parameters, body):
+            case terms.Lambda(parameters, body):
                 inner = dict(scope)
                 new: list[str] = []
                 for x in parameters:
@@ -76,25 +66,25 @@ class Built:
                 return " ".join([*new, self._build(body, inner)])
             case Written():
                 return constant_text(value)
-            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self._build_operator(value)
             case Expression():
                 return self._build(value, scope)
             case AnyType():
                 return self.matched.sizes.type_value(value)
 
-    def _build_operator(self, operator: Operator) -> str:
+    def _build_operator(self, operator: terms.Operator) -> str:
         match operator:
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return operator_text(operator)
-            case OperatorMetavariable(name):
+            case terms.OperatorMetavariable(name):
                 if name not in self.matched.operators:
                     raise NotSearchable(f"the operator {name} is named by the other side only")
                 return "o_" + name
-            case Vectorized(width, inner):
+            case terms.Vectorized(width, inner):
                 return f"(OVec {self.matched.sizes.text(width)} {self._build_operator(inner)})"
 
-    def _binder(self, x: Var, used: Sequence[str]) -> str:
+    def _binder(self, x: terms.Var, used: Sequence[str]) -> str:
         """The binder of the matched side that `x` is, or a new name."""
         same = [b for b in self.matched.binders if b.name == x.name]
         if len(same) == 1 and same[0].type == x.type and same[0].variable not in used:
@@ -106,7 +96,7 @@ class Built:
         self.fresh.append((RuleBinder(x.name, f"w{number}_{x.name}", x.type), definition))
         return f"w{number}_{x.name}"
 
-    def _instance(self, t: Metavariable, scope: dict[str, str]) -> str:
+    def _instance(self, t: terms.Metavariable, scope: dict[str, str]) -> str:
         """A metavariable on the built side: its term, with arguments for its parameters."""
         if t.name not in self.matched.parameters:
             raise NotSearchable(f"{t.name} is named by the other side only")
@@ -117,7 +107,7 @@ class Built:
         changed = [
             (p, u)
             for p, u in zip(parameters, t.arguments, strict=True)
-            if not (isinstance(u, Var) and scope[u.name] == p)
+            if not (isinstance(u, terms.Var) and scope[u.name] == p)
         ]
         # one after the other is all at once when no argument mentions a parameter replaced later
         for order in itertools.permutations(changed):
@@ -138,15 +128,15 @@ class Built:
             text = f"(Sub {p} {texts[p]} {text})"
         return text
 
-    def _keep_out(self, variable: str, t: Term, scope: dict[str, str]) -> None:
+    def _keep_out(self, variable: str, t: terms.Term, scope: dict[str, str]) -> None:
         """Require that `t` does not use `variable`, which is replaced after it was put in."""
-        for u, _ in subterms(t):
-            if isinstance(u, Var) and u.name in scope:
+        for u, _ in terms.subterms(t):
+            if isinstance(u, terms.Var) and u.name in scope:
                 self.names.require_distinct(scope[u.name], variable)
-            elif isinstance(u, Metavariable) and u.name in self.matched.parameters:
+            elif isinstance(u, terms.Metavariable) and u.name in self.matched.parameters:
                 self.names.require_absent(u.name, variable)
 
 
-def _variables(t: Term) -> set[str]:
+def _variables(t: terms.Term) -> set[str]:
     """The variables of `t` that are not bound in it."""
-    return {u.name for u, bound in subterms(t) if isinstance(u, Var) and u not in bound}
+    return {u.name for u, bound in terms.subterms(t) if isinstance(u, terms.Var) and u not in bound}

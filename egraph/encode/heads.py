@@ -12,6 +12,7 @@ from relift.semantics.indices.functions import Written
 from relift.semantics.indices.reader import read_written
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -21,24 +22,6 @@ from relift.semantics.syntax.signatures import (
     OperatorKind,
 )
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Number,
-    Operator,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-    children,
-)
 from relift.semantics.syntax.types import AnyType, Scalar, Type, boolean
 
 
@@ -52,34 +35,34 @@ class Head:
 
     kind: Kind
     places: tuple[str, ...]
-    pattern: type[Pattern] | None = None
+    pattern: type[terms.Pattern] | None = None
     name: str = ""
     naturals: tuple[Size, ...] = ()
-    operator: Operator | None = None
-    binders: tuple[Var, ...] = ()
+    operator: terms.Operator | None = None
+    binders: tuple[terms.Var, ...] = ()
     type: Type | None = None
-    value: Number | None = None
+    value: terms.Number | None = None
     index: int | None = None
-    function: UserFunction | None = None
+    function: terms.UserFunction | None = None
     written: str = ""
 
-    def term(self, parts: Sequence[Term]) -> Term:
+    def term(self, parts: Sequence[terms.Term]) -> terms.Term:
         """The node with these children, typed again by its constructor."""
         match self.kind:
             case "var":
-                return Var(self.name, self._type)
+                return terms.Var(self.name, self._type)
             case "input":
-                return Input(self.name, self._type)
+                return terms.Input(self.name, self._type)
             case "literal":
                 assert self.value is not None, "cannot happen: a literal has a value"
-                return Literal(self.value, self._type)
+                return terms.Literal(self.value, self._type)
             case "apply":
-                return Apply(self.name, tuple(parts), self._type)
+                return terms.Apply(self.name, tuple(parts), self._type)
             case "call":
                 assert self.function is not None, "cannot happen: a call has a function"
-                return Call(self.function, tuple(parts), self._type)
+                return terms.Call(self.function, tuple(parts), self._type)
             case "metavariable":
-                return Metavariable(self.name, tuple(parts), self._type)
+                return terms.Metavariable(self.name, tuple(parts), self._type)
             case "combine":
                 assert self.operator is not None, "cannot happen: combine has an operator"
                 return combine(self.operator, *parts)
@@ -118,7 +101,7 @@ class Head:
     def shape(self) -> Head:
         """What heads that are alike share: the types of the names they bind, and how a literal is written."""
         text = "" if self.value is None else literal_text(self.value, self._type)
-        binders = tuple(Var("", x.type) for x in self.binders)
+        binders = tuple(terms.Var("", x.type) for x in self.binders)
         return replace(self, binders=binders, value=None, written=self.written + text)
 
     @property
@@ -126,9 +109,9 @@ class Head:
         assert self.type is not None, f"cannot happen: {self.kind} has a type"
         return self.type
 
-    def _pattern(self, parts: Sequence[Term]) -> Term:
+    def _pattern(self, parts: Sequence[terms.Term]) -> terms.Term:
         assert self.pattern is not None, "cannot happen: the kind is pattern"
-        naturals, binders, terms = iter(self.naturals), iter(self.binders), iter(parts)
+        naturals, binders, given = iter(self.naturals), iter(self.binders), iter(parts)
         arguments: list[Any] = []
         for kind in self.pattern.signature.parameters.values():
             match kind:
@@ -140,13 +123,13 @@ class Head:
                     arguments.append(read_written(self.written))
                 case FunctionKind(types):
                     parameters = tuple(next(binders) for _ in types)
-                    arguments.append(FixedLambda(parameters, next(terms)))
+                    arguments.append(FixedLambda(parameters, next(given)))
                 case AnyType():
-                    arguments.append(next(terms))
+                    arguments.append(next(given))
         return build(self.pattern, arguments)
 
 
-def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, UserFunction]) -> Head:
+def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, terms.UserFunction]) -> Head:
     """The head of a node whose slots hold these values; those that hold terms are not looked at."""
     by_place = {slot.place: value for slot, value in zip(c.slots, data, strict=True)}
     places = tuple(c.slots[i].place for i in c.terms)
@@ -183,13 +166,13 @@ def head(c: Constructor, data: Sequence[Any], functions: Mapping[str, UserFuncti
             )
 
 
-def _number(text: str, t: Scalar) -> Number:
+def _number(text: str, t: Scalar) -> terms.Number:
     if t.is_float:
         return float(text)
     return text == "True" if t == boolean else int(text)
 
 
-def head_of(t: Term) -> Head:
+def head_of(t: terms.Term) -> Head:
     """The node of a term without its children.
 
     >>> from relift import i32
@@ -200,48 +183,50 @@ def head_of(t: Term) -> Head:
     >>> head_of(t).term([u.body if isinstance(u, Lambda) else u for _, u in children(t)]) == t
     True
     """
-    places = tuple(place for place, _ in children(t))
+    places = tuple(place for place, _ in terms.children(t))
     match t:
-        case Var(name, of):
+        case terms.Var(name, of):
             return Head("var", (), name=name, type=of)
-        case Input(name, of):
+        case terms.Input(name, of):
             return Head("input", (), name=name, type=of)
-        case Literal(value, of):
+        case terms.Literal(value, of):
             return Head("literal", (), value=value, type=of)
-        case Apply(function, _, of):
+        case terms.Apply(function, _, of):
             return Head("apply", places, name=function, type=of)
-        case Call(user, _, of):
+        case terms.Call(user, _, of):
             return Head("call", places, name=user.name, type=of, function=user)
-        case Metavariable(name, _, of):
+        case terms.Metavariable(name, _, of):
             return Head("metavariable", places, name=name, type=of)
-        case Combine(operator):
+        case terms.Combine(operator):
             return Head("combine", places, operator=operator)
-        case MakeTuple():
+        case terms.MakeTuple():
             return Head("tuple", places)
-        case Get(index):
+        case terms.Get(index):
             return Head("get", places, index=index)
-        case Pattern():
+        case terms.Pattern():
             return _pattern(t, places)
 
 
-def _pattern(t: Pattern, places: tuple[str, ...]) -> Head:
+def _pattern(t: terms.Pattern, places: tuple[str, ...]) -> Head:
     found: dict[str, Any] = {"naturals": (), "binders": ()}
     for value in fields(t):
         if isinstance(value, Size):
             found["naturals"] += (value,)
-        elif isinstance(value, Lambda):
+        elif isinstance(value, terms.Lambda):
             found["binders"] += value.parameters
-        elif isinstance(value, Operator):
+        elif isinstance(value, terms.Operator):
             found["operator"] = value
         elif isinstance(value, Written):
             found["written"] = str(value)
     return Head("pattern", places, type(t), t.name, **found)
 
 
-def matches(head: Head, t: Term, names: Mapping[str, Var]) -> dict[str, Var] | None:
+def matches(
+    head: Head, t: terms.Term, names: Mapping[str, terms.Var]
+) -> dict[str, terms.Var] | None:
     """The names of a node for the variables of `t`, if it has the head of `t` but for names; else None."""
-    if isinstance(t, Var):
-        same = head.kind == "var" and names.get(t.name, t) == Var(head.name, t.type)
+    if isinstance(t, terms.Var):
+        same = head.kind == "var" and names.get(t.name, t) == terms.Var(head.name, t.type)
         return dict(names) if same else None
     mine = head_of(t)
     if head.shape != mine.shape:

@@ -9,26 +9,9 @@ from relift.egraph.encode.equations import Equations, NotSearchable, expression
 from relift.egraph.encode.terms import Field, node_text, operator_text, quoted, written_text
 from relift.rewrites.metavariables import is_miller
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-)
 from relift.semantics.syntax.types import AnyType, Type
 
 
@@ -63,7 +46,7 @@ class Names:
 class Matched:
     """The matched side of a rule, as egglog matches it."""
 
-    def __init__(self, t: Term) -> None:
+    def __init__(self, t: terms.Term) -> None:
         self.sizes = Equations()
         self.names = Names()
         self.parameters: dict[str, tuple[str, ...]] = {}
@@ -71,15 +54,23 @@ class Matched:
         self.operators: set[str] = set()
         self.text = self._match(t, ())
 
-    def _match(self, t: Term, scope: tuple[RuleBinder, ...]) -> str:
+    def _match(self, t: terms.Term, scope: tuple[RuleBinder, ...]) -> str:
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return f"(Var {_innermost(scope, name).variable})"
-            case Metavariable():
+            case terms.Metavariable():
                 return self._metavariable(t, scope)
-            case Input(name):
+            case terms.Input(name):
                 raise NotSearchable(f"a rule does not speak of the input {name}")
-            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+            case (
+                terms.Literal()
+                | terms.Apply()
+                | terms.Call()
+                | terms.Combine()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Pattern()
+            ):
                 return node_text(t, lambda field: self._match_field(field, scope))
 
     def _match_field(self, value: Field, scope: tuple[RuleBinder, ...]) -> str:
@@ -90,7 +81,7 @@ class Matched:
                 return str(value)
             case Size():
                 return self._match_size(value)
-            case Lambda(parameters, body):
+            case terms.Lambda(parameters, body):
                 new = tuple(
                     RuleBinder(x.name, f"x{len(self.binders) + i}_{x.name}", x.type)
                     for i, x in enumerate(parameters)
@@ -103,7 +94,7 @@ class Matched:
                 return " ".join([*(b.variable for b in new), self._match(body, scope + new)])
             case Written():
                 return constant_text(value)
-            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self._match_operator(value)
             case Expression():
                 return self._match(value, scope)
@@ -117,24 +108,24 @@ class Matched:
         self.sizes.equate(n, value)
         return expression(value)
 
-    def _match_operator(self, operator: Operator) -> str:
+    def _match_operator(self, operator: terms.Operator) -> str:
         match operator:
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return operator_text(operator)
-            case OperatorMetavariable(name):
+            case terms.OperatorMetavariable(name):
                 self.operators.add(name)
                 return "o_" + name
-            case Vectorized(width, inner):
+            case terms.Vectorized(width, inner):
                 return f"(OVec {self._match_size(width)} {self._match_operator(inner)})"
 
-    def _metavariable(self, t: Metavariable, scope: tuple[RuleBinder, ...]) -> str:
-        bound = [Var(b.name, b.type) for b in scope]
+    def _metavariable(self, t: terms.Metavariable, scope: tuple[RuleBinder, ...]) -> str:
+        bound = [terms.Var(b.name, b.type) for b in scope]
         if not is_miller(t, bound):
             raise NotSearchable(
                 f"{t.name} is not applied to distinct bound variables (no Miller pattern)"
             )
         parameters = tuple(
-            _innermost(scope, u.name).variable for u in t.arguments if isinstance(u, Var)
+            _innermost(scope, u.name).variable for u in t.arguments if isinstance(u, terms.Var)
         )
         if self.parameters.setdefault(t.name, parameters) != parameters:
             raise NotSearchable(

@@ -21,49 +21,39 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices.functions import Written
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.patterns import PATTERNS, IterateSizes
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    subterms,
-)
 from relift.semantics.syntax.types import AnyType, Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 Applied: TypeAlias = (
-    Input | Literal | Apply | Call | Metavariable | Combine | MakeTuple | Get | Pattern
+    terms.Input
+    | terms.Literal
+    | terms.Apply
+    | terms.Call
+    | terms.Metavariable
+    | terms.Combine
+    | terms.MakeTuple
+    | terms.Get
+    | terms.Pattern
 )
 """A term that is no variable."""
 
 
-def require_searchable(t: Term) -> None:
+def require_searchable(t: terms.Term) -> None:
     """Raise `Unsupported` when a program has a pattern that no search result can contain."""
-    for u, _ in subterms(t):
+    for u, _ in terms.subterms(t):
         if isinstance(u, IterateSizes):
             raise Unsupported(
                 "optimize does not lower iterate_sizes of another function than partial_reduce, or so often as a size "
                 "says; compile the program as it is written, or write its steps one after the other"
             )
-        if isinstance(u, Pattern) and PATTERNS.get(u.name) is not type(u):
+        if isinstance(u, terms.Pattern) and PATTERNS.get(u.name) is not type(u):
             raise Unsupported(
                 f"optimize does not know {u.name}: it is no pattern of relift.semantics.patterns; compile "
                 "the program as it is written"
             )
-        if isinstance(u, Pattern) and not u.searched:
+        if isinstance(u, terms.Pattern) and not u.searched:
             other = "compile the program as it is written, or " if u.compiled else ""
             only = "" if u.compiled else ", and no kernel computes it: the interpreter does"
             raise Unsupported(
@@ -121,14 +111,14 @@ def list_text(types: Iterable[str]) -> str:
     return text
 
 
-def operator_text(operator: Operator) -> str:
+def operator_text(operator: terms.Operator) -> str:
     """An operator, as a term of the sort O; a metavariable is an operator of unknown meaning."""
     match operator:
-        case BinaryOperator(name):
+        case terms.BinaryOperator(name):
             return f"(OFn {quoted(name)})"
-        case OperatorMetavariable(name):
+        case terms.OperatorMetavariable(name):
             return f"(OAny {quoted(name)})"
-        case Vectorized(width, inner):
+        case terms.Vectorized(width, inner):
             return f"(OVec {size_text(width)} {operator_text(inner)})"
 
 
@@ -137,7 +127,7 @@ def literal_text(value: float, t: Type) -> str:
     return repr(float(value)) if isinstance(t, Scalar) and t.is_float else repr(value)
 
 
-Field: TypeAlias = Term | Lambda | Operator | Size | Type | Written | str | int
+Field: TypeAlias = terms.Term | terms.Lambda | terms.Operator | Size | Type | Written | str | int
 """What stands in a slot of a constructor; a lambda fills those of its names too, and what is written those of its text."""
 
 
@@ -152,23 +142,23 @@ def node_of(t: Applied) -> tuple[str, tuple[Field, ...]]:
     ('P_take', (2, Input(name='xs', type=i32[4])))
     """
     match t:
-        case Input(name, of):
+        case terms.Input(name, of):
             return "Input", (name, of)
-        case Literal(value, of):
+        case terms.Literal(value, of):
             return "Literal", (literal_text(value, of), of)
-        case Apply(function, arguments, of):
+        case terms.Apply(function, arguments, of):
             return f"Apply{len(arguments)}", (function, of, *arguments)
-        case Call(user, arguments, of):
+        case terms.Call(user, arguments, of):
             return f"Call{len(arguments)}", (user.name, of, *arguments)
-        case Metavariable(name, arguments, of):
+        case terms.Metavariable(name, arguments, of):
             return f"Opaque{len(arguments)}", (name, of, *arguments)
-        case Combine(operator, left, right):
+        case terms.Combine(operator, left, right):
             return "Combine", (operator, left, right)
-        case MakeTuple(parts):
+        case terms.MakeTuple(parts):
             return f"Tuple{len(parts)}", parts
-        case Get(index, of):
+        case terms.Get(index, of):
             return "Get", (index, of)
-        case Pattern():
+        case terms.Pattern():
             return "P_" + t.name, tuple(getattr(t, place) for place in t.signature.parameters)
 
 
@@ -178,12 +168,12 @@ def node_text(t: Applied, text: Callable[[Field], str]) -> str:
     return f"({' '.join([constructor, *map(text, fields)])})"
 
 
-def term_text(t: Term) -> str:
+def term_text(t: terms.Term) -> str:
     """A program at concrete sizes, as a term of the sort E."""
-    return f"(Var {_name(t)})" if isinstance(t, Var) else node_text(t, _field)
+    return f"(Var {_name(t)})" if isinstance(t, terms.Var) else node_text(t, _field)
 
 
-def _name(x: Var) -> str:
+def _name(x: terms.Var) -> str:
     return f"(V {quoted(x.name)} {type_text(x.type)})"
 
 
@@ -195,9 +185,9 @@ def _field(value: Field) -> str:
             return str(value)
         case Size():
             return size_text(value)
-        case Lambda(parameters, body):
+        case terms.Lambda(parameters, body):
             return " ".join([*map(_name, parameters), term_text(body)])
-        case BinaryOperator() | OperatorMetavariable() | Vectorized():
+        case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
             return operator_text(value)
         case Written():
             return written_text(value)

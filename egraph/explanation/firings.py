@@ -11,26 +11,9 @@ from relift.egraph.encode.terms import written_data
 from relift.egraph.explanation.ground import Ground
 from relift.rewrites.rule import Rule
 from relift.semantics.indices.functions import Written
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-)
 from relift.semantics.syntax.types import AnyType, Type
 
 
@@ -40,7 +23,7 @@ class Firing:
 
     rule: EncodedRule
     functions: tuple[int, ...]
-    operators: tuple[Operator, ...]
+    operators: tuple[terms.Operator, ...]
     sizes: tuple[int, ...]
     types: tuple[Type, ...]
     names: tuple[int, ...]
@@ -72,31 +55,39 @@ class Sides:
         matched, built = rule.side(self.firing.rule.direction)
         return self._side(matched, log.matched), self._side(built, log.built)
 
-    def _side(self, t: Term, binders: Sequence[int]) -> int:
+    def _side(self, t: terms.Term, binders: Sequence[int]) -> int:
         self._binders = iter(binders)
         return self._term(t, {})
 
-    def _term(self, t: Term, scope: Mapping[str, int]) -> int:
+    def _term(self, t: terms.Term, scope: Mapping[str, int]) -> int:
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return self.ground.variable(scope[name])
-            case Metavariable(name, arguments):
+            case terms.Metavariable(name, arguments):
                 parameters, body = self.functions[name]
                 values = [self._term(u, scope) for u in arguments]
                 return self.ground.substitute(body, dict(zip(parameters, values, strict=True)))
-            case Input():
+            case terms.Input():
                 raise AssertionError("cannot happen: a rule with an input is not searchable")
-            case Literal() | Apply() | Call() | Combine() | MakeTuple() | Get() | Pattern():
+            case (
+                terms.Literal()
+                | terms.Apply()
+                | terms.Call()
+                | terms.Combine()
+                | terms.MakeTuple()
+                | terms.Get()
+                | terms.Pattern()
+            ):
                 return self.ground.of(
                     t, self._slots, lambda u: self._term(u, scope), lambda f: self._scoped(f, scope)
                 )
 
-    def _scoped(self, f: Lambda, scope: Mapping[str, int]) -> tuple[list[int], int]:
+    def _scoped(self, f: terms.Lambda, scope: Mapping[str, int]) -> tuple[list[int], int]:
         names = [self.firing.names[next(self._binders)] for _ in f.parameters]
         inner = dict(zip((x.name for x in f.parameters), names, strict=True))
         return names, self._term(f.body, {**scope, **inner})
 
-    def _slots(self, value: Size | Type | Operator | Written) -> Sequence[Any]:
+    def _slots(self, value: Size | Type | terms.Operator | Written) -> Sequence[Any]:
         """What the data of a side of the rule are in this firing."""
         match value:
             case Size():
@@ -104,7 +95,7 @@ class Sides:
             case Written():
                 sizes = {name: Size.of(n) for name, n in self.sizes.items()}
                 return written_data(value.substitute(sizes))
-            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return [self.substitution.operator(value)]
             case AnyType():
                 return [self.substitution.type(value)]

@@ -43,26 +43,11 @@ from relift.semantics.indices.expressions import (
 from relift.semantics.indices.functions import IndexFunction
 from relift.semantics.indices.ranges import surely_at_most, surely_within
 from relift.semantics.indices.rows import Numbers
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.memory import Space
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size, Unknown
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Pattern,
-    Term,
-    Var,
-    children,
-    inside,
-)
 from relift.semantics.syntax.types import Scalar, i32
 
 
@@ -169,13 +154,13 @@ class Environment:
     inputs: Mapping[str, View] = field(default_factory=dict)
     variables: Mapping[str, View] = field(default_factory=dict)
 
-    def bind(self, f: Lambda, *views: View) -> Environment:
+    def bind(self, f: terms.Lambda, *views: View) -> Environment:
         """The environment of the body of f, applied to what the views show."""
         new = {x.name: v for x, v in zip(f.parameters, views, strict=True)}
         return replace(self, variables={**self.variables, **new})
 
 
-Producer: TypeAlias = Callable[[Term, Environment], View]
+Producer: TypeAlias = Callable[[terms.Term, Environment], View]
 """What to do with a term that computes: a compiler emits code and says where the result lies."""
 
 
@@ -213,7 +198,7 @@ def memories_of(v: View) -> tuple[Memory, ...]:
     return tuple(dict.fromkeys(leaf.memory for leaf in leaves(v) if isinstance(leaf, Cell)))
 
 
-def is_layout(t: Term) -> bool:
+def is_layout(t: terms.Term) -> bool:
     """Whether a term only moves data, so that it has a view without any code.
 
     >>> from relift import f32
@@ -225,61 +210,78 @@ def is_layout(t: Term) -> bool:
     [True, False]
     """
     match t:
-        case Apply() | Call() | Combine() | Metavariable():
+        case terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable():
             return False
-        case Pattern() if not t.layout:
+        case terms.Pattern() if not t.layout:
             return False
-        case Var() | Input() | Literal() | MakeTuple() | Get() | Pattern():
-            return all(is_layout(u) for _, u, _ in inside(t))
+        case (
+            terms.Var()
+            | terms.Input()
+            | terms.Literal()
+            | terms.MakeTuple()
+            | terms.Get()
+            | terms.Pattern()
+        ):
+            return all(is_layout(u) for _, u, _ in terms.inside(t))
 
 
-def no_producer(t: Term, environment: Environment) -> View:
+def no_producer(t: terms.Term, environment: Environment) -> View:
     """The producer for terms that must not compute."""
     raise Unsupported(f"{name_of(t)} computes, where only a layout has a view")
 
 
-def name_of(t: Term) -> str:
+def name_of(t: terms.Term) -> str:
     """How a term is called in messages."""
-    return t.name if isinstance(t, Pattern) else type(t).__name__.lower()
+    return t.name if isinstance(t, terms.Pattern) else type(t).__name__.lower()
 
 
-def view(t: Term, environment: Environment, produced: Producer = no_producer) -> View:
+def view(t: terms.Term, environment: Environment, produced: Producer = no_producer) -> View:
     """What t shows: layout patterns as index functions, everything that computes by `produced`."""
     match t:
-        case Var(name):
+        case terms.Var(name):
             return environment.variables[name]
-        case Input(name):
+        case terms.Input(name):
             return environment.inputs[name]
-        case MakeTuple(parts):
+        case terms.MakeTuple(parts):
             return TupleView(tuple(view(part, environment, produced) for part in parts))
-        case Get(index, of):
+        case terms.Get(index, of):
             return tuple_view(view(of, environment, produced)).parts[index]
-        case Pattern() if _is_viewed(t):
+        case terms.Pattern() if _is_viewed(t):
             shown = {name: _shown(t, name, environment, produced) for name in asked_for(t.view)}
             found: View = t.view(Views(t.name), **shown)
             return found
-        case Literal() | Apply() | Call() | Combine() | Metavariable() | Pattern():
+        case (
+            terms.Literal()
+            | terms.Apply()
+            | terms.Call()
+            | terms.Combine()
+            | terms.Metavariable()
+            | terms.Pattern()
+        ):
             return produced(t, environment)
 
 
-def _is_viewed(t: Pattern) -> bool:
+def _is_viewed(t: terms.Pattern) -> bool:
     """Whether a pattern moves data only, where it stands; what its data are is another question."""
     return (
         t.layout
         and t.has_view()
-        and (t.in_place or all(is_layout(f.body) for _, f in children(t) if isinstance(f, Lambda)))
+        and (
+            t.in_place
+            or all(is_layout(f.body) for _, f in terms.children(t) if isinstance(f, terms.Lambda))
+        )
     )
 
 
-def _shown(t: Pattern, name: str, environment: Environment, produced: Producer) -> object:
+def _shown(t: terms.Pattern, name: str, environment: Environment, produced: Producer) -> object:
     """What a view is given for a parameter: the view of data, a function on views, a size."""
     held = argument(t, name)
     if held is None:
         return t.solved[name]
-    if isinstance(held, Lambda):
+    if isinstance(held, terms.Lambda):
         return lambda *views: view(held.body, environment.bind(held, *views), produced)
     if isinstance(held, Numbers):
-        return [view(Literal(x, held.type), environment, produced) for x in held.values]
+        return [view(terms.Literal(x, held.type), environment, produced) for x in held.values]
     return view(held, environment, produced) if isinstance(held, Expression) else held
 
 

@@ -19,69 +19,55 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import map_children
-from relift.semantics.syntax.terms import (
-    BinaryOperator,
-    Call,
-    Combine,
-    Lambda,
-    Operator,
-    OperatorMetavariable,
-    Term,
-    UserFunction,
-    Var,
-    Vectorized,
-    children,
-    distinct,
-    operator_of,
-)
 
-Named: TypeAlias = "UserFunction | BinaryOperator"
+Named: TypeAlias = "terms.UserFunction | terms.BinaryOperator"
 """What a user gives a name to, and a term holds."""
 
 
-def named_in(t: Term) -> Iterator[Named]:
+def named_in(t: terms.Term) -> Iterator[Named]:
     """The user functions and operators of a term, in the order of its text, what a function calls before it."""
-    for u in distinct(t):
-        if isinstance(u, Call):
+    for u in terms.distinct(t):
+        if isinstance(u, terms.Call):
             if u.function.body is not None:
                 yield from named_in(u.function.body.body)
             yield u.function
-        elif (operator := operator_of(u)) is not None:
+        elif (operator := terms.operator_of(u)) is not None:
             yield from _named_operator(operator)
 
 
-def _bound(t: Term) -> Iterator[Var]:
-    for u in distinct(t):
-        for _, child in children(u):
-            if isinstance(child, Lambda):
+def _bound(t: terms.Term) -> Iterator[terms.Var]:
+    for u in terms.distinct(t):
+        for _, child in terms.children(u):
+            if isinstance(child, terms.Lambda):
                 yield from child.parameters
 
 
-def _named_operator(operator: Operator) -> Iterator[BinaryOperator]:
+def _named_operator(operator: terms.Operator) -> Iterator[terms.BinaryOperator]:
     match operator:
-        case BinaryOperator():
+        case terms.BinaryOperator():
             yield operator
-        case Vectorized(_, inner):
+        case terms.Vectorized(_, inner):
             yield from _named_operator(inner)
-        case OperatorMetavariable():
+        case terms.OperatorMetavariable():
             pass
 
 
 def distinctly_named(
-    terms: Sequence[Term], taken: Collection[str], vocabulary: Mapping[str, Any]
-) -> list[Term]:
+    given: Sequence[terms.Term], taken: Collection[str], vocabulary: Mapping[str, Any]
+) -> list[terms.Term]:
     """The terms, with another name for each function and operator whose name is another's.
 
     Others are `taken`, the variables that are bound in the terms, and what the language itself calls so.
     """
-    found = dict.fromkeys(named for t in terms for named in named_in(t))
+    found = dict.fromkeys(named for t in given for named in named_in(t))
     if not found:
-        return list(terms)
+        return list(given)
     used = {
         *taken,
         *vocabulary,
-        *(x.name for t in terms for x in _bound(t)),
+        *(x.name for t in given for x in _bound(t)),
     }
     renamed: dict[Named, str] = {}
     for named in found:
@@ -96,7 +82,7 @@ def distinctly_named(
         used.add(name)
         if name != named.name:
             renamed[named] = name
-    return [*map(_Renaming(renamed).term, terms)] if renamed else list(terms)
+    return [*map(_Renaming(renamed).term, given)] if renamed else list(given)
 
 
 @dataclass
@@ -104,43 +90,43 @@ class _Renaming:
     """Terms with other names for some functions and operators; what is shared stays shared."""
 
     names: Mapping[Named, str]
-    known: dict[int, tuple[Term, Term]] = field(default_factory=dict)
+    known: dict[int, tuple[terms.Term, terms.Term]] = field(default_factory=dict)
 
-    def term(self, t: Term) -> Term:
+    def term(self, t: terms.Term) -> terms.Term:
         if id(t) not in self.known:
             self.known[id(t)] = t, self._renamed(t)
         return self.known[id(t)][1]
 
-    def _renamed(self, t: Term) -> Term:
+    def _renamed(self, t: terms.Term) -> terms.Term:
         u = map_children(t, self.term, self.function)
-        if isinstance(u, Call):
+        if isinstance(u, terms.Call):
             return replace(u, function=self.user_function(u.function))
-        if (operator := operator_of(u)) is not None:
-            place = "operator" if isinstance(u, Combine) else "op"
+        if (operator := terms.operator_of(u)) is not None:
+            place = "operator" if isinstance(u, terms.Combine) else "op"
             changes: dict[str, Any] = {place: self.operator(operator)}
             return replace(u, **changes)
         return u
 
-    def function(self, f: Lambda) -> Lambda:
-        return Lambda(f.parameters, self.term(f.body))
+    def function(self, f: terms.Lambda) -> terms.Lambda:
+        return terms.Lambda(f.parameters, self.term(f.body))
 
-    def user_function(self, f: UserFunction) -> UserFunction:
+    def user_function(self, f: terms.UserFunction) -> terms.UserFunction:
         body = None if f.body is None else self.function(f.body)
         return replace(f, name=self.names.get(f, f.name), body=body)
 
-    def operator(self, o: Operator) -> Operator:
+    def operator(self, o: terms.Operator) -> terms.Operator:
         match o:
-            case BinaryOperator(name, laws):
+            case terms.BinaryOperator(name, laws):
                 over = tuple(self._binary(plus) for plus in laws.distributes_over)
                 return replace(
                     o, name=self.names.get(o, name), laws=replace(laws, distributes_over=over)
                 )
-            case Vectorized(width, inner):
-                return Vectorized(width, self.operator(inner))
-            case OperatorMetavariable():
+            case terms.Vectorized(width, inner):
+                return terms.Vectorized(width, self.operator(inner))
+            case terms.OperatorMetavariable():
                 return o
 
-    def _binary(self, o: BinaryOperator) -> BinaryOperator:
+    def _binary(self, o: terms.BinaryOperator) -> terms.BinaryOperator:
         found = self.operator(o)
-        assert isinstance(found, BinaryOperator), "cannot happen: another kind of operator"
+        assert isinstance(found, terms.BinaryOperator), "cannot happen: another kind of operator"
         return found

@@ -17,35 +17,18 @@ from relift.semantics.indices.rows import number
 from relift.semantics.language.arguments import one_of
 from relift.semantics.language.coercion import operator_name
 from relift.semantics.patterns import At, Pad
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.signatures import FunctionKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    require_writable,
-)
 from relift.semantics.syntax.types import boolean, f32, i32
 
 Style: TypeAlias = Choice["nested", "pipeline"]
-_OPERATORS = (BinaryOperator, OperatorMetavariable, Vectorized)
+_OPERATORS = (terms.BinaryOperator, terms.OperatorMetavariable, terms.Vectorized)
 
 
-def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
+def show(t: terms.Term | terms.Lambda, style: Style = "nested", width: int = 100) -> str:
     """The text of a term, broken over lines where it is wider than `width`.
 
     >>> from relift import f32, show
@@ -55,10 +38,10 @@ def show(t: Term | Lambda, style: Style = "nested", width: int = 100) -> str:
     >>> show(parse_term("join(map(lambda c: c, split(2, xs)))", xs=xs), "pipeline")
     'xs >> split(2) >> map(lambda c: c) >> join'
     """
-    if not isinstance(t, Expression | Lambda):
+    if not isinstance(t, Expression | terms.Lambda):
         raise IllTyped(f"a term is shown, such as the body of a program, not {t!r}")
     one_of(style, get_args(Style), "style")
-    require_writable(t, "the term")
+    terms.require_writable(t, "the term")
     return _layout(_node(t, style), width, 0)
 
 
@@ -95,42 +78,42 @@ def _call(head: str, items: list[_Node]) -> _Node:
     return _Broken(head + "(", items, ")", ", ")
 
 
-def _node(t: Term | Lambda, style: Style) -> _Node:
+def _node(t: terms.Term | terms.Lambda, style: Style) -> _Node:
     match t:
-        case Lambda(parameters, body):
+        case terms.Lambda(parameters, body):
             eta = _eta(t)
             if eta is not None:
                 return eta
             names = ", ".join(x.name for x in parameters)
             return _Broken(f"lambda {names}: ", [_node(body, style)], "", "")
-        case Var(name) | Input(name):
+        case terms.Var(name) | terms.Input(name):
             return name
-        case Literal():
+        case terms.Literal():
             return _literal(t)
-        case Apply(function, arguments):
+        case terms.Apply(function, arguments):
             return _applied(function, arguments, style)
-        case Call(function, arguments):
+        case terms.Call(function, arguments):
             return _call(function.name, [_node(u, style) for u in arguments])
-        case Combine(operator):
+        case terms.Combine(operator):
             return _call(operator_name(operator), _operands((t.left, t.right), style))
-        case MakeTuple(parts):
+        case terms.MakeTuple(parts):
             return _call("", [_node(u, style) for u in parts])
-        case Get(index, of):
+        case terms.Get(index, of):
             return f"{_subject(of, style)}[{index}]"
-        case Metavariable(name, arguments):
+        case terms.Metavariable(name, arguments):
             return _call(name, [_node(u, style) for u in arguments]) if arguments else name
-        case Pattern():
+        case terms.Pattern():
             return _pattern(t, style)
 
 
-def _subject(t: Term, style: Style) -> str:
+def _subject(t: terms.Term, style: Style) -> str:
     """What is indexed; a pipeline in brackets."""
     node = _node(t, style)
     is_pipeline = isinstance(node, _Broken) and node.separator == " >> "
     return f"({_flat(node)})" if is_pipeline else _flat(node)
 
 
-def _pattern(t: Pattern, style: Style) -> _Node:
+def _pattern(t: terms.Pattern, style: Style) -> _Node:
     fields = list(t.signature.parameters)
     if isinstance(t, At):
         return f"{_subject(t.xs, style)}[{t.index}]"
@@ -150,7 +133,7 @@ def _pattern(t: Pattern, style: Style) -> _Node:
     return _call(head, items)
 
 
-def _of_size(t: Pattern, place: str, shown: _Node) -> _Node:
+def _of_size(t: terms.Pattern, place: str, shown: _Node) -> _Node:
     """The text of a function that names the size that its pattern binds, which is its first parameter then."""
     size = t.bound_size(place) if isinstance(t.signature.parameters[place], FunctionKind) else None
     text = _flat(shown)
@@ -159,7 +142,7 @@ def _of_size(t: Pattern, place: str, shown: _Node) -> _Node:
     return _Broken(f"lambda {size}, ", [text.removeprefix("lambda ")], "", "")
 
 
-def _is_stage(t: Pattern) -> bool:
+def _is_stage(t: terms.Pattern) -> bool:
     """Whether the last parameter is the only data, so that a pipeline can name it first."""
     parameters = t.signature.parameters
     return t.name != "zip" and list(parameters)[-1] in t.signature.term_fields
@@ -170,39 +153,51 @@ def _field(value: object, style: Style) -> _Node:
         return str(value)
     if isinstance(value, _OPERATORS):
         return operator_name(value)
-    assert isinstance(value, Lambda) or hasattr(value, "type"), f"cannot happen: field {value!r}"
+    assert isinstance(value, terms.Lambda) or hasattr(value, "type"), (
+        f"cannot happen: field {value!r}"
+    )
     return _node(value, style)  # type: ignore[arg-type]
 
 
-def _eta(f: Lambda) -> str | None:
+def _eta(f: terms.Lambda) -> str | None:
     """The name of g when f is `lambda x: g(x)`."""
     match f.body:
-        case Metavariable(name, arguments):
+        case terms.Metavariable(name, arguments):
             return name if arguments and arguments == f.parameters else None
-        case Call(function, arguments):
+        case terms.Call(function, arguments):
             return function.name if arguments == f.parameters else None
-        case Combine(operator, left, right):
+        case terms.Combine(operator, left, right):
             return operator_name(operator) if (left, right) == f.parameters else None
-        case Var() | Input() | Literal() | Apply() | MakeTuple() | Get() | Pattern():
+        case (
+            terms.Var()
+            | terms.Input()
+            | terms.Literal()
+            | terms.Apply()
+            | terms.MakeTuple()
+            | terms.Get()
+            | terms.Pattern()
+        ):
             return None
 
 
-def _literal(t: Literal, *, typed: bool = False) -> str:
+def _literal(t: terms.Literal, *, typed: bool = False) -> str:
     """A constant: bare where a bare number reads back as its type, else with the type, as in f64(1.0)."""
     bare = t.type in (f32, i32, boolean) and not typed
     return number(t.value) if bare else f"{t.type}({number(t.value)})"
 
 
-def _operands(terms: Sequence[Term], style: Style, *, computed: bool = False) -> list[_Node]:
+def _operands(
+    operands: Sequence[terms.Term], style: Style, *, computed: bool = False
+) -> list[_Node]:
     """Terms of one type; where a bare number first would read back as something else, it shows its type.
 
     Of constants alone, that is one whose type no bare number has, or any of what Python has `computed` first;
     and bare numbers beside a float are floats.
     """
-    shown = [_node(u, style) for u in terms]
-    first = terms[0]
-    constants = all(isinstance(u, Literal) for u in terms)
-    if isinstance(first, Literal) and constants:
+    shown = [_node(u, style) for u in operands]
+    first = operands[0]
+    constants = all(isinstance(u, terms.Literal) for u in operands)
+    if isinstance(first, terms.Literal) and constants:
         shown[0] = _literal(first, typed=computed)
     return shown
 
@@ -211,7 +206,7 @@ _REFLECTED = ("lt", "le", "gt", "ge")
 """The comparisons that Python turns round when a number stands on the left."""
 
 
-def _applied(name: str, arguments: tuple[Term, ...], style: Style) -> _Node:
+def _applied(name: str, arguments: tuple[terms.Term, ...], style: Style) -> _Node:
     function = SCALAR_FUNCTIONS[name]
     computed = (
         name in CONVERSIONS or not function.is_call
@@ -222,21 +217,21 @@ def _applied(name: str, arguments: tuple[Term, ...], style: Style) -> _Node:
         return _infix(name, shown, arguments)
     shown = _operands(arguments, style, computed=computed)
     first = arguments[0]
-    if name in _REFLECTED and isinstance(first, Literal):
+    if name in _REFLECTED and isinstance(first, terms.Literal):
         shown[0] = _literal(first, typed=True)
     return _infix(name, shown, arguments)
 
 
-def _infix(function: str, shown: list[_Node], arguments: tuple[Term, ...]) -> _Node:
+def _infix(function: str, shown: list[_Node], arguments: tuple[terms.Term, ...]) -> _Node:
     form = SCALAR_FUNCTIONS[function].python
     if SCALAR_FUNCTIONS[function].is_call:
         return _call(function, shown)
     inner = [
-        f"({_flat(s)})" if isinstance(u, Apply) and not _is_call(u) else _flat(s)
+        f"({_flat(s)})" if isinstance(u, terms.Apply) and not _is_call(u) else _flat(s)
         for s, u in zip(shown, arguments, strict=True)
     ]
     return form.format(*inner)
 
 
-def _is_call(t: Apply) -> bool:
+def _is_call(t: terms.Apply) -> bool:
     return SCALAR_FUNCTIONS[t.function].is_call

@@ -22,66 +22,57 @@ from typing import Any, TypeAlias
 from relift.semantics.indices.functions import Written
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Number,
-    Operator,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-)
 from relift.semantics.syntax.types import Type
 
 Field: TypeAlias = (
     str
-    | Number
-    | UserFunction
+    | terms.Number
+    | terms.UserFunction
     | Size
     | Written
-    | Operator
+    | terms.Operator
     | Type
-    | Lambda
-    | tuple[Term, ...]
-    | Term
+    | terms.Lambda
+    | tuple[terms.Term, ...]
+    | terms.Term
 )
 
 
-def fields(t: Term) -> tuple[Field, ...]:
+def fields(t: terms.Term) -> tuple[Field, ...]:
     """What a node holds, in the order in which it is written; without its type where that follows."""
     return tuple(getattr(t, name) for name in t.holds)
 
 
-def argument(t: Pattern, name: str) -> Field | None:
+def argument(t: terms.Pattern, name: str) -> Field | None:
     """What a pattern holds in a field; None where the name is that of a size which typing solved."""
     found: Field | None = getattr(t, name, None)
     return found
 
 
-def rebuilt(t: Term, values: Iterable[Any]) -> Term:
+def rebuilt(t: terms.Term, values: Iterable[Any]) -> terms.Term:
     """A node of the kind of `t` that holds other values, typed again; raises `IllTyped`."""
     values = [
-        FixedLambda(value.parameters, value.body) if isinstance(value, Lambda) else value
+        FixedLambda(value.parameters, value.body) if isinstance(value, terms.Lambda) else value
         for value in values
     ]
     match t:
-        case Combine():
+        case terms.Combine():
             return combine(*values)
-        case MakeTuple():
+        case terms.MakeTuple():
             return make_tuple(*values[0])
-        case Get():
+        case terms.Get():
             index, of = values
             return component(of, index)
-        case Pattern():
+        case terms.Pattern():
             return build(type(t), values)
-        case Var() | Input() | Literal() | Apply() | Call() | Metavariable():
+        case (
+            terms.Var()
+            | terms.Input()
+            | terms.Literal()
+            | terms.Apply()
+            | terms.Call()
+            | terms.Metavariable()
+        ):
             return type(t)(*values)

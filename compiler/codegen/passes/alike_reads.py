@@ -8,29 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from relift.compiler.text.tree import (
-    Binary,
-    Cast,
-    Expression,
-    Invocation,
-    Name,
-    Prefix,
-    Statement,
-    Whole,
-    bare,
-    call,
-    expressions_of,
-    mapped_expression,
-    mapped_statement,
-    statements_within,
-    within,
-)
+from relift.compiler.text import tree
 
 WIDEST_ACCESS = 4
 """Lanes of the widest access of a GPU, which is one only where vectors are aligned."""
 
 
-def alike_reads(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def alike_reads(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
     """The body, where a memory of which some wide vectors are not aligned is read by `vload` only.
 
     >>> from relift.compiler.codegen.passes.alike_reads import alike_reads
@@ -43,29 +27,29 @@ def alike_reads(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """
     found = {
         memory
-        for s in statements_within(body)
-        for e in expressions_of(s)
-        for part in within(e)
-        if isinstance(part, Invocation) and part.function.startswith("vload")
+        for s in tree.statements_within(body)
+        for e in tree.expressions_of(s)
+        for part in tree.within(e)
+        if isinstance(part, tree.Invocation) and part.function.startswith("vload")
         if (memory := _memory(part.arguments[1])) is not None
     }
     return _all(body, found) if found else body
 
 
-def _all(body: Iterable[Statement], memories: set[str]) -> tuple[Statement, ...]:
-    def expression(e: Expression) -> Expression:
-        if isinstance(e, Prefix) and e.operator == "*" and isinstance(e.operand, Cast):
+def _all(body: Iterable[tree.Statement], memories: set[str]) -> tuple[tree.Statement, ...]:
+    def expression(e: tree.Expression) -> tree.Expression:
+        if isinstance(e, tree.Prefix) and e.operator == "*" and isinstance(e.operand, tree.Cast):
             t, (pointer, *_) = e.operand.type, e.operand.arguments
             wide = t.pointer and t.constant and t.scalar == "float" and t.width > WIDEST_ACCESS
             if wide and _memory(pointer) in memories:
-                return call(f"vload{t.width}", Whole(0), bare(pointer))
-        return mapped_expression(e, expression)
+                return tree.call(f"vload{t.width}", tree.Whole(0), tree.bare(pointer))
+        return tree.mapped_expression(e, expression)
 
-    return tuple(mapped_statement(s, expression, lambda b: _all(b, memories)) for s in body)
+    return tuple(tree.mapped_statement(s, expression, lambda b: _all(b, memories)) for s in body)
 
 
-def _memory(pointer: Expression) -> str | None:
+def _memory(pointer: tree.Expression) -> str | None:
     """The name of the memory in which a moved pointer points."""
-    while isinstance(pointer, Binary):
+    while isinstance(pointer, tree.Binary):
         pointer = pointer.left
-    return pointer.name if isinstance(pointer, Name) else None
+    return pointer.name if isinstance(pointer, tree.Name) else None

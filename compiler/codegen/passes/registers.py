@@ -10,28 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Loop,
-    Name,
-    Statement,
-    Whole,
-    expressions_of,
-    mapped_expression,
-    mapped_statement,
-    mentioned,
-    statements_within,
-    variables,
-    within,
-)
+from relift.compiler.text import tree
 
-Body: TypeAlias = tuple[Statement, ...]
+Body: TypeAlias = tuple[tree.Statement, ...]
 
 
 def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
@@ -53,12 +34,12 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
     }
     y[i] = 1;
     """
-    found: list[Statement] = []
+    found: list[tree.Statement] = []
     rest = body
     while rest:
         s, rest = rest[0], rest[1:]
         match s:
-            case Declaration(extent=Whole(extent)) if s.type.space == "private":
+            case tree.Declaration(extent=tree.Whole(extent)) if s.type.space == "private":
                 used = _constants(rest, s.name)
                 if used is None or max(used, default=0) >= extent:
                     found.append(s)
@@ -67,12 +48,12 @@ def named_registers(body: Body, fresh: Callable[[str], str]) -> Body:
                 names = {k: fresh(f"{s.name}{between}{k}") for k in sorted(used)}
                 late, rest = _declared_at_first_write(_named(rest, s.name, names), s, names)
                 found += [
-                    Declaration(s.type, name, None, None, joined=i > 0)
+                    tree.Declaration(s.type, name, None, None, joined=i > 0)
                     for i, name in enumerate(late)
                 ]
-            case Loop() | Guard():
+            case tree.Loop() | tree.Guard():
                 found.append(replace(s, body=named_registers(s.body, fresh)))
-            case Declaration() | Assignment() | Evaluation() | Barrier():
+            case tree.Declaration() | tree.Assignment() | tree.Evaluation() | tree.Barrier():
                 found.append(s)
     return tuple(found)
 
@@ -81,10 +62,10 @@ def _constants(body: Body, array: str) -> set[int] | None:
     """The constant indices of an array; None where it also occurs in another way."""
     found: set[int] = set()
     mentions = elements = 0
-    for s in statements_within(body):
-        for e in expressions_of(s):
-            for part in within(e):
-                if isinstance(part, Name):
+    for s in tree.statements_within(body):
+        for e in tree.expressions_of(s):
+            for part in tree.within(e):
+                if isinstance(part, tree.Name):
                     mentions += part.name == array
                 elif (k := _constant_of(part, array)) is not None:
                     elements += 1
@@ -92,48 +73,52 @@ def _constants(body: Body, array: str) -> set[int] | None:
     return found if mentions == elements else None
 
 
-def _constant_of(e: Expression, array: str) -> int | None:
+def _constant_of(e: tree.Expression, array: str) -> int | None:
     """The constant index of an element of an array; None for all else."""
-    if not isinstance(e, Element) or not isinstance(e.index, Whole):
+    if not isinstance(e, tree.Element) or not isinstance(e.index, tree.Whole):
         return None
-    return e.index.value if isinstance(e.array, Name) and e.array.name == array else None
+    return e.index.value if isinstance(e.array, tree.Name) and e.array.name == array else None
 
 
 def _named(body: Body, array: str, names: Mapping[int, str]) -> Body:
     """Statements with names for the elements of an array."""
 
-    def element(e: Expression) -> Expression:
+    def element(e: tree.Expression) -> tree.Expression:
         if (k := _constant_of(e, array)) is not None:
-            return Name(names[k], parentheses=e.parentheses)
-        return mapped_expression(e, element)
+            return tree.Name(names[k], parentheses=e.parentheses)
+        return tree.mapped_expression(e, element)
 
     def inside(block: Body) -> Body:
-        return tuple(mapped_statement(s, element, inside) for s in block)
+        return tuple(tree.mapped_statement(s, element, inside) for s in block)
 
     return inside(body)
 
 
 def _declared_at_first_write(
-    body: Body, array: Declaration, names: Mapping[int, str]
+    body: Body, array: tree.Declaration, names: Mapping[int, str]
 ) -> tuple[list[str], Body]:
     """Make the first mention of a name its declaration, in place; and the names for which it cannot be."""
-    found: list[Statement] = []
+    found: list[tree.Statement] = []
     waiting, late = set(names.values()), set[str]()
     for s in body:
-        new = waiting & mentioned((s,)) if waiting else set[str]()
+        new = waiting & tree.mentioned((s,)) if waiting else set[str]()
         waiting -= new
         if (value := _first_value(s, new)) is not None:
             target, first = value
             new.remove(target)
-            s = Declaration(array.type, target, None, first)
+            s = tree.Declaration(array.type, target, None, first)
         late |= new
         found.append(s)
     return [name for name in names.values() if name in late], tuple(found)
 
 
-def _first_value(s: Statement, new: Collection[str]) -> tuple[str, Expression] | None:
+def _first_value(s: tree.Statement, new: Collection[str]) -> tuple[str, tree.Expression] | None:
     """The one of some new names that a statement assigns, and the value, where it mentions the name no more."""
-    if not isinstance(s, Assignment) or s.operator != "=" or not isinstance(s.target, Name):
+    if (
+        not isinstance(s, tree.Assignment)
+        or s.operator != "="
+        or not isinstance(s.target, tree.Name)
+    ):
         return None
     name = s.target.name
-    return (name, s.value) if name in new and name not in variables(s.value) else None
+    return (name, s.value) if name in new and name not in tree.variables(s.value) else None

@@ -18,32 +18,9 @@ from typing import TypeAlias
 
 from relift.compiler.codegen.values.indices import negated, unsigned
 from relift.compiler.dialects.printing import Printer
-from relift.compiler.text.tree import (
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    mapped_expression,
-    mapped_statement,
-    statements_within,
-    within,
-    words,
-)
+from relift.compiler.text import tree
 
-Body: TypeAlias = tuple[Statement, ...]
+Body: TypeAlias = tuple[tree.Statement, ...]
 Sum: TypeAlias = tuple[str, ...]
 """Terms as they are printed: what a name stands for."""
 
@@ -56,13 +33,13 @@ class Term:
 
     added: bool
     text: str
-    code: Expression
+    code: tree.Expression
 
     @cached_property
     def mentioned(self) -> set[str]:
         """The names in it; none of a term that is read from memory."""
-        read = any(isinstance(e, Element) for e in within(self.code))
-        return set() if read else words(self.code)
+        read = any(isinstance(e, tree.Element) for e in tree.within(self.code))
+        return set() if read else tree.words(self.code)
 
 
 Terms: TypeAlias = list[Term]
@@ -71,7 +48,7 @@ Change: TypeAlias = Callable[[Terms], Terms | None]
 
 
 def share_indices(
-    body: Body, known: Collection[str], number: CType, fresh: Callable[[str], str]
+    body: Body, known: Collection[str], number: tree.CType, fresh: Callable[[str], str]
 ) -> Body:
     """The body of a kernel with the sums that its indices share in variables of type `number`.
 
@@ -98,7 +75,7 @@ def share_indices(
         kernel.name(best, fresh(_NAME), number)
 
 
-def _saved(s: Sum, times: int, number: CType) -> int:
+def _saved(s: Sum, times: int, number: tree.CType) -> int:
     """How many characters a name for s saves at least, in a block of a kernel that has tens of names."""
     length, t = len(" + ".join(s)), number.scalar
     return times * (length - len(_NAME + "_10")) - len(f"const {t} {_NAME}_10 = ;") - length
@@ -108,7 +85,7 @@ def _saved(s: Sum, times: int, number: CType) -> int:
 class _Line:
     """A statement without statements inside, and the sums of its indices that could have a name."""
 
-    statement: Statement
+    statement: tree.Statement
     sums: list[Sum]
 
 
@@ -118,14 +95,14 @@ class _Block:
 
     number: int
     items: list[_Line | _Inner] = field(default_factory=list)
-    declared: list[Declaration] = field(default_factory=list)
+    declared: list[tree.Declaration] = field(default_factory=list)
 
 
 @dataclass
 class _Inner:
     """A loop or a guard, whose body is written as a block."""
 
-    around: Loop | Guard
+    around: tree.Loop | tree.Guard
     block: _Block
 
 
@@ -139,8 +116,10 @@ class _Kernel:
         self.homes = dict.fromkeys(known, 0)
         self.private = {
             s.name
-            for s in statements_within(body)
-            if isinstance(s, Declaration) and s.extent is not None and s.type.space == "private"
+            for s in tree.statements_within(body)
+            if isinstance(s, tree.Declaration)
+            and s.extent is not None
+            and s.type.space == "private"
         }
         self._numbers = itertools.count()
         self._blocks: list[_Block] = []
@@ -151,8 +130,8 @@ class _Kernel:
         block = _Block(next(self._numbers))
         self._blocks.append(block)
         for s in body:
-            if isinstance(s, Loop | Guard):
-                if isinstance(s, Loop):
+            if isinstance(s, tree.Loop | tree.Guard):
+                if isinstance(s, tree.Loop):
                     self.homes[s.counter] = len(self._blocks)
                 block.items.append(_Inner(s, self._block(s.body)))
             else:
@@ -161,7 +140,7 @@ class _Kernel:
                 block.items.append(line)
         return block
 
-    def sums_in(self, s: Statement) -> list[Sum]:
+    def sums_in(self, s: tree.Statement) -> list[Sum]:
         """Those of every index in a statement: first of arrays, then of what pointers are moved by."""
         found: list[tuple[int, int, Terms]] = []
 
@@ -194,7 +173,7 @@ class _Kernel:
             return None
         return max(self.homes[word] for word in term.mentioned)
 
-    def name(self, s: Sum, name: str, number: CType) -> None:
+    def name(self, s: Sum, name: str, number: tree.CType) -> None:
         """Give a sum a name, and use it."""
         code: dict[str, Term] = {}
 
@@ -205,7 +184,7 @@ class _Kernel:
             left = list(terms)
             for text in s:
                 left.remove(next(t for t in left if t.added and t.text == text))
-            return [Term(True, name, Name(name)), *left]
+            return [Term(True, name, tree.Name(name)), *left]
 
         changed = [line for line in self._lines if s in line.sums]
         for line in changed:
@@ -215,7 +194,7 @@ class _Kernel:
         home = max(self.homes[word] for text in s for word in code[text].mentioned)
         value = _total([code[text] for text in s])
         t = replace(number, constant=True)
-        self._blocks[home].declared.append(Declaration(t, name, None, value))
+        self._blocks[home].declared.append(tree.Declaration(t, name, None, value))
         self.homes[name] = home
         for line in changed:
             line.sums = self.sums_in(line.statement)
@@ -245,48 +224,51 @@ class _Indices:
         self.met = met
         self._order = itertools.count()
 
-    def statement(self, s: Statement) -> Statement:
+    def statement(self, s: tree.Statement) -> tree.Statement:
         """The statement with its indices changed."""
-        stored = s.call if isinstance(s, Evaluation) else None
-        if isinstance(stored, Invocation) and stored.function.startswith("vstore"):
+        stored = s.call if isinstance(s, tree.Evaluation) else None
+        if isinstance(stored, tree.Invocation) and stored.function.startswith("vstore"):
             value, zero, pointer = stored.arguments
             value = self.expression(value)
-            return Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
-        return mapped_statement(s, self.expression, lambda body: body)
+            return tree.Evaluation(replace(stored, arguments=(value, zero, self.moved(pointer, 2))))
+        return tree.mapped_statement(s, self.expression, lambda body: body)
 
-    def expression(self, e: Expression) -> Expression:
+    def expression(self, e: tree.Expression) -> tree.Expression:
         """An expression with the indices in it changed."""
         match e:
-            case Element(Name(array), index) if array not in self.private:
+            case tree.Element(tree.Name(array), index) if array not in self.private:
                 changed = self.sum(index, 0, next(self._order))
                 if changed is index:
                     return e
-                return Element(e.array, changed, parentheses=e.parentheses)
-            case Prefix("*", Cast(t, (pointer,)) as cast) if t.pointer:
+                return tree.Element(e.array, changed, parentheses=e.parentheses)
+            case tree.Prefix("*", tree.Cast(t, (pointer,)) as cast) if t.pointer:
                 return replace(e, operand=replace(cast, arguments=(self.moved(pointer, 1),)))
-            case Invocation(name, (zero, pointer)) if name.startswith("vload"):
+            case tree.Invocation(name, (zero, pointer)) if name.startswith("vload"):
                 return replace(e, arguments=(zero, self.moved(pointer, 1)))
             case (
-                Whole() | Real() | Name() | Element() | Member() | Prefix() | Binary() | Conditional()
-                | Invocation() | Cast()
+                tree.Whole() | tree.Real() | tree.Name() | tree.Element()
+                | tree.Member() | tree.Prefix() | tree.Binary() | tree.Conditional()
+                | tree.Invocation() | tree.Cast()
             ):  # fmt: skip
-                return mapped_expression(e, self.expression)
+                return tree.mapped_expression(e, self.expression)
 
-    def moved(self, pointer: Expression, kind: int) -> Expression:
+    def moved(self, pointer: tree.Expression, kind: int) -> tree.Expression:
         """A pointer that is moved by an index; one that is moved back first stays."""
         terms = _terms(pointer)
-        if len(terms) < 2 or not terms[1].added or not isinstance(terms[0].code, Name):
+        if len(terms) < 2 or not terms[1].added or not isinstance(terms[0].code, tree.Name):
             return self.expression(pointer)
         changed = self._changed(terms[1:], kind, next(self._order))
         return pointer if changed is None else _total([terms[0], *changed])
 
-    def sum(self, index: Expression, kind: int, at: int) -> Expression:
+    def sum(self, index: tree.Expression, kind: int, at: int) -> tree.Expression:
         """A sum, and the sums in parentheses inside it, changed."""
         changed = self._changed(_terms(index, inside=True), kind, at)
         if changed is None:
             return index
         total = _total(changed)
-        return total if isinstance(total, Name) else replace(total, parentheses=index.parentheses)
+        return (
+            total if isinstance(total, tree.Name) else replace(total, parentheses=index.parentheses)
+        )
 
     def _changed(self, terms: Terms, kind: int, at: int) -> Terms | None:
         """The terms after a change of them or in them; None where there is none."""
@@ -300,21 +282,21 @@ class _Indices:
         code = self.factor(term.code, kind, at)
         return term if code is term.code else Term(term.added, _text(code), code)
 
-    def factor(self, e: Expression, kind: int, at: int) -> Expression:
+    def factor(self, e: tree.Expression, kind: int, at: int) -> tree.Expression:
         """A term with the sums in parentheses inside it changed."""
-        if e.parentheses or (isinstance(e, Binary) and e.operator in ("+", "-")):
+        if e.parentheses or (isinstance(e, tree.Binary) and e.operator in ("+", "-")):
             return self.sum(e, kind, at)
-        if not isinstance(e, Binary):
+        if not isinstance(e, tree.Binary):
             return self.expression(e)
-        return mapped_expression(e, lambda part: self.factor(part, kind, at))
+        return tree.mapped_expression(e, lambda part: self.factor(part, kind, at))
 
 
-def _terms(e: Expression, *, inside: bool = False) -> Terms:
+def _terms(e: tree.Expression, *, inside: bool = False) -> Terms:
     """The terms of a sum, in order; of one in parentheses if what is `inside` is asked for."""
     if inside and e.parentheses:
         e = replace(e, parentheses=0)
     found: Terms = []
-    while isinstance(e, Binary) and e.operator in ("+", "-") and not e.parentheses:
+    while isinstance(e, tree.Binary) and e.operator in ("+", "-") and not e.parentheses:
         found.insert(0, Term(e.operator == "+", _text(e.right), e.right))
         e = e.left
     positive = unsigned(e)
@@ -322,14 +304,14 @@ def _terms(e: Expression, *, inside: bool = False) -> Terms:
     return [Term(positive is None, _text(first), first), *found]
 
 
-def _total(terms: Sequence[Term]) -> Expression:
+def _total(terms: Sequence[Term]) -> tree.Expression:
     """The sum of some terms."""
     first = terms[0]
     total = first.code if first.added else negated(first.code)
     for term in terms[1:]:
-        total = Binary("+" if term.added else "-", total, term.code)
+        total = tree.Binary("+" if term.added else "-", total, term.code)
     return total
 
 
-def _text(e: Expression) -> str:
+def _text(e: tree.Expression) -> str:
     return Printer().expression(e)

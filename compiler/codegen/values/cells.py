@@ -22,25 +22,7 @@ from relift.compiler.codegen.values.expressions import (
     spread,
 )
 from relift.compiler.codegen.values.indices import address, index_code
-from relift.compiler.text.tree import (
-    Assignment,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Element,
-    Evaluation,
-    Expression,
-    Member,
-    Name,
-    Prefix,
-    Statement,
-    Whole,
-    bare,
-    call,
-    variables,
-    wrapped,
-)
+from relift.compiler.text import tree
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index, depends_on, linear_in
 from relift.semantics.indices.expressions import divide, modulo, substitute
@@ -65,11 +47,11 @@ class Addressing:
     long: bool = False
 
     @property
-    def number(self) -> CType:
+    def number(self) -> tree.CType:
         """The type of indices."""
-        return CType("long" if self.long else "int")
+        return tree.CType("long" if self.long else "int")
 
-    def index(self, e: Index) -> Expression:
+    def index(self, e: Index) -> tree.Expression:
         """An index in C."""
         return index_code(e, long=self.long)
 
@@ -91,15 +73,17 @@ class Addressing:
             case Value(index=index) if index is not None:
                 if lane is not None and depends_on(index, lane.index):
                     return self._gather(leaf, lane)
-                return CExpression(wrapped(Cast(CType("int"), (self.index(index),))), leaf.scalar)
+                return CExpression(
+                    tree.wrapped(tree.Cast(tree.CType("int"), (self.index(index),))), leaf.scalar
+                )
             case Value():
                 return _load_value(leaf, lane)
             case Guarded(condition, inside, outside):
                 if lane is not None and _depends(leaf, lane.index):
                     return self._gather(leaf, lane)
                 yes, no = self.load(inside, lane), self.load(outside, lane)
-                chosen = Conditional(self.condition(condition), yes.code, no.code)
-                return CExpression(wrapped(chosen), yes.scalar)
+                chosen = tree.Conditional(self.condition(condition), yes.code, no.code)
+                return CExpression(tree.wrapped(chosen), yes.scalar)
             case Cell(memory, offset):
                 base = _contiguous(leaf, lane)
                 if lane is None or not depends_on(offset, lane.index):
@@ -114,71 +98,71 @@ class Addressing:
         each = [self.load(_at_lane(leaf, lane, k), None) for k in range(lane.width)]
         scalar = each[0].scalar
         lanes = tuple(lane_value(e) for e in each)
-        return CExpression(Cast(c_type(scalar, lane.width), lanes), scalar, lane.width)
+        return CExpression(tree.Cast(c_type(scalar, lane.width), lanes), scalar, lane.width)
 
-    def _place(self, leaf: Cell) -> Expression:
+    def _place(self, leaf: Cell) -> tree.Expression:
         """One cell in C; of a row of vectors, a lane."""
         memory = leaf.memory
-        array = Name(memory.name)
+        array = tree.Name(memory.name)
         if memory.width is None:
-            return Element(array, self.index(leaf.offset))
+            return tree.Element(array, self.index(leaf.offset))
         lane = modulo(leaf.offset, memory.width).constant
         if lane is None:
-            scalars = Cast(replace(memory_type(memory.scalar), pointer=True), (array,))
-            return Element(wrapped(scalars), self.index(leaf.offset))
-        return Member(self._vector_place(memory, leaf.offset - lane), f"s{lane:x}")
+            scalars = tree.Cast(replace(memory_type(memory.scalar), pointer=True), (array,))
+            return tree.Element(tree.wrapped(scalars), self.index(leaf.offset))
+        return tree.Member(self._vector_place(memory, leaf.offset - lane), f"s{lane:x}")
 
-    def _vector_place(self, memory: Memory, base: Index) -> Expression:
+    def _vector_place(self, memory: Memory, base: Index) -> tree.Expression:
         """One vector of a row of vectors, by its lane 0."""
         assert memory.width is not None, "cannot happen: a row of scalars has no vectors"
-        return Element(Name(memory.name), self.index(divide(base, memory.width)))
+        return tree.Element(tree.Name(memory.name), self.index(divide(base, memory.width)))
 
-    def _address(self, memory: Memory, base: Index) -> Expression:
-        return address(Name(memory.name), base, long=self.long)
+    def _address(self, memory: Memory, base: Index) -> tree.Expression:
+        return address(tree.Name(memory.name), base, long=self.long)
 
-    def _vector_load(self, leaf: Cell, base: Index, width: int) -> Expression:
+    def _vector_load(self, leaf: Cell, base: Index, width: int) -> tree.Expression:
         memory = leaf.memory
         if _aligned(base, width):
             return self._pointed(leaf, base, width, constant=True)
         return self._unaligned_load(memory, base, width)
 
-    def _unaligned_load(self, memory: Memory, base: Index, width: int) -> Expression:
+    def _unaligned_load(self, memory: Memory, base: Index, width: int) -> tree.Expression:
         if _too_wide(memory, width) and memory.scalar != f32:
             half = width // 2
             low, high = (self._unaligned_load(memory, base + i, half) for i in (0, half))
-            return Cast(memory_type(memory.scalar, width), (low, high))
-        return call(f"vload{width}", Whole(0), self._address(memory, base))
+            return tree.Cast(memory_type(memory.scalar, width), (low, high))
+        return tree.call(f"vload{width}", tree.Whole(0), self._address(memory, base))
 
     def _unaligned_store(
-        self, memory: Memory, base: Index, width: int, value: Expression
-    ) -> list[Statement]:
+        self, memory: Memory, base: Index, width: int, value: tree.Expression
+    ) -> list[tree.Statement]:
         if _too_wide(memory, width):
             half = width // 2
-            parts = (Member(value, "lo"), base), (Member(value, "hi"), base + half)
+            parts = (tree.Member(value, "lo"), base), (tree.Member(value, "hi"), base + half)
             return [s for part, at in parts for s in self._unaligned_store(memory, at, half, part)]
-        stored = call(f"vstore{width}", value, Whole(0), self._address(memory, base))
-        return [Evaluation(stored)]
+        stored = tree.call(f"vstore{width}", value, tree.Whole(0), self._address(memory, base))
+        return [tree.Evaluation(stored)]
 
-    def _pointed(self, leaf: Cell, base: Index, width: int, *, constant: bool) -> Expression:
+    def _pointed(self, leaf: Cell, base: Index, width: int, *, constant: bool) -> tree.Expression:
         """The vector at an address that is a multiple of its size."""
         memory = leaf.memory
         t = replace(
             memory_type(memory.scalar, width), pointer=True, space=memory.space, constant=constant
         )
-        return Prefix("*", Cast(t, (self._address(memory, base),)))
+        return tree.Prefix("*", tree.Cast(t, (self._address(memory, base),)))
 
-    def condition(self, c: Condition) -> Expression:
+    def condition(self, c: Condition) -> tree.Expression:
         """A condition in C, without the side that the range of the index decides."""
         index = self.index(c.index)
-        sides: list[Expression] = []
+        sides: list[tree.Expression] = []
         if not surely_at_most(Size.of(0), c.index):
-            sides.append(Binary(">=", index, Whole(0)))
+            sides.append(tree.Binary(">=", index, tree.Whole(0)))
         if not surely_at_most(c.index, c.extent - 1):
-            sides.append(Binary("<", index, self.index(c.extent)))
+            sides.append(tree.Binary("<", index, self.index(c.extent)))
         if len(sides) == 1:
             return sides[0]
         low, high = sides
-        return wrapped(Binary("&&", low, high))
+        return tree.wrapped(tree.Binary("&&", low, high))
 
     def needs_name(self, leaf: Leaf, lane: Lane | None) -> bool:
         """Whether `store` writes a value part by part, so that a value with lanes should have a name."""
@@ -189,7 +173,7 @@ class Addressing:
             _too_wide(leaf.memory, lane.width) and not _aligned(base, lane.width)
         )
 
-    def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[Statement]:
+    def store(self, leaf: Leaf, value: CExpression, lane: Lane | None) -> list[tree.Statement]:
         """The statements that put a value where the leaf is.
 
         >>> from relift import f32
@@ -234,19 +218,19 @@ class Addressing:
                     return [assigned(self._vector_place(memory, base), code)]
                 if _aligned(base, lane.width):
                     return [assigned(self._pointed(leaf, base, lane.width, constant=False), code)]
-                if _too_wide(memory, lane.width) and not isinstance(code, Name):
-                    code = wrapped(code)
+                if _too_wide(memory, lane.width) and not isinstance(code, tree.Name):
+                    code = tree.wrapped(code)
                 return self._unaligned_store(memory, base, lane.width, code)
 
 
-def assigned(target: Expression, value: Expression) -> Assignment:
+def assigned(target: tree.Expression, value: tree.Expression) -> tree.Assignment:
     """`target = value;`."""
-    return Assignment(target, "=", bare(value))
+    return tree.Assignment(target, "=", tree.bare(value))
 
 
-def code_of(leaf: Value) -> Expression:
+def code_of(leaf: Value) -> tree.Expression:
     """What a scalar in registers is in C."""
-    assert isinstance(leaf.code, Expression), "cannot happen: a value that is no code"
+    assert isinstance(leaf.code, tree.Expression), "cannot happen: a value that is no code"
     return leaf.code
 
 
@@ -285,8 +269,8 @@ def _gathered(value: CExpression, memory: Memory) -> bool:
     Of the vector PoCL makes a gather, which takes four times as long on an AMD EPYC as the loads and stores.
     """
     code = value.code
-    apart = isinstance(code, Cast) and len(code.arguments) == value.width
-    elsewhere = memory.name not in variables(
+    apart = isinstance(code, tree.Cast) and len(code.arguments) == value.width
+    elsewhere = memory.name not in tree.variables(
         code
     )  # else a store would change what is read after it
     return memory.space == "private" and value.scalar != boolean and apart and elsewhere
@@ -335,16 +319,16 @@ def _at_lane(leaf: Leaf, lane: Lane, k: int) -> Leaf:
             return chosen
 
 
-def _from_memory(code: Expression, leaf: Cell, width: int) -> CExpression:
+def _from_memory(code: tree.Expression, leaf: Cell, width: int) -> CExpression:
     """A vector read from memory; truth values become masks."""
     if leaf.memory.scalar == boolean:
         code = nonzero(converted(code, c_type(i32, width), i32.bytes))
     return CExpression(code, leaf.memory.scalar, width)
 
 
-def _to_memory(value: CExpression) -> Expression:
+def _to_memory(value: CExpression) -> tree.Expression:
     """A vector as it is written to memory."""
     if value.scalar == boolean and value.width is not None:
-        mask = wrapped(Prefix("-", as_mask(value, i32).code))
+        mask = tree.wrapped(tree.Prefix("-", as_mask(value, i32).code))
         return converted(mask, memory_type(boolean, value.width), i32.bytes)
     return value.code

@@ -25,27 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from relift.compiler.dialects.printing import Printer
-from relift.compiler.text.tree import (
-    Argument,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Expression,
-    Function,
-    Invocation,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Return,
-    Whole,
-    bare,
-    call,
-    wrapped,
-)
+from relift.compiler.text import tree
 from relift.semantics.syntax.scalars import CONVERSIONS, SCALAR_FUNCTIONS
 from relift.semantics.syntax.terms import Literal
 from relift.semantics.syntax.types import INTEGERS, SCALARS, Scalar, boolean, f32, i32, i64
@@ -68,7 +48,7 @@ class CExpression:
     `mask` is the integer type of the lanes of a vector of truth values.
     """
 
-    code: Expression
+    code: tree.Expression
     scalar: Scalar
     width: int | None = None
     mask: Scalar = i32
@@ -77,7 +57,7 @@ class CExpression:
         return Printer().expression(self.code)
 
 
-def c_type(t: Scalar, width: int | None = None) -> CType:
+def c_type(t: Scalar, width: int | None = None) -> tree.CType:
     """The C type of a scalar, or of a vector of them, in registers.
 
     >>> from relift import boolean, f32
@@ -86,12 +66,12 @@ def c_type(t: Scalar, width: int | None = None) -> CType:
     >>> [Printer().type(t) for t in (c_type(f32, 16), c_type(boolean))]
     ['float16', 'int']
     """
-    return CType(t.c, width or 1)
+    return tree.CType(t.c, width or 1)
 
 
-def memory_type(t: Scalar, width: int | None = None) -> CType:
+def memory_type(t: Scalar, width: int | None = None) -> tree.CType:
     """The C type of a scalar in memory, or of a vector of them: NumPy's truth values are bytes."""
-    return CType("uchar", width or 1) if t == boolean else c_type(t, width)
+    return tree.CType("uchar", width or 1) if t == boolean else c_type(t, width)
 
 
 def literal(t: Literal) -> CExpression:
@@ -110,14 +90,14 @@ def literal(t: Literal) -> CExpression:
     return CExpression(_whole(int(t.value), t.type), t.type)
 
 
-def _whole(value: int, t: Scalar) -> Expression:
+def _whole(value: int, t: Scalar) -> tree.Expression:
     if t.bytes < i32.bytes and t != boolean:
-        return Cast(c_type(t), (_signed(Whole(abs(value)), value < 0),))
+        return tree.Cast(c_type(t), (_signed(tree.Whole(abs(value)), value < 0),))
     if not t.has_sign:
-        return Real(f"{value}{_ending(t)}")
+        return tree.Real(f"{value}{_ending(t)}")
     if t != boolean and value == t.range[0]:
-        return Name("INT_MIN" if t == i32 else "LONG_MIN")
-    return _signed(Whole(abs(value), t == i64), value < 0)
+        return tree.Name("INT_MIN" if t == i32 else "LONG_MIN")
+    return _signed(tree.Whole(abs(value), t == i64), value < 0)
 
 
 def _ending(t: Scalar) -> str:
@@ -125,18 +105,18 @@ def _ending(t: Scalar) -> str:
     return "ul" if t.bytes == i64.bytes else "u"
 
 
-def _signed(e: Expression, negative: bool) -> Expression:
-    return wrapped(Prefix("-", e)) if negative else e
+def _signed(e: tree.Expression, negative: bool) -> tree.Expression:
+    return tree.wrapped(tree.Prefix("-", e)) if negative else e
 
 
-def _float(value: float, t: Scalar) -> Expression:
+def _float(value: float, t: Scalar) -> tree.Expression:
     negative = math.copysign(1.0, value) < 0 and not math.isnan(value)
     if math.isfinite(value):
-        return _signed(Real(repr(abs(value)) + t.ending), negative)
-    name = Name("NAN" if math.isnan(value) else "INFINITY")
+        return _signed(tree.Real(repr(abs(value)) + t.ending), negative)
+    name = tree.Name("NAN" if math.isnan(value) else "INFINITY")
     if t == f32:
         return _signed(name, negative)
-    return Cast(c_type(t), (bare(_signed(name, negative)),))
+    return tree.Cast(c_type(t), (tree.bare(_signed(name, negative)),))
 
 
 def spread(e: CExpression, width: int | None) -> CExpression:
@@ -150,33 +130,35 @@ def spread(e: CExpression, width: int | None) -> CExpression:
     """
     if width is None or e.width is not None:
         return e
-    return CExpression(Cast(c_type(e.scalar, width), (lane_value(e),)), e.scalar, width)
+    return CExpression(tree.Cast(c_type(e.scalar, width), (lane_value(e),)), e.scalar, width)
 
 
-def lane_value(e: CExpression) -> Expression:
+def lane_value(e: CExpression) -> tree.Expression:
     """A scalar as a lane of a vector: truth is -1."""
-    return Prefix("-", wrapped(e.code)) if e.scalar == boolean else e.code
+    return tree.Prefix("-", tree.wrapped(e.code)) if e.scalar == boolean else e.code
 
 
 def lane_of(e: CExpression, lane: int) -> CExpression:
     """One lane of a vector, as a scalar; e itself when it is the same for all lanes."""
     if e.width is None:
         return e
-    if isinstance(e.code, Cast) and len(e.code.arguments) == e.width and e.scalar != boolean:
+    if isinstance(e.code, tree.Cast) and len(e.code.arguments) == e.width and e.scalar != boolean:
         one = e.code.arguments[lane]
-        return CExpression(one if isinstance(one, Name | Element) else wrapped(one), e.scalar)
-    whole = e.code if isinstance(e.code, Name) else wrapped(e.code)
-    found: Expression = Member(whole, f"s{lane:x}")
+        return CExpression(
+            one if isinstance(one, tree.Name | tree.Element) else tree.wrapped(one), e.scalar
+        )
+    whole = e.code if isinstance(e.code, tree.Name) else tree.wrapped(e.code)
+    found: tree.Expression = tree.Member(whole, f"s{lane:x}")
     return CExpression(nonzero(found) if e.scalar == boolean else found, e.scalar)
 
 
-def nonzero(e: Expression) -> Expression:
+def nonzero(e: tree.Expression) -> tree.Expression:
     """Whether a number is not 0."""
-    return wrapped(_binary("!=", e, Whole(0)))
+    return tree.wrapped(_binary("!=", e, tree.Whole(0)))
 
 
-def _binary(operator: str, left: Expression, right: Expression) -> Binary:
-    return Binary(operator, left, right, set="spaced")
+def _binary(operator: str, left: tree.Expression, right: tree.Expression) -> tree.Binary:
+    return tree.Binary(operator, left, right, set="spaced")
 
 
 def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
@@ -193,12 +175,14 @@ def apply(function: str, arguments: Sequence[CExpression]) -> CExpression:
         return _convert(arguments[0], SCALARS[function])
     if (own := definition(function, scalar, width)) is not None:
         return CExpression(
-            Invocation(own.name, tuple(spread(e, width).code for e in arguments)), scalar, width
+            tree.Invocation(own.name, tuple(spread(e, width).code for e in arguments)),
+            scalar,
+            width,
         )
     if scalar == boolean:
         lanes = _lanes_of_one_type(arguments, width)
         if function == "invert":
-            return CExpression(wrapped(Prefix("!", lanes[0].code)), boolean, width)
+            return CExpression(tree.wrapped(tree.Prefix("!", lanes[0].code)), boolean, width)
         return CExpression(_written(function, lanes), boolean, width)
     if not scalar.is_float:
         return CExpression(_integer(function, arguments, scalar, width), scalar, width)
@@ -212,20 +196,20 @@ def _is_call(function: str) -> bool:
     return (SCALAR_FUNCTIONS[function].c or "").isidentifier()
 
 
-def _written(function: str, arguments: Sequence[CExpression]) -> Expression:
+def _written(function: str, arguments: Sequence[CExpression]) -> tree.Expression:
     word = SCALAR_FUNCTIONS[function].c
     assert word is not None, f"cannot happen: {function} has no notation in C"
     return _of_c(word, [e.code for e in arguments])
 
 
-def _of_c(word: str, arguments: Sequence[Expression]) -> Expression:
+def _of_c(word: str, arguments: Sequence[tree.Expression]) -> tree.Expression:
     """An operator of C, in parentheses, or a function of its library."""
     if word.isidentifier():
-        return Invocation(word, tuple(arguments))
+        return tree.Invocation(word, tuple(arguments))
     if len(arguments) == 1:
-        return wrapped(Prefix(word, arguments[0]))
+        return tree.wrapped(tree.Prefix(word, arguments[0]))
     left, right = arguments
-    return wrapped(_binary(word, left, right))
+    return tree.wrapped(_binary(word, left, right))
 
 
 def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> list[CExpression]:
@@ -235,19 +219,23 @@ def _lanes_of_one_type(arguments: Sequence[CExpression], width: int | None) -> l
 
 def _integer(
     function: str, arguments: Sequence[CExpression], scalar: Scalar, width: int | None
-) -> Expression:
+) -> tree.Expression:
     promoted = width is None and scalar.bytes < i32.bytes  # C computes it in int
     word = SCALAR_FUNCTIONS[function].c
     if word is not None and (function in _WRAPPING or (promoted and not word.isidentifier())):
         found = _of_c(word, [_unsigned(e, promoted=promoted) for e in arguments])
         if promoted:
-            return Cast(c_type(scalar), (bare(found),))
-        return call(_as(scalar, width), bare(found)) if scalar.has_sign else found
+            return tree.Cast(c_type(scalar), (tree.bare(found),))
+        return tree.call(_as(scalar, width), tree.bare(found)) if scalar.has_sign else found
     whole = [spread(e, width).code for e in arguments]
     if function == "absolute":  # of a number with a sign it has none
-        return call(_as(scalar, width), call("abs", whole[0])) if scalar.has_sign else whole[0]
+        return (
+            tree.call(_as(scalar, width), tree.call("abs", whole[0]))
+            if scalar.has_sign
+            else whole[0]
+        )
     if function in _EXTREMES:
-        return call(_EXTREMES[function][1], *whole)
+        return tree.call(_EXTREMES[function][1], *whole)
     return _written(function, arguments)
 
 
@@ -256,19 +244,19 @@ def _as(scalar: Scalar, width: int | None, sign: str = "") -> str:
     return f"as_{sign}{Printer().scalar(c_type(scalar, width))}"
 
 
-def _unsigned(e: CExpression, *, promoted: bool = False) -> Expression:
+def _unsigned(e: CExpression, *, promoted: bool = False) -> tree.Expression:
     """The bits of an integer as an unsigned one, of as many as `int` has where it is `promoted`."""
     code, same = e.code, _as(e.scalar, e.width)
     if promoted:
-        return Cast(CType("uint"), (code,))
+        return tree.Cast(tree.CType("uint"), (code,))
     if not e.scalar.has_sign:
         return code
-    if isinstance(code, Whole) and code.parentheses == 0:
-        return Real(f"{code.value}{_ending(e.scalar)}")
-    if isinstance(code, Invocation) and code.function == same and code.parentheses == 0:
+    if isinstance(code, tree.Whole) and code.parentheses == 0:
+        return tree.Real(f"{code.value}{_ending(e.scalar)}")
+    if isinstance(code, tree.Invocation) and code.function == same and code.parentheses == 0:
         (inner,) = code.arguments
-        return wrapped(inner)
-    return call(_as(e.scalar, e.width, "u"), code)
+        return tree.wrapped(inner)
+    return tree.call(_as(e.scalar, e.width, "u"), code)
 
 
 def _convert(e: CExpression, to: Scalar) -> CExpression:
@@ -276,10 +264,10 @@ def _convert(e: CExpression, to: Scalar) -> CExpression:
     if e.scalar == to:
         return e
     if (own := definition(to.name, e.scalar, e.width)) is not None:
-        return CExpression(call(own.name, e.code), to, e.width)
+        return CExpression(tree.call(own.name, e.code), to, e.width)
     if e.width is None:
-        return CExpression(Cast(c_type(to), (e.code,)), to)
-    code = wrapped(Prefix("-", as_mask(e, i32).code)) if e.scalar == boolean else e.code
+        return CExpression(tree.Cast(c_type(to), (e.code,)), to)
+    code = tree.wrapped(tree.Prefix("-", as_mask(e, i32).code)) if e.scalar == boolean else e.code
     return CExpression(converted(code, c_type(to, e.width), max(to.bytes, 4)), to, e.width)
 
 
@@ -300,8 +288,8 @@ def _mask(t: Scalar) -> Scalar:
     return i32 if t == boolean else _MASKS[t.bytes]
 
 
-def _chosen(condition: CExpression, x: CExpression, y: CExpression) -> Expression:
-    return wrapped(Conditional(condition.code, x.code, y.code))
+def _chosen(condition: CExpression, x: CExpression, y: CExpression) -> tree.Expression:
+    return tree.wrapped(tree.Conditional(condition.code, x.code, y.code))
 
 
 def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
@@ -312,7 +300,7 @@ def as_mask(condition: CExpression, mask: Scalar) -> CExpression:
     return CExpression(code, boolean, condition.width, mask)
 
 
-def definition(function: str, scalar: Scalar, width: int | None) -> Function | None:
+def definition(function: str, scalar: Scalar, width: int | None) -> tree.Function | None:
     """The C function for what OpenCL C lacks on arguments of this type; None where it has all that is needed.
 
     >>> from relift import f32, i32
@@ -325,8 +313,8 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Function | N
     >>> definition("minimum", i32, 4) is None
     True
     """
-    body: list[Declaration | Return]
-    names = [Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
+    body: list[tree.Declaration | tree.Return]
+    names = [tree.Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
     match function:
         case "minimum" | "maximum" if scalar.is_float:
             body = [_extreme(_EXTREMES[function][0], width)]  # fmin and fmax drop NaN
@@ -335,9 +323,11 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Function | N
         case _ if width is not None and _is_wide_call(function, scalar, width):
             word = SCALAR_FUNCTIONS[function].c
             assert word is not None, "cannot happen: a function of the library has a name"
-            body = [Return(None, call(word, *names))]  # drivers that cannot: see `in_halves`
+            body = [
+                tree.Return(None, tree.call(word, *names))
+            ]  # drivers that cannot: see `in_halves`
         case "rsqrt":  # C's may take -0.0 for 0.0
-            body = [Return(None, _binary("/", _one(scalar, width), call("sqrt", _X)))]
+            body = [tree.Return(None, _binary("/", _one(scalar, width), tree.call("sqrt", _X)))]
         case "floor_divide" | "modulo" if not scalar.has_sign:
             body = [_divided_unsigned(function, scalar, width)]
         case "floor_divide" | "modulo":
@@ -350,8 +340,8 @@ def definition(function: str, scalar: Scalar, width: int | None) -> Function | N
     convert = function in CONVERSIONS
     name = f"{function}_from_{scalar}{lanes}" if convert else f"{function}_{scalar}{lanes}"
     result = SCALARS[function] if convert else scalar
-    parameters = tuple(Argument(c_type(scalar, width), x.name) for x in names)
-    return Function(name, c_type(result, width), parameters, tuple(body))
+    parameters = tuple(tree.Argument(c_type(scalar, width), x.name) for x in names)
+    return tree.Function(name, c_type(result, width), parameters, tuple(body))
 
 
 LARGEST_ARGUMENT = 32
@@ -386,20 +376,20 @@ def _is_wide_call(function: str, scalar: Scalar, width: int) -> bool:
     return scalar.is_float and wide and not own and _is_call(function) and function not in _EXTREMES
 
 
-_X, _Y = Name("x"), Name("y")
-_ZERO, _MINUS_ONE = Whole(0), Prefix("-", Whole(1))
+_X, _Y = tree.Name("x"), tree.Name("y")
+_ZERO, _MINUS_ONE = tree.Whole(0), tree.Prefix("-", tree.Whole(1))
 
 
-def _halves(function: str, scalar: Scalar, width: int) -> Return:
-    names = [Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
+def _halves(function: str, scalar: Scalar, width: int) -> tree.Return:
+    names = [tree.Name(x) for x in "xyz"[: SCALAR_FUNCTIONS[function].arity]]
     low, high = (
-        apply(function, [CExpression(Member(x, half), scalar, width // 2) for x in names])
+        apply(function, [CExpression(tree.Member(x, half), scalar, width // 2) for x in names])
         for half in ("lo", "hi")
     )
-    return Return(None, Cast(c_type(low.scalar, width), (low.code, high.code)))
+    return tree.Return(None, tree.Cast(c_type(low.scalar, width), (low.code, high.code)))
 
 
-def converted(e: Expression, after: CType, size: int) -> Expression:
+def converted(e: tree.Expression, after: tree.CType, size: int) -> tree.Expression:
     """A vector as one of C type `after`; `size` is the number of bytes of the larger scalar.
 
     >>> from relift.compiler.codegen.values.expressions import converted
@@ -410,85 +400,91 @@ def converted(e: Expression, after: CType, size: int) -> Expression:
     ['convert_long4(m)', '(long8)(convert_long4((m).lo), convert_long4((m).hi))']
     """
     if after.width * size <= LARGEST_ARGUMENT:
-        return call(f"convert_{Printer().scalar(after)}", e)
+        return tree.call(f"convert_{Printer().scalar(after)}", e)
     half = replace(after, width=after.width // 2)
-    low, high = (converted(Member(wrapped(e), part), half, size) for part in ("lo", "hi"))
-    return Cast(after, (low, high))
+    low, high = (converted(tree.Member(tree.wrapped(e), part), half, size) for part in ("lo", "hi"))
+    return tree.Cast(after, (low, high))
 
 
-def _one(scalar: Scalar, width: int | None) -> Expression:
+def _one(scalar: Scalar, width: int | None) -> tree.Expression:
     return spread(literal(Literal(1.0 if scalar.is_float else 1, scalar)), width).code
 
 
-def _extreme(sign: str, width: int | None) -> Return:
+def _extreme(sign: str, width: int | None) -> tree.Return:
     """The one that is smaller or larger, or the first where it is NaN."""
-    less, nan = wrapped(_binary(sign, _X, _Y)), wrapped(_binary("!=", _X, _X))
-    return Return(None, Conditional(_binary("||" if width is None else "|", less, nan), _X, _Y))
+    less, nan = tree.wrapped(_binary(sign, _X, _Y)), tree.wrapped(_binary("!=", _X, _X))
+    return tree.Return(
+        None, tree.Conditional(_binary("||" if width is None else "|", less, nan), _X, _Y)
+    )
 
 
-def _divided(function: str, scalar: Scalar, width: int | None) -> list[Declaration | Return]:
+def _divided(
+    function: str, scalar: Scalar, width: int | None
+) -> list[tree.Declaration | tree.Return]:
     """Division rounded down; by 0 and -1, where C has no value for all x, apart."""
     t = replace(c_type(scalar, width), constant=True)
     negated = _integer("neg", [CExpression(_X, scalar, width)], scalar, width)
     narrow = width is not None and scalar.bytes < i32.bytes  # C converts no constant to its lanes
     zero, minus_one = (_whole(0, scalar), _whole(-1, scalar)) if narrow else (_ZERO, _MINUS_ONE)
     by_zero, by_minus_one = _binary("==", _Y, zero), _binary("==", _Y, minus_one)
-    r, d, down, q = map(Name, ("r", "d", "down", "q"))
+    r, d, down, q = map(tree.Name, ("r", "d", "down", "q"))
 
-    def apart(of: Expression, by: Expression) -> Expression:
-        return _binary("<", wrapped(_binary("^", of, by)), zero)
+    def apart(of: tree.Expression, by: tree.Expression) -> tree.Expression:
+        return _binary("<", tree.wrapped(_binary("^", of, by)), zero)
 
-    def declared(name: Name, value: Expression) -> Declaration:
-        return Declaration(t, name.name, None, value)
+    def declared(name: tree.Name, value: tree.Expression) -> tree.Declaration:
+        return tree.Declaration(t, name.name, None, value)
 
     if width is None and function == "modulo":
         inexact = _binary("&&", _binary("!=", r, zero), apart(r, _Y))
         return [
-            Return(_binary("||", by_zero, by_minus_one), zero),
+            tree.Return(_binary("||", by_zero, by_minus_one), zero),
             declared(r, _binary("%", _X, _Y)),
-            Return(None, Conditional(inexact, _binary("+", r, _Y), r)),
+            tree.Return(None, tree.Conditional(inexact, _binary("+", r, _Y), r)),
         ]
     if width is None:
         inexact = _binary("&&", _binary("!=", _binary("%", _X, _Y), zero), apart(_X, _Y))
         return [
-            Return(by_zero, zero),
-            Return(by_minus_one, negated),
-            Return(None, _binary("-", _binary("/", _X, _Y), wrapped(inexact))),
+            tree.Return(by_zero, zero),
+            tree.Return(by_minus_one, negated),
+            tree.Return(None, _binary("-", _binary("/", _X, _Y), tree.wrapped(inexact))),
         ]
-    either = _binary("|", wrapped(by_zero), wrapped(by_minus_one))
-    inexact = _binary("&", wrapped(_binary("!=", r, zero)), wrapped(apart(r, d)))
-    safe: list[Declaration | Return] = [
-        declared(d, call("select", _Y, _one(scalar, width), either)),
+    either = _binary("|", tree.wrapped(by_zero), tree.wrapped(by_minus_one))
+    inexact = _binary("&", tree.wrapped(_binary("!=", r, zero)), tree.wrapped(apart(r, d)))
+    safe: list[tree.Declaration | tree.Return] = [
+        declared(d, tree.call("select", _Y, _one(scalar, width), either)),
         declared(r, _binary("%", _X, d)),
         declared(down, inexact),
     ]
     if function == "modulo":
-        return [*safe, Return(None, call("select", r, _binary("+", r, d), down))]
+        return [*safe, tree.Return(None, tree.call("select", r, _binary("+", r, d), down))]
     quotient = _binary("+", _binary("/", _X, d), down)
-    zeros = Cast(c_type(scalar, width), (zero,))
+    zeros = tree.Cast(c_type(scalar, width), (zero,))
     return [
         *safe,
-        declared(q, call("select", quotient, negated, by_minus_one)),
-        Return(None, call("select", q, zeros, by_zero)),
+        declared(q, tree.call("select", quotient, negated, by_minus_one)),
+        tree.Return(None, tree.call("select", q, zeros, by_zero)),
     ]
 
 
-def _divided_unsigned(function: str, scalar: Scalar, width: int | None) -> Return:
+def _divided_unsigned(function: str, scalar: Scalar, width: int | None) -> tree.Return:
     """Division of numbers without a sign; by 0 it is 0."""
-    zero = _whole(0, scalar) if width else Whole(0)
+    zero = _whole(0, scalar) if width else tree.Whole(0)
     operator, by_zero = "/" if function == "floor_divide" else "%", _binary("==", _Y, zero)
     if width is None:
-        return Return(None, Conditional(by_zero, zero, _binary(operator, _X, _Y)))
-    safe = call("select", _Y, _one(scalar, width), by_zero)
-    zeros = Cast(c_type(scalar, width), (zero,))
-    return Return(None, call("select", _binary(operator, _X, safe), zeros, by_zero))
+        return tree.Return(None, tree.Conditional(by_zero, zero, _binary(operator, _X, _Y)))
+    safe = tree.call("select", _Y, _one(scalar, width), by_zero)
+    zeros = tree.Cast(c_type(scalar, width), (zero,))
+    return tree.Return(None, tree.call("select", _binary(operator, _X, safe), zeros, by_zero))
 
 
-def _truncated(to: Scalar, width: int | None) -> Return:
+def _truncated(to: Scalar, width: int | None) -> tree.Return:
     """Towards zero, to the end of the range beyond it, NaN to 0."""
     t, nan = c_type(to, width), _binary("!=", _X, _X)
     convert = f"convert_{Printer().scalar(t)}"
     if width is None:
-        return Return(None, Conditional(nan, _ZERO, call(f"{convert}_sat", _X)))
-    zero = Cast(t, (_ZERO,))
-    return Return(None, call("select", call(f"{convert}_sat", _X), zero, call(convert, nan)))
+        return tree.Return(None, tree.Conditional(nan, _ZERO, tree.call(f"{convert}_sat", _X)))
+    zero = tree.Cast(t, (_ZERO,))
+    return tree.Return(
+        None, tree.call("select", tree.call(f"{convert}_sat", _X), zero, tree.call(convert, nan))
+    )

@@ -48,36 +48,8 @@ from relift.compiler.dialects.c.names import (
 )
 from relift.compiler.dialects.printing import is_local_array
 from relift.compiler.dialects.types import CONSTANTS
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import INT, LONG, ULONG
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Statement,
-    Whole,
-    body_of,
-    call,
-    mapped_expression,
-    mapped_statement,
-    mentioned,
-    statements_within,
-    wrapped,
-)
 from relift.semantics.errors import Unsupported
 
 _OF_GROUP = {
@@ -96,27 +68,29 @@ class Group:
     One that is `free` asks neither who is in its group, nor who else there is: its work-items may stand in any groups.
     """
 
-    parameters: tuple[Argument, ...]
-    body: tuple[Statement, ...]
+    parameters: tuple[tree.Argument, ...]
+    body: tuple[tree.Statement, ...]
     free: bool
 
 
-def in_turns(kernel: KernelText) -> Group:
+def in_turns(kernel: tree.KernelText) -> Group:
     """The statements of a group; raises `Unsupported` for a barrier that it cannot place."""
     kernel = uniquely_named(kernel)
     body = with_own_parameters(kernel)
-    calls = {e.function for e in expressions_in(body) if isinstance(e, Invocation)}
-    waits = any(isinstance(s, Barrier) for s in statements_within(body))
-    shares = any(is_local_array(s) for s in statements_within(body))
-    if any(is_local_array(inner) for s in body for inner in statements_within(body_of(s))):
+    calls = {e.function for e in expressions_in(body) if isinstance(e, tree.Invocation)}
+    waits = any(isinstance(s, tree.Barrier) for s in tree.statements_within(body))
+    shares = any(is_local_array(s) for s in tree.statements_within(body))
+    if any(
+        is_local_array(inner) for s in body for inner in tree.statements_within(tree.body_of(s))
+    ):
         raise Unsupported(
             f"{kernel.name}: a local array in a block; declare it where the kernel begins"
         )
     free = not (waits or shares or calls & _BY_GROUP or kernel.group)
     items = (
-        [Name(f"items_{d}") for d in DIMENSIONS]
+        [tree.Name(f"items_{d}") for d in DIMENSIONS]
         if kernel.group is None
-        else map(Whole, kernel.group)
+        else map(tree.Whole, kernel.group)
     )
     turns = _Turns(kernel.name, tuple(items), changed(body), taken(kernel, body))
     given = frozenset(p.name for p in kernel.parameters) - turns.changed
@@ -135,8 +109,8 @@ class _Scope:
     """
 
     uniform: frozenset[str]
-    again: tuple[Declaration, ...] = ()
-    apart: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
+    again: tuple[tree.Declaration, ...] = ()
+    apart: Mapping[str, tree.Declaration] = field(default_factory=dict[str, tree.Declaration])
 
 
 @dataclass
@@ -144,45 +118,45 @@ class _Turns:
     """Cuts blocks at barriers; `changed` are variables that are assigned to, `taken` all names."""
 
     kernel: str
-    items: tuple[Expression, ...]
+    items: tuple[tree.Expression, ...]
     changed: frozenset[str]
     taken: set[str]
 
     @property
-    def all_items(self) -> Expression:
+    def all_items(self) -> tree.Expression:
         """How many work-items there are in a group."""
-        found: Expression = Whole(1)
+        found: tree.Expression = tree.Whole(1)
         for n in self.items:
             found = _product(found, n)
         return found
 
     @property
-    def item(self) -> Expression:
+    def item(self) -> tree.Expression:
         """The place of a work-item among those of its group."""
-        found: Expression = Whole(0)
+        found: tree.Expression = tree.Whole(0)
         for d in reversed(DIMENSIONS):
-            inner = Whole(0) if self.items[d] == Whole(1) else Name(f"item_{d}")
+            inner = tree.Whole(0) if self.items[d] == tree.Whole(1) else tree.Name(f"item_{d}")
             found = _sum(_product(found, self.items[d]), inner)
         return found
 
     # ---- blocks
 
-    def block(self, body: Sequence[Statement], scope: _Scope) -> list[Statement]:
+    def block(self, body: Sequence[tree.Statement], scope: _Scope) -> list[tree.Statement]:
         """The statements of a group for a block that all its work-items enter."""
         parts = _cut(body)
-        names = [mentioned(part) for part in parts]
-        found: list[Statement] = []
+        names = [tree.mentioned(part) for part in parts]
+        found: list[tree.Statement] = []
         for i, part in enumerate(parts):
             others = set[str]().union(*names[:i], *names[i + 1 :])
             first = part[0]
-            if isinstance(first, Barrier):
+            if isinstance(first, tree.Barrier):
                 continue
             if len(part) == 1 and _waits(first):
                 found += self.together(first, scope)
                 continue
-            kept: list[Statement] = []
+            kept: list[tree.Statement] = []
             for s in part:
-                if isinstance(s, Declaration) and (s.name in others or is_local_array(s)):
+                if isinstance(s, tree.Declaration) and (s.name in others or is_local_array(s)):
                     scope, declared, rest = self.across(s, scope)
                     found += declared
                     kept += rest
@@ -192,8 +166,8 @@ class _Turns:
         return found
 
     def across(
-        self, d: Declaration, scope: _Scope
-    ) -> tuple[_Scope, list[Statement], list[Statement]]:
+        self, d: tree.Declaration, scope: _Scope
+    ) -> tuple[_Scope, list[tree.Statement], list[tree.Statement]]:
         """A variable that lives across a barrier: the scope after it, what the group declares, what a work-item does."""
         d = replace(d, joined=False)
         fixed = d.extent is None and d.name not in self.changed and d.value is not None
@@ -206,70 +180,76 @@ class _Turns:
         t = replace(d.type, constant=d.type.constant and d.type.pointer, fixed=False)
         own = replace(d, type=t, extent=extent, value=None)
         after = replace(scope, apart={**scope.apart, d.name: d})
-        first = [] if d.value is None else [Assignment(Name(d.name), "=", d.value)]
+        first = [] if d.value is None else [tree.Assignment(tree.Name(d.name), "=", d.value)]
         return after, [own], [*first]
 
-    def each(self, body: Sequence[Statement], scope: _Scope) -> list[Statement]:
+    def each(self, body: Sequence[tree.Statement], scope: _Scope) -> list[tree.Statement]:
         """A loop over the work-items of the group."""
         if not body:
             return []
-        needed, again = mentioned(body), list[Statement]()
+        needed, again = tree.mentioned(body), list[tree.Statement]()
         for known in reversed(scope.again):
             if known.name in needed:
                 again.insert(0, known)
-                needed |= mentioned([known])
+                needed |= tree.mentioned([known])
         inside = tuple(self.written_out(s, scope) for s in (*again, *body))
         for d in DIMENSIONS:
-            if self.items[d] != Whole(1):
-                inside = (Loop(INT, f"item_{d}", Whole(0), self.items[d], Whole(1), inside),)
+            if self.items[d] != tree.Whole(1):
+                inside = (
+                    tree.Loop(
+                        INT, f"item_{d}", tree.Whole(0), self.items[d], tree.Whole(1), inside
+                    ),
+                )
             else:
                 inside = tuple(_one(s, d) for s in inside)
         return [*inside]
 
-    def written_out(self, s: Statement, scope: _Scope) -> Statement:
+    def written_out(self, s: tree.Statement, scope: _Scope) -> tree.Statement:
         """A statement in which the variables that are written out are places of arrays."""
         if not scope.apart:
             return s
 
-        def placed(e: Expression) -> Expression:
-            if not isinstance(e, Name) or (d := scope.apart.get(e.name)) is None:
-                return mapped_expression(e, placed)
+        def placed(e: tree.Expression) -> tree.Expression:
+            if not isinstance(e, tree.Name) or (d := scope.apart.get(e.name)) is None:
+                return tree.mapped_expression(e, placed)
             if d.extent is None:
-                return Element(Name(e.name), self.item)
-            return wrapped(Binary("+", Name(e.name), _product(self.item, d.extent)))
+                return tree.Element(tree.Name(e.name), self.item)
+            return tree.wrapped(tree.Binary("+", tree.Name(e.name), _product(self.item, d.extent)))
 
-        def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-            return tuple(mapped_statement(s, placed, inside) for s in body)
+        def inside(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+            return tuple(tree.mapped_statement(s, placed, inside) for s in body)
 
-        return mapped_statement(s, placed, inside)
+        return tree.mapped_statement(s, placed, inside)
 
     # ---- loops and guards around barriers
 
-    def together(self, s: Statement, scope: _Scope) -> list[Statement]:
+    def together(self, s: tree.Statement, scope: _Scope) -> list[tree.Statement]:
         """A loop or a guard that all work-items take together."""
         match s:
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 if _is_plain(condition, scope.uniform):
-                    return [Guard(condition, tuple(self.block(body, scope)))]
+                    return [tree.Guard(condition, tuple(self.block(body, scope)))]
                 count = self.fresh("entering")
-                one = Conditional(condition, Whole(1), Whole(0))
-                tried = self.each([Assignment(Name(count), "+=", one)], scope)
+                one = tree.Conditional(condition, tree.Whole(1), tree.Whole(0))
+                tried = self.each([tree.Assignment(tree.Name(count), "+=", one)], scope)
                 inside = self.block(body, scope)
                 return [
-                    Declaration(INT, count, None, Whole(0)),
+                    tree.Declaration(INT, count, None, tree.Whole(0)),
                     *tried,
-                    Evaluation(call("relift_all_or_none", Name(count), self.all_items)),
-                    Guard(Binary("==", Name(count), self.all_items), tuple(inside)),
+                    tree.Evaluation(
+                        tree.call("relift_all_or_none", tree.Name(count), self.all_items)
+                    ),
+                    tree.Guard(tree.Binary("==", tree.Name(count), self.all_items), tuple(inside)),
                 ]
-            case Loop(_, counter, start, end, step, body):
+            case tree.Loop(_, counter, start, end, step, body):
                 if all(_is_plain(e, scope.uniform) for e in (start, end, step)):
                     inner = replace(scope, uniform=scope.uniform | {counter})
                     return [replace(s, body=tuple(self.block(body, inner)))]
                 return self.counted(s, scope)
-            case Declaration() | Assignment() | Evaluation() | Barrier():
+            case tree.Declaration() | tree.Assignment() | tree.Evaluation() | tree.Barrier():
                 raise AssertionError(f"cannot happen: a barrier in {s}")
 
-    def counted(self, s: Loop, scope: _Scope) -> list[Statement]:
+    def counted(self, s: tree.Loop, scope: _Scope) -> list[tree.Statement]:
         """A loop whose bounds differ between work-items, all of which take as many turns."""
         again = frozenset(a.name for a in scope.again) | {f"item_{i}" for i in DIMENSIONS}
         for e in (s.start, s.end, s.step):
@@ -279,20 +259,30 @@ class _Turns:
                     "numbers of work-items and groups; C with OpenMP cannot tell how often a group takes it"
                 )
         turns, turn = self.fresh("turns"), self.fresh("turn")
-        gap = Binary("-", wrapped(s.end), wrapped(s.start))
-        whole = Binary(
-            "/", wrapped(Binary("-", Binary("+", gap, wrapped(s.step)), Whole(1))), wrapped(s.step)
+        gap = tree.Binary("-", tree.wrapped(s.end), tree.wrapped(s.start))
+        whole = tree.Binary(
+            "/",
+            tree.wrapped(
+                tree.Binary("-", tree.Binary("+", gap, tree.wrapped(s.step)), tree.Whole(1))
+            ),
+            tree.wrapped(s.step),
         )
-        own = Conditional(Binary("<", wrapped(s.start), wrapped(s.end)), whole, Whole(0))
-        same = Assignment(Name(turns), "=", call("relift_same", Name(turns), own))
-        at = Binary("+", wrapped(s.start), Binary("*", Name(turn), wrapped(s.step)))
-        counter = Declaration(replace(s.type, constant=True), s.counter, None, at)
+        own = tree.Conditional(
+            tree.Binary("<", tree.wrapped(s.start), tree.wrapped(s.end)), whole, tree.Whole(0)
+        )
+        same = tree.Assignment(
+            tree.Name(turns), "=", tree.call("relift_same", tree.Name(turns), own)
+        )
+        at = tree.Binary(
+            "+", tree.wrapped(s.start), tree.Binary("*", tree.Name(turn), tree.wrapped(s.step))
+        )
+        counter = tree.Declaration(replace(s.type, constant=True), s.counter, None, at)
         inner = replace(scope, uniform=scope.uniform | {turn}, again=(*scope.again, counter))
         body = tuple(self.block(s.body, inner))
         return [
-            Declaration(LONG, turns, None, Prefix("-", Whole(1))),
+            tree.Declaration(LONG, turns, None, tree.Prefix("-", tree.Whole(1))),
             *self.each([same], scope),
-            Loop(LONG, turn, Whole(0), Name(turns), Whole(1), body),
+            tree.Loop(LONG, turn, tree.Whole(0), tree.Name(turns), tree.Whole(1), body),
         ]
 
     def fresh(self, name: str) -> str:
@@ -307,9 +297,9 @@ class _Turns:
 # ---- what stands where
 
 
-def _cut(body: Sequence[Statement]) -> list[list[Statement]]:
+def _cut(body: Sequence[tree.Statement]) -> list[list[tree.Statement]]:
     """A block in parts: each barrier, each statement around one, and what stands between them."""
-    parts: list[list[Statement]] = []
+    parts: list[list[tree.Statement]] = []
     joins = False
     for s in body:
         apart = _waits(s)
@@ -321,98 +311,98 @@ def _cut(body: Sequence[Statement]) -> list[list[Statement]]:
     return parts
 
 
-def _waits(s: Statement) -> bool:
-    return any(isinstance(inner, Barrier) for inner in statements_within([s]))
+def _waits(s: tree.Statement) -> bool:
+    return any(isinstance(inner, tree.Barrier) for inner in tree.statements_within([s]))
 
 
-def _is_plain(e: Expression | None, known: frozenset[str]) -> bool:
+def _is_plain(e: tree.Expression | None, known: frozenset[str]) -> bool:
     """Whether an expression is computed from some variables alone: it reads no memory, and calls nothing costly."""
     match e:
         case None:
             return False
-        case Whole() | Real():
+        case tree.Whole() | tree.Real():
             return True
-        case Name(name):
+        case tree.Name(name):
             return name in known or name in CONSTANTS
-        case Binary(_, left, right):
+        case tree.Binary(_, left, right):
             return _is_plain(left, known) and _is_plain(right, known)
-        case Prefix(operator, operand):
+        case tree.Prefix(operator, operand):
             return operator in "-+~!" and _is_plain(operand, known)
-        case Conditional(condition, yes, no):
+        case tree.Conditional(condition, yes, no):
             return all(_is_plain(part, known) for part in (condition, yes, no))
-        case Cast(_, arguments):
+        case tree.Cast(_, arguments):
             return all(_is_plain(a, known) for a in arguments)
-        case Invocation(name, arguments):
+        case tree.Invocation(name, arguments):
             return name in ("min", "max") and all(_is_plain(a, known) for a in arguments)
-        case Member(of, _):
+        case tree.Member(of, _):
             return _is_plain(of, known)
-        case Element():
+        case tree.Element():
             return False
 
 
 # ---- numbers
 
 
-def _numbered(s: Statement, group: tuple[int, ...] | None) -> Statement:
+def _numbered(s: tree.Statement, group: tuple[int, ...] | None) -> tree.Statement:
     """A statement in which the numbers of the work-item are variables."""
 
-    def number(e: Expression) -> Expression:
-        if not isinstance(e, Invocation) or (d := _dimension(e)) is None:
-            return mapped_expression(e, number)
+    def number(e: tree.Expression) -> tree.Expression:
+        if not isinstance(e, tree.Invocation) or (d := _dimension(e)) is None:
+            return tree.mapped_expression(e, number)
         name = e.function
         if name == "get_local_id":
-            found: Expression = Name(f"item_{d}")
+            found: tree.Expression = tree.Name(f"item_{d}")
         elif name == "get_global_id":
-            found = Binary("+", Name(f"first_{d}"), Name(f"item_{d}"))
+            found = tree.Binary("+", tree.Name(f"first_{d}"), tree.Name(f"item_{d}"))
         elif name == "get_local_size" and group is not None:
-            found = Whole(group[d])
+            found = tree.Whole(group[d])
         elif name in _OF_GROUP:
-            found = Name(f"{_OF_GROUP[name]}_{d}")
+            found = tree.Name(f"{_OF_GROUP[name]}_{d}")
         else:
-            return mapped_expression(e, number)
-        return Cast(ULONG, (found,))
+            return tree.mapped_expression(e, number)
+        return tree.Cast(ULONG, (found,))
 
-    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(mapped_statement(s, number, inside) for s in body)
+    def inside(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+        return tuple(tree.mapped_statement(s, number, inside) for s in body)
 
-    return mapped_statement(s, number, inside)
+    return tree.mapped_statement(s, number, inside)
 
 
-def _one(s: Statement, d: int) -> Statement:
+def _one(s: tree.Statement, d: int) -> tree.Statement:
     """A statement for the one work-item in a dimension."""
 
-    def number(e: Expression) -> Expression:
-        return Whole(0) if e == Name(f"item_{d}") else mapped_expression(e, number)
+    def number(e: tree.Expression) -> tree.Expression:
+        return tree.Whole(0) if e == tree.Name(f"item_{d}") else tree.mapped_expression(e, number)
 
-    def inside(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(mapped_statement(s, number, inside) for s in body)
+    def inside(body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+        return tuple(tree.mapped_statement(s, number, inside) for s in body)
 
-    return mapped_statement(s, number, inside)
+    return tree.mapped_statement(s, number, inside)
 
 
-def _dimension(e: Invocation) -> int | None:
+def _dimension(e: tree.Invocation) -> int | None:
     """The number that a function is given as its only argument."""
     d = e.arguments[0] if len(e.arguments) == 1 else None
-    return d.value if isinstance(d, Whole) else None
+    return d.value if isinstance(d, tree.Whole) else None
 
 
-def _product(x: Expression, y: Expression) -> Expression:
-    a = x.value if isinstance(x, Whole) else None
-    b = y.value if isinstance(y, Whole) else None
+def _product(x: tree.Expression, y: tree.Expression) -> tree.Expression:
+    a = x.value if isinstance(x, tree.Whole) else None
+    b = y.value if isinstance(y, tree.Whole) else None
     if a is not None and b is not None:
-        return Whole(a * b)
+        return tree.Whole(a * b)
     if a == 0 or b == 1:
         return x
     if a == 1 or b == 0:
         return y
-    return Binary("*", _grouped(x), _grouped(y))
+    return tree.Binary("*", _grouped(x), _grouped(y))
 
 
-def _sum(x: Expression, y: Expression) -> Expression:
-    if x == Whole(0):
+def _sum(x: tree.Expression, y: tree.Expression) -> tree.Expression:
+    if x == tree.Whole(0):
         return y
-    return x if y == Whole(0) else Binary("+", x, y)
+    return x if y == tree.Whole(0) else tree.Binary("+", x, y)
 
 
-def _grouped(e: Expression) -> Expression:
-    return wrapped(e) if isinstance(e, Binary) and not e.parentheses else e
+def _grouped(e: tree.Expression) -> tree.Expression:
+    return tree.wrapped(e) if isinstance(e, tree.Binary) and not e.parentheses else e

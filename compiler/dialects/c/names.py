@@ -6,83 +6,61 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from relift.compiler.text.tree import (
-    Assignment,
-    Barrier,
-    Declaration,
-    Evaluation,
-    Expression,
-    Guard,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Statement,
-    body_of,
-    expressions_of,
-    mapped_expression,
-    mapped_statement,
-    mentioned,
-    renamed,
-    statements_within,
-    variables,
-    within,
-)
+from relift.compiler.text import tree
 
 DIMENSIONS = range(3)
 NUMBERS = ("first", "group", "groups", "items", "range")
 """What a group is told of itself, in each dimension: `first_0` is the number of its first work-item."""
 
 
-def expressions_in(body: Iterable[Statement]) -> Iterator[Expression]:
-    for s in statements_within(body):
-        for e in expressions_of(s):
-            yield from within(e)
+def expressions_in(body: Iterable[tree.Statement]) -> Iterator[tree.Expression]:
+    for s in tree.statements_within(body):
+        for e in tree.expressions_of(s):
+            yield from tree.within(e)
 
 
-def changed(body: Sequence[Statement]) -> frozenset[str]:
+def changed(body: Sequence[tree.Statement]) -> frozenset[str]:
     """The variables that something is assigned to, or that have pointers."""
     found = set[str]()
-    for s in statements_within(body):
-        if isinstance(s, Assignment):
+    for s in tree.statements_within(body):
+        if isinstance(s, tree.Assignment):
             target = s.target
-            while isinstance(target, Member):
+            while isinstance(target, tree.Member):
                 target = target.of
-            found |= {target.name} if isinstance(target, Name) else set()
+            found |= {target.name} if isinstance(target, tree.Name) else set()
     for e in expressions_in(body):
-        if isinstance(e, Prefix) and e.operator == "&":
-            found |= variables(e)
+        if isinstance(e, tree.Prefix) and e.operator == "&":
+            found |= tree.variables(e)
     return frozenset(found)
 
 
-def with_own_parameters(kernel: KernelText) -> tuple[Statement, ...]:
+def with_own_parameters(kernel: tree.KernelText) -> tuple[tree.Statement, ...]:
     """The body in which each work-item has its own copy of the parameters that it assigns to."""
     body = kernel.body
     assigned, taken_ = changed(body), taken(kernel, body)
-    own: list[Statement] = []
+    own: list[tree.Statement] = []
     for p in kernel.parameters:
         if p.name in assigned:
             name = next(n for i in range(len(taken_) + 1) if (n := f"{p.name}_{i}") not in taken_)
             taken_.add(name)
             own.append(
-                Declaration(
+                tree.Declaration(
                     replace(p.type, constant=p.type.pointer and p.type.constant),
                     name,
                     None,
-                    Name(p.name),
+                    tree.Name(p.name),
                 )
             )
-            body = renamed(body, {p.name: name})
+            body = tree.renamed(body, {p.name: name})
     return (*own, *body)
 
 
-def taken(kernel: KernelText, body: Sequence[Statement]) -> set[str]:
-    found = {p.name for p in kernel.parameters} | mentioned(body)
-    return found | {s.name for s in statements_within(body) if isinstance(s, Declaration)}
+def taken(kernel: tree.KernelText, body: Sequence[tree.Statement]) -> set[str]:
+    found = {p.name for p in kernel.parameters} | tree.mentioned(body)
+    return found | {s.name for s in tree.statements_within(body) if isinstance(s, tree.Declaration)}
 
 
-def uniquely_named(kernel: KernelText) -> KernelText:
+def uniquely_named(kernel: tree.KernelText) -> tree.KernelText:
     """A kernel in which no two variables have one name, nor that of a number of the group.
 
     >>> from relift.compiler.dialects.c.names import uniquely_named
@@ -108,20 +86,22 @@ def uniquely_named(kernel: KernelText) -> KernelText:
         taken.add(found)
         return found
 
-    def block(body: Sequence[Statement], names: Mapping[str, str]) -> tuple[Statement, ...]:
-        here, found = dict(names), list[Statement]()
+    def block(
+        body: Sequence[tree.Statement], names: Mapping[str, str]
+    ) -> tuple[tree.Statement, ...]:
+        here, found = dict(names), list[tree.Statement]()
         for s in body:
             match s:
-                case Loop(_, counter):
+                case tree.Loop(_, counter):
                     inner = {**here, counter: fresh(counter)}
                     loop = _renamed(s, here, block(s.body, inner))
                     found.append(replace(loop, counter=inner[counter]))
-                case Declaration(_, name):
+                case tree.Declaration(_, name):
                     declared = _renamed(s, here, ())
                     here[name] = fresh(name)
                     found.append(replace(declared, name=here[name]))
-                case Assignment() | Evaluation() | Barrier() | Guard():
-                    found.append(_renamed(s, here, block(body_of(s), here)))
+                case tree.Assignment() | tree.Evaluation() | tree.Barrier() | tree.Guard():
+                    found.append(_renamed(s, here, block(tree.body_of(s), here)))
         return tuple(found)
 
     given = {p.name: fresh(p.name) for p in kernel.parameters}
@@ -129,15 +109,15 @@ def uniquely_named(kernel: KernelText) -> KernelText:
     return replace(kernel, parameters=parameters, body=block(kernel.body, given))
 
 
-_S = TypeVar("_S", bound=Statement)
+_S = TypeVar("_S", bound=tree.Statement)
 
 
-def _renamed(s: _S, names: Mapping[str, str], body: tuple[Statement, ...]) -> _S:
+def _renamed(s: _S, names: Mapping[str, str], body: tuple[tree.Statement, ...]) -> _S:
     """A statement with other names in its own expressions, around this body."""
 
-    def named(e: Expression) -> Expression:
-        if isinstance(e, Name):
+    def named(e: tree.Expression) -> tree.Expression:
+        if isinstance(e, tree.Name):
             return replace(e, name=names.get(e.name, e.name))
-        return mapped_expression(e, named)
+        return tree.mapped_expression(e, named)
 
-    return cast(_S, mapped_statement(s, named, lambda _: body))
+    return cast(_S, tree.mapped_statement(s, named, lambda _: body))

@@ -14,23 +14,8 @@ from relift.compiler.dialects.c.groups import in_turns
 from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS
 from relift.compiler.dialects.printing import is_local_array
 from relift.compiler.dialects.types import types_of
+from relift.compiler.text import tree
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Binary,
-    CType,
-    Declaration,
-    Expression,
-    Function,
-    Guard,
-    KernelText,
-    Loop,
-    Name,
-    Source,
-    Whole,
-    mentioned,
-)
 from relift.semantics.errors import Unsupported
 
 _WRITTEN_OUT = 16
@@ -90,7 +75,7 @@ class C(CExpressions):
 
     # ---- types and statements
 
-    def declaration(self, s: Declaration) -> str:
+    def declaration(self, s: tree.Declaration) -> str:
         """Arrays of a group are aligned as OpenCL aligns them."""
         aligned = s.aligned or (64 if is_local_array(s) else 0)
         said = f" __attribute__((aligned({aligned})))" if aligned else ""
@@ -98,30 +83,30 @@ class C(CExpressions):
         value = "" if s.value is None else f" = {self._value(s.value, s.type)}"
         return f"{self.type(s.type)} {own_name(s.name)}{extent}{said}{value}"
 
-    def _value(self, e: Expression, t: CType) -> str:
+    def _value(self, e: tree.Expression, t: tree.CType) -> str:
         """What a variable of a type is given."""
         spread = t.width > 1 and not t.pointer and self.types.of(e).width == 1
-        return self.as_type(e, CType(t.scalar, t.width)) if spread else self.expression(e)
+        return self.as_type(e, tree.CType(t.scalar, t.width)) if spread else self.expression(e)
 
-    def assignment(self, s: Assignment) -> str:
+    def assignment(self, s: tree.Assignment) -> str:
         """A vector may be given one scalar for all lanes; divisions are those of `_of_vectors`."""
         t = self.types.of(s.target)
         if s.operator != "=" and t.width > 1:
-            s = Assignment(s.target, "=", Binary(s.operator[0], s.target, s.value))
+            s = tree.Assignment(s.target, "=", tree.Binary(s.operator[0], s.target, s.value))
         return f"{self.expression(s.target)} {s.operator} {self._value(s.value, t)}"
 
-    def advice(self, s: Loop) -> list[str]:
+    def advice(self, s: tree.Loop) -> list[str]:
         """Loops over work-items may be made vectors of; short loops are written out."""
         if s.counter == "item_0":
             return ["RELIFT_ITEMS"]
-        known = [e.value for e in (s.start, s.end, s.step) if isinstance(e, Whole)]
+        known = [e.value for e in (s.start, s.end, s.step) if isinstance(e, tree.Whole)]
         if len(known) < 3:
             return []
         start, end, step = known
         n = -(-(end - start) // step)
         return [f"#pragma GCC unroll {n}"] if 1 < n <= _WRITTEN_OUT else []
 
-    def loop(self, s: Loop) -> str:
+    def loop(self, s: tree.Loop) -> str:
         """A loop whose iterations are all for nothing after the first that is stops there, which OpenCL's readers do not ask for."""
         head = super().loop(s)
         taken = _taken(s)
@@ -132,28 +117,28 @@ class C(CExpressions):
 
     # ---- definitions
 
-    def parameter(self, p: Argument) -> str:
+    def parameter(self, p: tree.Argument) -> str:
         """A parameter of a kernel."""
         return f"{self.type(p.type)}{' restrict' * p.type.pointer} {own_name(p.name)}"
 
-    def function_head(self, f: Function) -> str:
+    def function_head(self, f: tree.Function) -> str:
         """What comes before the body of a function."""
         parameters = ", ".join(f"{self.type(p.type)} {own_name(p.name)}" for p in f.parameters)
         return f"static inline {self.type(f.result)} {function_name(f.name)}({parameters})"
 
-    def function_body(self, f: Function) -> Iterator[str]:
+    def function_body(self, f: tree.Function) -> Iterator[str]:
         """The lines of a function; as they are written only where they are not understood."""
         if f.body is None and f.text is None:
             f = replace(f, text=" ".join(f.tokens))
         return super().function_body(f if f.body is None else replace(f, text=None))
 
-    def kernel(self, k: KernelText) -> str:
+    def kernel(self, k: tree.KernelText) -> str:
         """A kernel: what a group does, and its entry."""
         group = in_turns(k)
         inside = C(self.types.among(group.parameters, group.body), self.needed)
         place = "const relift_place* relift_at"
         parameters = ", ".join([*map(self.parameter, group.parameters), place])
-        asked = mentioned(group.body)
+        asked = tree.mentioned(group.body)
         numbers = [
             f"  const int {name}_{d} = relift_at->{name}[{d}];"
             for name in NUMBERS
@@ -181,7 +166,7 @@ class C(CExpressions):
         ]
         return "\n".join(lines)
 
-    def definitions(self, s: Source) -> str:
+    def definitions(self, s: tree.Source) -> str:
         """The functions and the kernels of a file, without the prelude; raises `Unsupported`."""
         types = types_of(s)
         try:
@@ -191,23 +176,25 @@ class C(CExpressions):
             raise Unsupported(f"C with OpenMP: {error} is not understood") from None
         return "\n\n".join([*self.needed.values(), *found])
 
-    def file(self, s: Source) -> str:
+    def file(self, s: tree.Source) -> str:
         """A file that stands for itself."""
         return f"{prelude()}\n{C().definitions(s)}\n"
 
 
-def _taken(s: Loop) -> Expression | None:
+def _taken(s: tree.Loop) -> tree.Expression | None:
     """What counts the iterations that did something, where a loop does nothing in those whose number it is not.
 
     Once it is less than the number, it stays so: nothing changes it any more.
     """
     match s.body:
-        case (Guard(Binary("==", Name() as taken, Name(counter))),) if counter == s.counter:
-            return taken if s.step == Whole(1) else None
+        case (tree.Guard(tree.Binary("==", tree.Name() as taken, tree.Name(counter))),) if (
+            counter == s.counter
+        ):
+            return taken if s.step == tree.Whole(1) else None
         case _:
             return None
 
 
-def entry(k: KernelText) -> Entry:
+def entry(k: tree.KernelText) -> Entry:
     """How a kernel is called."""
     return Entry(f"relift_{k.name}", in_turns(k).free)

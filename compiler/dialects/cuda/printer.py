@@ -13,24 +13,8 @@ from importlib.resources import files
 
 from relift.compiler.dialects.printing import Printer, is_local_array
 from relift.compiler.dialects.types import Types, lanes_of, types_of
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS
-from relift.compiler.text.tree import (
-    Argument,
-    Barrier,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Expression,
-    Function,
-    Invocation,
-    KernelText,
-    Member,
-    Name,
-    Real,
-    Source,
-    Whole,
-)
 from relift.semantics.errors import Unsupported
 
 _SCALARS = {
@@ -166,7 +150,7 @@ _OPTIONS = {
 """What NVRTC calls an option of OpenCL; nothing where it does so anyway, or never."""
 
 
-def options(source: Source, opencl: Sequence[str] = ()) -> tuple[str, ...]:
+def options(source: tree.Source, opencl: Sequence[str] = ()) -> tuple[str, ...]:
     """What the compiler must be told for the kernels to round as they say, and as options of OpenCL ask.
 
     >>> from relift.compiler.dialects.cuda.printer import options
@@ -210,34 +194,34 @@ class Cuda(Printer):
 
     # ---- expressions
 
-    def plain(self, e: Expression) -> str:
+    def plain(self, e: tree.Expression) -> str:
         """Names that C++ has taken get others; `long` has two words."""
-        if isinstance(e, Name):
+        if isinstance(e, tree.Name):
             return _name(e.name)
-        if isinstance(e, Real):
+        if isinstance(e, tree.Real):
             _scalar(self.types.of(e).scalar)
-        return f"{e.value}LL" if isinstance(e, Whole) and e.long else super().plain(e)
+        return f"{e.value}LL" if isinstance(e, tree.Whole) and e.long else super().plain(e)
 
-    def member(self, e: Member) -> str:
+    def member(self, e: tree.Member) -> str:
         """One lane is a cell of an array; several are picked."""
         lanes = lanes_of(e.field, self.types.of(e.of).width)
         if len(lanes) == 1:
             return f"{self.inside(e.of, 12)}.s[{lanes[0]}]"
         return f"relift_pick<{', '.join(map(str, lanes))}>({self.expression(e.of)})"
 
-    def conditional(self, e: Conditional) -> str:
+    def conditional(self, e: tree.Conditional) -> str:
         """Lane by lane, a choice is a call."""
         if self.types.of(e.condition).width == 1:
             return super().conditional(e)
         parts = map(self.expression, (e.condition, e.yes, e.no))
         return f"relift_choose({', '.join(parts)})"
 
-    def invocation(self, e: Invocation) -> str:
+    def invocation(self, e: tree.Invocation) -> str:
         """A call of a function of the source, of the prelude, or of CUDA."""
         name, arguments = e.function, [self.expression(a) for a in e.arguments]
         if name in _WORK_ITEM:
             (d,) = e.arguments
-            assert isinstance(d, Whole), "cannot happen: a dimension is a number"
+            assert isinstance(d, tree.Whole), "cannot happen: a dimension is a number"
             return _WORK_ITEM[name].format("xyz"[d.value], d.value)
         if name in self.types.functions:
             name = _function(name)
@@ -252,7 +236,7 @@ class Cuda(Printer):
             name = f"relift_{name}"
         return f"{name}({', '.join(arguments)})"
 
-    def cast(self, e: Cast) -> str:
+    def cast(self, e: tree.Cast) -> str:
         """A vector is made of its lanes."""
         if e.type.width == 1 or e.type.pointer:
             return super().cast(e)
@@ -262,16 +246,16 @@ class Cuda(Printer):
 
     # ---- types and statements
 
-    def scalar(self, t: CType) -> str:
+    def scalar(self, t: tree.CType) -> str:
         """The name of a scalar or a vector."""
         name = _scalar(t.scalar)
         return name if t.width == 1 else f"relift_vec<{name}, {t.width}>"
 
-    def type(self, t: CType) -> str:
+    def type(self, t: tree.CType) -> str:
         """A type; pointers say nothing of where they point."""
         return f"{'const ' * t.constant}{self.scalar(t)}{'*' * t.pointer}{' const' * t.fixed}"
 
-    def declaration(self, s: Declaration) -> str:
+    def declaration(self, s: tree.Declaration) -> str:
         """Arrays of a group are shared, and aligned for vectors; others where a vector is read of them."""
         shared = is_local_array(s)
         aligned = s.aligned or 16 * shared
@@ -280,17 +264,17 @@ class Cuda(Printer):
         value = "" if s.value is None else f" = {self.expression(s.value)}"
         return f"{where}{self.type(s.type)} {_name(s.name)}{extent}{value}"
 
-    def barrier(self, s: Barrier) -> str:
+    def barrier(self, s: tree.Barrier) -> str:
         """Where all threads of a block wait."""
         return "__syncthreads()"
 
     # ---- definitions
 
-    def parameter(self, p: Argument) -> str:
+    def parameter(self, p: tree.Argument) -> str:
         """A parameter of a kernel."""
         return f"{self.type(p.type)}{' __restrict__' * p.type.pointer} {_name(p.name)}"
 
-    def kernel_head(self, k: KernelText) -> str:
+    def kernel_head(self, k: tree.KernelText) -> str:
         """What comes before the body of a kernel."""
         items = 1
         for n in k.group or ():
@@ -299,16 +283,16 @@ class Cuda(Printer):
         parameters = ", ".join(map(self.parameter, k.parameters))
         return f'extern "C" __global__ void{bounds} {k.name}({parameters})'
 
-    def function_head(self, f: Function) -> str:
+    def function_head(self, f: tree.Function) -> str:
         """What comes before the body of a function."""
         parameters = ", ".join(f"{self.type(p.type)} {_name(p.name)}" for p in f.parameters)
         return f"__device__ inline {self.type(f.result)} {_function(f.name)}({parameters})"
 
-    def function_body(self, f: Function) -> Iterator[str]:
+    def function_body(self, f: tree.Function) -> Iterator[str]:
         """The lines of a function; those of a person only where they are not understood."""
         lines = super().function_body
         if f.body is not None:
-            f = Function(f.name, f.result, f.parameters, f.body)
+            f = tree.Function(f.name, f.result, f.parameters, f.body)
         else:
             words = " ".join(f.tokens)
             for t, word in _OF_REFUSED.items():
@@ -317,7 +301,7 @@ class Cuda(Printer):
             f = f if f.text is not None else replace(f, text=words)
         return lines(f)
 
-    def definitions(self, s: Source) -> str:
+    def definitions(self, s: tree.Source) -> str:
         """The functions and the kernels of a file, without the prelude."""
         types = types_of(s)
         found = [Cuda(types.inside(f)).function(f) for f in s.functions]
@@ -326,7 +310,7 @@ class Cuda(Printer):
             found.append("\n".join([*comment, *Cuda(types.inside(k)).kernel_lines(k)]))
         return "\n\n".join(found)
 
-    def source(self, s: Source) -> str:
+    def source(self, s: tree.Source) -> str:
         """A file that stands for itself."""
         return f"{prelude()}\n{self.definitions(s)}\n"
 

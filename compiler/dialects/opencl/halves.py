@@ -25,36 +25,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relift.compiler.dialects.types import CONVERSION, MEMORY, Types, types_of
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Function,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Return,
-    Source,
-    Statement,
-    Whole,
-    call,
-    mapped_expression,
-    mapped_statement,
-)
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.types import f16
 
@@ -65,9 +37,9 @@ _INSTEAD = {"half": "float", "short": "int"}
 """What is computed with instead, and the lanes of its comparisons."""
 
 
-def without_halves(source: Source) -> Source:
+def without_halves(source: tree.Source) -> tree.Source:
     """The same source, which computes in `half` nowhere; raises `Unsupported` for functions that are not read."""
-    needed: dict[str, Function] = {}
+    needed: dict[str, tree.Function] = {}
     types = types_of(source)
     functions = [_Widened(types.inside(f), needed).function(f) for f in source.functions]
     kernels = [_Widened(types.inside(k), needed).kernel(k) for k in source.kernels]
@@ -80,20 +52,24 @@ def without_halves(source: Source) -> Source:
     )
 
 
-def _instead(t: CType) -> CType:
+def _instead(t: tree.CType) -> tree.CType:
     """The type of a value, or of memory that is not global."""
     if t.pointer and t.space == "global":
         return t
     return replace(t, scalar=_INSTEAD.get(t.scalar, t.scalar))
 
 
-def _is_stored(t: CType) -> bool:
+def _is_stored(t: tree.CType) -> bool:
     """Whether what a pointer points to is read and written by functions."""
     return t.pointer and t.scalar == "half" and t.space == "global"
 
 
-def _in_double(e: Expression, width: int) -> Expression:
-    return call(f"convert_double{width}", e) if width > 1 else Cast(CType("double"), (e,))
+def _in_double(e: tree.Expression, width: int) -> tree.Expression:
+    return (
+        tree.call(f"convert_double{width}", e)
+        if width > 1
+        else tree.Cast(tree.CType("double"), (e,))
+    )
 
 
 @dataclass
@@ -101,11 +77,11 @@ class _Widened:
     """Rewrites what `types` knows the variables of; `needed` are the functions that this takes."""
 
     types: Types
-    needed: dict[str, Function] = field(default_factory=dict[str, Function])
+    needed: dict[str, tree.Function] = field(default_factory=dict[str, tree.Function])
 
     # ---- values
 
-    def rounded(self, e: Expression, width: int, scalar: str = "float") -> Expression:
+    def rounded(self, e: tree.Expression, width: int, scalar: str = "float") -> tree.Expression:
         """The nearest value of `half`."""
         lanes = str(width) if width > 1 else ""
         name = f"round_half{'_from_double' * (scalar == 'double')}{'_x' * (width > 1)}{lanes}"
@@ -113,75 +89,77 @@ class _Widened:
             f"ushort{lanes} bits; vstore_half{lanes}_rte(x, 0, (private half*)&bits); "
             f"return vload_half{lanes}(0, (private const half*)&bits);"
         )
-        given = (Argument(CType(scalar, width), "x"),)
-        self.needed.setdefault(name, Function(name, CType("float", width), given, None, text=text))
-        return call(name, replace(e, parentheses=0))
+        given = (tree.Argument(tree.CType(scalar, width), "x"),)
+        self.needed.setdefault(
+            name, tree.Function(name, tree.CType("float", width), given, None, text=text)
+        )
+        return tree.call(name, replace(e, parentheses=0))
 
-    def value(self, e: Expression, t: CType) -> Expression:
+    def value(self, e: tree.Expression, t: tree.CType) -> tree.Expression:
         """An operand where a value of type t is wanted, to which C converts it."""
         own = self.types.of(e)
         if t.scalar != "half" or t.pointer or own.scalar == "half":
             return self.expression(e)
         return self.converted(e, t)
 
-    def converted(self, e: Expression, t: CType) -> Expression:
+    def converted(self, e: tree.Expression, t: tree.CType) -> tree.Expression:
         """A value of another type as one of `half`."""
         own = self.types.of(e)
         inner = self.expression(e)
         if own.scalar == "double":
             return self.rounded(inner, own.width, "double")
         if own.scalar not in FLOATS and own.width > 1:
-            inner = call(f"convert_float{own.width}", inner)
+            inner = tree.call(f"convert_float{own.width}", inner)
         elif own.scalar not in FLOATS:
-            inner = Cast(CType("float"), (inner,))
+            inner = tree.Cast(tree.CType("float"), (inner,))
         found = self.rounded(inner, own.width)
-        return Cast(CType("float", t.width), (found,)) if t.width > own.width else found
+        return tree.Cast(tree.CType("float", t.width), (found,)) if t.width > own.width else found
 
-    def expression(self, e: Expression) -> Expression:
+    def expression(self, e: tree.Expression) -> tree.Expression:
         """An expression whose values are `float` where they were `half`."""
         t = self.types.of(e)
         match e:
-            case Real(text) if text[-1] in "hH":
+            case tree.Real(text) if text[-1] in "hH":
                 return self._constant(e, float(np.float16(float(text[:-1]))))
-            case Element(array, index) if _is_stored(of := self.types.of(array)):
+            case tree.Element(array, index) if _is_stored(of := self.types.of(array)):
                 return self._loaded(of, array, self.expression(index))
-            case Prefix("*", pointer) if _is_stored(of := self.types.of(pointer)):
-                return self._loaded(of, pointer, Whole(0))
-            case Binary(operator, left, right) if t.scalar == "half" and not t.pointer:
+            case tree.Prefix("*", pointer) if _is_stored(of := self.types.of(pointer)):
+                return self._loaded(of, pointer, tree.Whole(0))
+            case tree.Binary(operator, left, right) if t.scalar == "half" and not t.pointer:
                 sides = (self.value(left, t), self.value(right, t))
                 return self.rounded(replace(e, left=sides[0], right=sides[1]), t.width)
-            case Binary(operator, left, right) if operator in _TRUTHS:
+            case tree.Binary(operator, left, right) if operator in _TRUTHS:
                 both = (self.types.of(left), self.types.of(right))
                 if "half" not in (both[0].scalar, both[1].scalar):
-                    return mapped_expression(e, self.expression)
-                wanted = CType("half", max(both[0].width, both[1].width))
+                    return tree.mapped_expression(e, self.expression)
+                wanted = tree.CType("half", max(both[0].width, both[1].width))
                 return replace(e, left=self.value(left, wanted), right=self.value(right, wanted))
-            case Cast(to, (one,)) if to.scalar == "half" and not to.pointer:
+            case tree.Cast(to, (one,)) if to.scalar == "half" and not to.pointer:
                 if self.types.of(one).scalar != "half":
                     return self.converted(one, to)
                 return replace(e, type=_instead(to), arguments=(self.expression(one),))
-            case Cast(to, given):
+            case tree.Cast(to, given):
                 return replace(e, type=_instead(to), arguments=tuple(map(self.expression, given)))
-            case Invocation():
+            case tree.Invocation():
                 return self._called(e, t)
             case (
-                Whole()
-                | Real()
-                | Name()
-                | Element()
-                | Member()
-                | Prefix()
-                | Binary()
-                | Conditional()
+                tree.Whole()
+                | tree.Real()
+                | tree.Name()
+                | tree.Element()
+                | tree.Member()
+                | tree.Prefix()
+                | tree.Binary()
+                | tree.Conditional()
             ):
-                return mapped_expression(e, self.expression)
+                return tree.mapped_expression(e, self.expression)
 
-    def _constant(self, e: Real, value: float) -> Expression:
+    def _constant(self, e: tree.Real, value: float) -> tree.Expression:
         if np.isinf(value):
-            return Name("INFINITY")
+            return tree.Name("INFINITY")
         return replace(e, text=f"{value!r}f")
 
-    def _called(self, e: Invocation, t: CType) -> Expression:
+    def _called(self, e: tree.Invocation, t: tree.CType) -> tree.Expression:
         """A call: of a function of the source, for memory, of a conversion, or of the library."""
         name, given = e.function, e.arguments
         if (m := MEMORY.fullmatch(name)) is not None:
@@ -190,13 +168,13 @@ class _Widened:
             if not _is_stored(of):
                 return replace(e, arguments=inner)
             rounds = "_rte" if m["how"] == "vstore" else ""
-            return call(f"{m['how']}_half{m['width']}{rounds}", *inner)
+            return tree.call(f"{m['how']}_half{m['width']}{rounds}", *inner)
         if (m := CONVERSION.fullmatch(name)) is not None:
             if m["scalar"] == "half":
                 return self.converted(given[0], t)
             to = _INSTEAD.get(m["scalar"], m["scalar"])
             renamed = f"{m['how']}_{to}{m['width']}{m['sat'] or ''}"
-            return call(renamed, *map(self.expression, given))
+            return tree.call(renamed, *map(self.expression, given))
         if t.scalar != "half":
             return replace(e, arguments=tuple(map(self.expression, given)))
         inner = tuple(
@@ -207,67 +185,75 @@ class _Widened:
             return replace(e, arguments=inner)
         if name == "fma":
             wide = [_in_double(a, t.width) for a in inner]
-            return self.rounded(call(name, *wide), t.width, "double")
-        return self.rounded(call(name, *inner), t.width)
+            return self.rounded(tree.call(name, *wide), t.width, "double")
+        return self.rounded(tree.call(name, *inner), t.width)
 
     # ---- memory
 
-    def _loaded(self, of: CType, pointer: Expression, place: Expression) -> Expression:
+    def _loaded(
+        self, of: tree.CType, pointer: tree.Expression, place: tree.Expression
+    ) -> tree.Expression:
         lanes = str(of.width) if of.width > 1 else ""
-        return call(f"vload_half{lanes}", place, self._to_halves(of, pointer))
+        return tree.call(f"vload_half{lanes}", place, self._to_halves(of, pointer))
 
-    def _to_halves(self, of: CType, pointer: Expression) -> Expression:
+    def _to_halves(self, of: tree.CType, pointer: tree.Expression) -> tree.Expression:
         """A pointer to single halves."""
         if of.width == 1:
             return self.expression(pointer)
-        if isinstance(pointer, Cast) and len(pointer.arguments) == 1:
+        if isinstance(pointer, tree.Cast) and len(pointer.arguments) == 1:
             [inner] = pointer.arguments
             if self.types.of(inner).width == 1:
                 return self.expression(inner)
-        return Cast(replace(of, width=1), (self.expression(pointer),))
+        return tree.Cast(replace(of, width=1), (self.expression(pointer),))
 
     # ---- statements
 
-    def statements(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    def statements(self, body: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
         """A block."""
         return tuple(map(self.statement, body))
 
-    def statement(self, s: Statement) -> Statement:
+    def statement(self, s: tree.Statement) -> tree.Statement:
         """A statement."""
         match s:
-            case Declaration(t, _, extent, value):
+            case tree.Declaration(t, _, extent, value):
                 own = None if value is None else self.value(value, t)
                 return replace(s, type=_instead(t), extent=extent, value=own)
-            case Assignment(target, operator, value):
+            case tree.Assignment(target, operator, value):
                 t = self.types.of(target)
                 if operator != "=":
-                    value = Binary(operator[0], target, value)
+                    value = tree.Binary(operator[0], target, value)
                 return self._assigned(target, self.value(value, t))
-            case Evaluation() | Barrier() | Loop() | Guard():
-                return mapped_statement(s, self.expression, self.statements)
+            case tree.Evaluation() | tree.Barrier() | tree.Loop() | tree.Guard():
+                return tree.mapped_statement(s, self.expression, self.statements)
 
-    def _assigned(self, target: Expression, value: Expression) -> Statement:
-        if isinstance(target, Element) and _is_stored(of := self.types.of(target.array)):
+    def _assigned(self, target: tree.Expression, value: tree.Expression) -> tree.Statement:
+        if isinstance(target, tree.Element) and _is_stored(of := self.types.of(target.array)):
             return self._stored(of, target.array, self.expression(target.index), value)
-        pointer = target.operand if isinstance(target, Prefix) and target.operator == "*" else None
+        pointer = (
+            target.operand if isinstance(target, tree.Prefix) and target.operator == "*" else None
+        )
         if pointer is not None and _is_stored(of := self.types.of(pointer)):
-            return self._stored(of, pointer, Whole(0), value)
-        of_lanes = target.of if isinstance(target, Member) else None
-        if isinstance(of_lanes, Element) and _is_stored(self.types.of(of_lanes.array)):
+            return self._stored(of, pointer, tree.Whole(0), value)
+        of_lanes = target.of if isinstance(target, tree.Member) else None
+        if isinstance(of_lanes, tree.Element) and _is_stored(self.types.of(of_lanes.array)):
             raise Unsupported("a lane of a vector of half in global memory is not set apart")
-        return Assignment(self.expression(target), "=", value)
+        return tree.Assignment(self.expression(target), "=", value)
 
     def _stored(
-        self, of: CType, pointer: Expression, place: Expression, value: Expression
-    ) -> Statement:
+        self,
+        of: tree.CType,
+        pointer: tree.Expression,
+        place: tree.Expression,
+        value: tree.Expression,
+    ) -> tree.Statement:
         lanes = str(of.width) if of.width > 1 else ""
-        return Evaluation(
-            call(f"vstore_half{lanes}_rte", value, place, self._to_halves(of, pointer))
+        return tree.Evaluation(
+            tree.call(f"vstore_half{lanes}_rte", value, place, self._to_halves(of, pointer))
         )
 
     # ---- definitions
 
-    def function(self, f: Function) -> Function:
+    def function(self, f: tree.Function) -> tree.Function:
         """A function."""
         known = [f.result, *(p.type for p in f.parameters)]
         if f.body is None:
@@ -276,11 +262,11 @@ class _Widened:
                     f"{f.name} is C text that computes in half and is not read, and the device has no {EXTENSION}"
                 )
             return f
-        body: list[Statement | Return] = []
+        body: list[tree.Statement | tree.Return] = []
         for s in f.body:
-            if isinstance(s, Return):
+            if isinstance(s, tree.Return):
                 condition = None if s.condition is None else self.expression(s.condition)
-                body.append(Return(condition, self.value(s.value, f.result)))
+                body.append(tree.Return(condition, self.value(s.value, f.result)))
             else:
                 body.append(self.statement(s))
         parameters = tuple(replace(p, type=_instead(p.type)) for p in f.parameters)
@@ -288,18 +274,20 @@ class _Widened:
             f, result=_instead(f.result), parameters=parameters, body=tuple(body), text=None
         )
 
-    def kernel(self, k: KernelText) -> KernelText:
+    def kernel(self, k: tree.KernelText) -> tree.KernelText:
         """A kernel; a single half is given to it as its bits."""
-        parameters: list[Argument] = []
-        first: list[Statement] = []
+        parameters: list[tree.Argument] = []
+        first: list[tree.Statement] = []
         for p in k.parameters:
             if p.type.scalar != "half" or p.type.pointer:
                 parameters.append(p)
                 continue
             bits = f"bits_of_{p.name}"
-            parameters.append(Argument(CType("ushort"), bits))
-            place = Cast(CType("half", pointer=True), (Prefix("&", Name(bits)),))
-            loaded = call("vload_half", Whole(0), place)
-            first.append(Declaration(CType("float"), p.name, None, loaded))
+            parameters.append(tree.Argument(tree.CType("ushort"), bits))
+            place = tree.Cast(
+                tree.CType("half", pointer=True), (tree.Prefix("&", tree.Name(bits)),)
+            )
+            loaded = tree.call("vload_half", tree.Whole(0), place)
+            first.append(tree.Declaration(tree.CType("float"), p.name, None, loaded))
         body = (*first, *self.statements(k.body))
         return replace(k, parameters=tuple(parameters), body=body, computes_with=None)

@@ -7,24 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import INT, LONG, RANGES, ULONG, plain
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Element,
-    Expression,
-    Function,
-    Invocation,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Whole,
-)
 from relift.compiler.validation.translation.functions import called
 from relift.compiler.validation.translation.operators import (
     as_type,
@@ -63,25 +49,25 @@ class Expressions:
     """
 
     w: Writer
-    functions: Mapping[str, Function]
+    functions: Mapping[str, tree.Function]
     opaque: Mapping[str, Opaque]
     limits: Mapping[tuple[str, int], int]
-    define: Callable[[Function], Callable[..., Any]]
+    define: Callable[[tree.Function], Callable[..., Any]]
 
-    def value(self, e: Expression) -> Code:
+    def value(self, e: tree.Expression) -> Code:
         """An expression, with the type that C gives it."""
         match e:
-            case Whole(value, long):
+            case tree.Whole(value, long):
                 return Code(str(value), LONG if long else INT, value, value)
-            case Real(text):
+            case tree.Real(text):
                 return real(self.w, text)
-            case Name(name):
+            case tree.Name(name):
                 return self._name(name)
-            case Element(array, index):
+            case tree.Element(array, index):
                 memory, offset, t = self.pointer(array)
                 at = moved(offset, self.value(index))
                 return Code(f"{memory}.load(it, {at.text})", plain(t))
-            case Member(of, name):
+            case tree.Member(of, name):
                 whole = self.value(of)
                 places = lanes_of(name, whole.type.width)
                 if len(places) == 1:
@@ -90,24 +76,24 @@ class Expressions:
                 picked = ", ".join(f"{held}[{k}]" for k in places)
                 text = f"(lambda {held}: ({picked}))({whole.text})"
                 return Code(text, replace(whole.type, width=len(places)))
-            case Prefix("*", pointer):
+            case tree.Prefix("*", pointer):
                 memory, offset, t, width, aligned = self.through(pointer)
                 if width == 1 or plain(t).width > 1:
                     return Code(f"{memory}.load(it, {offset.text})", plain(t))
                 text = f"{memory}.load_vector(it, {offset.text}, {width}, aligned={aligned})"
                 return Code(text, replace(plain(t), width=width))
-            case Prefix(operator, operand):
+            case tree.Prefix(operator, operand):
                 return prefix(self.w, operator, self.value(operand))
-            case Binary("&&" | "||" as operator, left, right):
+            case tree.Binary("&&" | "||" as operator, left, right):
                 return logical(self.w, operator, self.value(left), self.value(right))
-            case Binary(operator, left, right):
+            case tree.Binary(operator, left, right):
                 return binary(self.w, operator, self.value(left), self.value(right))
-            case Conditional(condition, yes, no):
+            case tree.Conditional(condition, yes, no):
                 first, second = self.value(yes), self.value(no)
                 return conditional(self.w, condition, self.value(condition), first, second)
-            case Cast(t, arguments):
+            case tree.Cast(t, arguments):
                 return cast(self.w, t, [self.value(a) for a in arguments])
-            case Invocation(function, arguments):
+            case tree.Invocation(function, arguments):
                 return self._invocation(function, arguments)
 
     def _name(self, name: str) -> Code:
@@ -119,33 +105,36 @@ class Expressions:
             return constant(self.w, *_CONSTANTS[name])
         if name in _LIMITS:
             scalar, value = _LIMITS[name]
-            return Code(f"({value})", CType(scalar), value, value)
+            return Code(f"({value})", tree.CType(scalar), value, value)
         raise NotUnderstood(f"the name {name}")
 
-    def pointer(self, e: Expression) -> tuple[str, Code, CType]:
+    def pointer(self, e: tree.Expression) -> tuple[str, Code, tree.CType]:
         """The memory into which a pointer points, where, and the type of an element."""
         match e:
-            case Name(name):
+            case tree.Name(name):
                 v = self.w.find(name)
                 if v.kind == "array":
                     return v.python, Code("0", INT, 0, 0), v.type
                 if v.kind == "pointer":
                     return f"{v.python}[0]", Code(f"{v.python}[1]", LONG, -(2**62), 2**62), v.type
                 raise NotUnderstood(f"{name}, which is no pointer")
-            case Binary("+" | "-" as operator, of, by):
+            case tree.Binary("+" | "-" as operator, of, by):
                 memory, offset, t = self.pointer(of)
                 number = self.value(by)
                 return memory, (moved if operator == "+" else moved_back)(offset, number), t
-            case Prefix("&", Element(array, index)):
+            case tree.Prefix("&", tree.Element(array, index)):
                 memory, offset, t = self.pointer(array)
                 return memory, moved(offset, self.value(index)), t
             case (
-                Whole() | Real() | Element() | Member() | Prefix() | Binary() | Conditional()
-                | Invocation() | Cast()
+                tree.Whole() | tree.Real() | tree.Element() | tree.Member()
+                | tree.Prefix() | tree.Binary() | tree.Conditional()
+                | tree.Invocation() | tree.Cast()
             ):  # fmt: skip
                 raise NotUnderstood(f"the pointer {in_c(e)}")
 
-    def vector_at(self, n: Expression, pointer: Expression, width: int) -> tuple[str, Code, CType]:
+    def vector_at(
+        self, n: tree.Expression, pointer: tree.Expression, width: int
+    ) -> tuple[str, Code, tree.CType]:
         """Where vector n behind a pointer lies, as `vload` and `vstore` count: memory, offset, type of an element."""
         memory, offset, t = self.pointer(pointer)
         if plain(t).width != 1:
@@ -153,9 +142,9 @@ class Expressions:
         by = binary(self.w, "*", self.value(n), Code(str(width), INT, width, width))
         return memory, moved(offset, by), t
 
-    def through(self, e: Expression) -> tuple[str, Code, CType, int, bool]:
+    def through(self, e: tree.Expression) -> tuple[str, Code, tree.CType, int, bool]:
         """What `*e` is: memory, offset, type of an element, how many, and whether they are aligned."""
-        if not (isinstance(e, Cast) and e.type.pointer):
+        if not (isinstance(e, tree.Cast) and e.type.pointer):
             memory, offset, t = self.pointer(e)
             return memory, offset, t, plain(t).width, False
         memory, offset, t = self.pointer(e.arguments[0])
@@ -167,7 +156,7 @@ class Expressions:
             raise NotUnderstood(f"{in_c(e)}: vectors of 3 have 4 cells")
         return memory, offset, t, e.type.width, e.type.width > 1
 
-    def _invocation(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+    def _invocation(self, function: str, arguments: tuple[tree.Expression, ...]) -> Code:
         if function in _NUMBERS:
             return self._number_of(function, arguments)
         if (width := vector_function(function, "vload")) and len(arguments) == 2:
@@ -181,16 +170,16 @@ class Expressions:
             return self._defined(self.functions[function], values)
         return called(self.w, function, values)
 
-    def _number_of(self, function: str, arguments: tuple[Expression, ...]) -> Code:
+    def _number_of(self, function: str, arguments: tuple[tree.Expression, ...]) -> Code:
         match arguments:
-            case (Whole(d),) if d < 3:
+            case (tree.Whole(d),) if d < 3:
                 name, least = _NUMBERS[function]
                 high = self.limits[name, d]
                 return Code(f"it.{name}[{d}]", ULONG, least, high)
             case _:
                 raise NotUnderstood(f"{function} of a dimension that is no number")
 
-    def _defined(self, function: Function, values: list[Code]) -> Code:
+    def _defined(self, function: tree.Function, values: list[Code]) -> Code:
         """A function that the source defines: its body, or, where that is not read, its name."""
         if len(values) != len(function.parameters):
             raise NotUnderstood(f"{len(values)} arguments of {function.name}")

@@ -6,34 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from relift.compiler.text import tree
 from relift.compiler.text.c_types import RANGES, plain, size_of
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
-from relift.compiler.text.tree import (
-    Argument,
-    Assignment,
-    Barrier,
-    Binary,
-    Cast,
-    Conditional,
-    CType,
-    Declaration,
-    Element,
-    Evaluation,
-    Expression,
-    Function,
-    Guard,
-    Invocation,
-    KernelText,
-    Loop,
-    Member,
-    Name,
-    Prefix,
-    Real,
-    Return,
-    Statement,
-    Whole,
-)
 from relift.compiler.validation.arithmetic import Arithmetic
 from relift.compiler.validation.translation.expressions import (
     Expressions,
@@ -56,7 +32,7 @@ class Translator:
     """`limits` has the largest values of the numbers of work-items, `arguments` the kernel's scalars that are known."""
 
     arithmetic: Arithmetic
-    functions: Mapping[str, Function]
+    functions: Mapping[str, tree.Function]
     opaque: Mapping[str, Opaque]
     limits: Mapping[tuple[str, int], int]
     arguments: Mapping[str, int] = field(default_factory=dict)
@@ -67,7 +43,7 @@ class Translator:
         self.local: list[Local] = []
         self.barriers = 0
 
-    def kernel(self, kernel: KernelText) -> Translated:
+    def kernel(self, kernel: tree.KernelText) -> Translated:
         """One kernel; raises `NotUnderstood`."""
         names = [self._parameter(p) for p in kernel.parameters]
         self._block(kernel.body, 1)
@@ -75,7 +51,7 @@ class Translator:
         text = "\n".join([head, *self.w.lines, "    if False: yield", ""])
         return Translated(self.w.compiled(text, kernel.name), tuple(self.local), text)
 
-    def _parameter(self, p: Argument) -> str:
+    def _parameter(self, p: tree.Argument) -> str:
         name = self.w.fresh(p.name)
         if p.type.pointer:
             self.w.scopes[0][p.name] = Variable(name, p.type, "array")
@@ -86,42 +62,42 @@ class Translator:
             self.w.scopes[0][p.name] = Variable(name, t, "value", code, p.type.constant)
         return name
 
-    def _block(self, body: Sequence[Statement], depth: int) -> None:
+    def _block(self, body: Sequence[tree.Statement], depth: int) -> None:
         self.w.scopes.append({})
         for statement in body:
             self._statement(statement, depth)
         self.w.scopes.pop()
         self.w.emit(depth, "pass")
 
-    def _statement(self, statement: Statement, depth: int) -> None:
+    def _statement(self, statement: tree.Statement, depth: int) -> None:
         match statement:
-            case Barrier(fences):
+            case tree.Barrier(fences):
                 self.barriers += 1
                 which = f"{self.barriers}, {'local' in fences}, {'global' in fences}"
                 self.w.emit(depth, f"yield ({which})")
-            case Declaration():
+            case tree.Declaration():
                 self._declaration(statement, depth)
-            case Assignment(target, operator, value):
+            case tree.Assignment(target, operator, value):
                 if operator != "=":
-                    value = Binary(operator[:-1], target, value)
+                    value = tree.Binary(operator[:-1], target, value)
                 self._assignment(target, value, depth)
-            case Evaluation(Invocation(function, (value, n, pointer))) if width := vector_function(
-                function, "vstore"
+            case tree.Evaluation(tree.Invocation(function, (value, n, pointer))) if (
+                width := vector_function(function, "vstore")
             ):
                 memory, at, t = self.values.vector_at(n, pointer, width)
                 text = self._stored(value, t, width)
                 self.w.emit(
                     depth, f"{memory}.store_vector(it, {at.text}, {width}, {text}, aligned=False)"
                 )
-            case Evaluation(call):
+            case tree.Evaluation(call):
                 raise NotUnderstood(f"the statement {in_c(call)}")
-            case Guard(condition, body):
+            case tree.Guard(condition, body):
                 self.w.emit(depth, f"if {self._condition(condition)}:")
                 self._block(body, depth + 1)
-            case Loop():
+            case tree.Loop():
                 self._loop(statement, depth)
 
-    def _declaration(self, d: Declaration, depth: int) -> None:
+    def _declaration(self, d: tree.Declaration, depth: int) -> None:
         name, t = self.w.fresh(d.name), d.type
         if d.extent is not None:
             extent = self.values.value(d.extent)
@@ -156,7 +132,7 @@ class Translator:
                 code = replace(value, text=name)
             self.w.declare(d.name, Variable(name, plain(t), "value", code, t.constant))
 
-    def _loop(self, loop: Loop, depth: int) -> None:
+    def _loop(self, loop: tree.Loop, depth: int) -> None:
         t = plain(loop.type)
         start = as_type(self.w, self.values.value(loop.start), t)
         if not start.known:
@@ -169,37 +145,39 @@ class Translator:
         top = end.range[1] - 1 if end.known else RANGES[t.scalar][1]
         counter = Code(name, t, start.range[0], max(min(top, RANGES[t.scalar][1]), start.range[0]))
         self.w.declare(loop.counter, Variable(name, t, "value", counter, True))
-        self.w.emit(depth, f"while {self._condition(Binary('<', Name(loop.counter), loop.end))}:")
+        self.w.emit(
+            depth, f"while {self._condition(tree.Binary('<', tree.Name(loop.counter), loop.end))}:"
+        )
         self._block(loop.body, depth + 1)
         step = self.values.value(loop.step)
         self.w.emit(depth + 1, f"{name} = ahead(it, {name}, {step.text}, {t.scalar!r})")
         self.w.scopes.pop()
 
-    def _condition(self, e: Expression) -> str:
+    def _condition(self, e: tree.Expression) -> str:
         value = self.values.value(e)
         if value.type.width > 1:
             raise NotUnderstood(f"the condition {in_c(e)}")
         return value.text if value.known else f"decided(it, {as_int(self.w, value).text})"
 
-    def _assignment(self, target: Expression, value: Expression, depth: int) -> None:
+    def _assignment(self, target: tree.Expression, value: tree.Expression, depth: int) -> None:
         match target:
-            case Name(name) if self.w.find(name).kind == "pointer":
+            case tree.Name(name) if self.w.find(name).kind == "pointer":
                 v = self.w.find(name)
                 self.w.emit(depth, f"{v.python} = {self._pointed(name, v.type, value)}")
-            case Name(name):
+            case tree.Name(name):
                 v = self.w.find(name)
                 if v.kind != "value" or v.fixed:
                     raise NotUnderstood(f"an assignment to {name}, which is fixed")
                 self.w.emit(
                     depth, f"{v.python} = {as_type(self.w, self.values.value(value), v.type).text}"
                 )
-            case Element(array, index):
+            case tree.Element(array, index):
                 memory, offset, t = self.values.pointer(array)
                 self._writable(t, array)
                 at = moved(offset, self.values.value(index))
                 text = self._stored(value, t)
                 self.w.emit(depth, f"{memory}.store(it, {at.text}, {text})")
-            case Prefix("*", pointer):
+            case tree.Prefix("*", pointer):
                 memory, offset, t, width, aligned = self.values.through(pointer)
                 self._writable(t, pointer)
                 text = self._stored(value, t, width)
@@ -208,7 +186,7 @@ class Translator:
                 else:
                     more = f"{width}, {text}, aligned={aligned}"
                     self.w.emit(depth, f"{memory}.store_vector(it, {offset.text}, {more})")
-            case Member(of, name):
+            case tree.Member(of, name):
                 whole = self.values.value(of)
                 places = lanes_of(name, whole.type.width)
                 if len(places) != 1:
@@ -219,21 +197,22 @@ class Translator:
                 self.w.emit(depth, f"{held} = {whole.text}")
                 self.w.emit(depth, f"{held} = (*{held}[:{k}], {lane.text}, *{held}[{k + 1}:])")
                 self.w.scopes.append({held: Variable(held, whole.type, "value")})
-                self._assignment(of, Name(held), depth)
+                self._assignment(of, tree.Name(held), depth)
                 self.w.scopes.pop()
             case (
-                Whole() | Real() | Prefix() | Binary() | Conditional() | Invocation() | Cast()
+                tree.Whole() | tree.Real() | tree.Prefix() | tree.Binary()
+                | tree.Conditional() | tree.Invocation() | tree.Cast()
             ):  # fmt: skip
                 raise NotUnderstood(f"an assignment to {in_c(target)}")
 
-    def _stored(self, value: Expression, t: CType, width: int | None = None) -> str:
+    def _stored(self, value: tree.Expression, t: tree.CType, width: int | None = None) -> str:
         """A value as it is written to an array, or to `width` of its elements at once."""
         element = plain(t)
         return as_type(
             self.w, self.values.value(value), replace(element, width=width or element.width)
         ).text
 
-    def _pointed(self, name: str, t: CType, value: Expression) -> str:
+    def _pointed(self, name: str, t: tree.CType, value: tree.Expression) -> str:
         """What a pointer of this name and type is set to."""
         memory, offset, of = self.values.pointer(value)
         if not offset.known:
@@ -242,11 +221,11 @@ class Translator:
             raise NotUnderstood(f"the pointer {name} into an array of another type")
         return f"{memory}, {offset.text}"
 
-    def _writable(self, t: CType, where: Expression) -> None:
+    def _writable(self, t: tree.CType, where: tree.Expression) -> None:
         if t.constant:
             raise NotUnderstood(f"a write to {in_c(where)}, which is constant")
 
-    def defined(self, function: Function) -> Callable[..., Any]:
+    def defined(self, function: tree.Function) -> Callable[..., Any]:
         """A function of the source as one of Python's."""
         if function.body is None:
             raise NotUnderstood(f"the body of the function {function.name}")
@@ -258,13 +237,15 @@ class Translator:
         text = "\n".join([f"def run(it, {', '.join(names)}):", *inner.w.lines, ""])
         return inner.w.compiled(text, function.name)
 
-    def _returned(self, body: Sequence[Statement | Return], t: CType, depth: int) -> None:
+    def _returned(
+        self, body: Sequence[tree.Statement | tree.Return], t: tree.CType, depth: int
+    ) -> None:
         """The statements of a function: what is left after a condition is a function of its own."""
         for place, statement in enumerate(body):
-            if isinstance(statement, Declaration):
+            if isinstance(statement, tree.Declaration):
                 self._declaration(statement, depth)
                 continue
-            if not isinstance(statement, Return):
+            if not isinstance(statement, tree.Return):
                 raise NotUnderstood("a statement in a function")
             value = as_type(self.w, self.values.value(statement.value), t).text
             if statement.condition is None:

@@ -41,6 +41,7 @@ from relift.semantics.indices.functions import (
     folded,
 )
 from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import (
     FunctionKind,
     IndexKind,
@@ -49,25 +50,6 @@ from relift.semantics.syntax.signatures import (
     NumbersKind,
     OperatorKind,
     WrittenKind,
-)
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    children,
 )
 from relift.semantics.syntax.types import AnyType, Type, Vector
 
@@ -84,28 +66,37 @@ class Domains(Side):
     used: dict[str, Kind | WrittenKind] = field(default_factory=dict)
     kinds: Mapping[str, Kind | WrittenKind] = field(default_factory=dict)
 
-    def of(self, t: Term) -> list[str]:
+    def of(self, t: terms.Term) -> list[str]:
         """What must hold for `t` to be defined, its variables being so; without repetition."""
         return list(dict.fromkeys(self._parts(t)))
 
-    def _parts(self, t: Term) -> Iterator[str]:
-        for _, child in children(t):
-            if not isinstance(child, Lambda) and (self.asked or not isinstance(t, Metavariable)):
+    def _parts(self, t: terms.Term) -> Iterator[str]:
+        for _, child in terms.children(t):
+            if not isinstance(child, terms.Lambda) and (
+                self.asked or not isinstance(t, terms.Metavariable)
+            ):
                 yield from self._parts(child)
         match t:
-            case Metavariable(name, arguments):
+            case terms.Metavariable(name, arguments):
                 if name not in self.total:
                     yield self.applied(self.domain(name), arguments)
-            case Call(function, arguments):
+            case terms.Call(function, arguments):
                 known = None if function.body is None else self.function_domain(function.body)
                 if known is not None:
                     yield self.applied(known, arguments)
-            case Combine(operator, left, right):
+            case terms.Combine(operator, left, right):
                 if (known := self.operator_domain(operator, left.type)) is not None:
                     yield self.applied(known, (left, right))
-            case Pattern():
+            case terms.Pattern():
                 yield from self._pattern(t)
-            case Var() | Input() | Literal() | Apply() | MakeTuple() | Get():
+            case (
+                terms.Var()
+                | terms.Input()
+                | terms.Literal()
+                | terms.Apply()
+                | terms.MakeTuple()
+                | terms.Get()
+            ):
                 pass
 
     def domain(self, name: str) -> str:
@@ -114,7 +105,7 @@ class Domains(Side):
         self.used[name] = self.kinds[name]
         return self.statement.names.of("domain", f"D_{x}") + self.prime
 
-    def _pattern(self, t: Pattern) -> Iterator[str]:
+    def _pattern(self, t: terms.Pattern) -> Iterator[str]:
         """The pattern's own template; nothing where all its functions are total and nothing else can fail."""
         if not t.rocq_defined:
             return
@@ -146,13 +137,13 @@ class Domains(Side):
             values[f"{name}_defined"] = known or self._everywhere(t, name)
         yield f"({t.rocq_defined.format_map(values | self.parameters(t))})"
 
-    def _everywhere(self, t: Pattern, name: str) -> str:
+    def _everywhere(self, t: terms.Pattern, name: str) -> str:
         """The domain of a total function."""
         kind = t.signature.parameters[name]
         count = len(kind.arguments) if isinstance(kind, FunctionKind) else 2
         return f"(fun {'_ ' * (count + (isinstance(kind, FunctionKind) and kind.binds is not None))}=> True)"
 
-    def _index_metavariables(self, f: IndexFunction, t: Pattern) -> Iterator[str]:
+    def _index_metavariables(self, f: IndexFunction, t: terms.Pattern) -> Iterator[str]:
         """An index metavariable is given indices in range only."""
         for name in f.metavariables:
             for argument in _arguments(f, name):
@@ -161,38 +152,42 @@ class Domains(Side):
                 body = self.whole_index_function(argument, t.solved["n"])
                 yield f"(gather_defined {body} {self.statement.size(t.solved['n'])})"
 
-    def _of_function(self, t: Pattern, name: str) -> str | None:
+    def _of_function(self, t: terms.Pattern, name: str) -> str | None:
         """Where the function of a pattern is defined."""
         f = getattr(t, name)
         if isinstance(f, AnyFunction):
             return self.domain(f.name)
         return self.function_domain(f, t.bound_size(name))
 
-    def function_domain(self, f: Lambda, size: str | None = None) -> str | None:
+    def function_domain(self, f: terms.Lambda, size: str | None = None) -> str | None:
         """Where a lambda is defined; None: everywhere.  It is given a size first where its pattern binds one."""
         parts = self.of(f.body)
         if not parts:
             return None
         body = f.body
-        if isinstance(body, Metavariable) and body.arguments == f.parameters and len(parts) == 1:
+        if (
+            isinstance(body, terms.Metavariable)
+            and body.arguments == f.parameters
+            and len(parts) == 1
+        ):
             text = self.domain(body.name)
         else:
             binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
             text = f"(fun {' '.join(binders)} => {conjunction(parts)})"
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
-    def operator_domain(self, operator: Operator, element: Type) -> str | None:
+    def operator_domain(self, operator: terms.Operator, element: Type) -> str | None:
         """Where an operator is defined; operator metavariables stand for total ones."""
         match operator:
-            case OperatorMetavariable():
+            case terms.OperatorMetavariable():
                 return None
-            case Vectorized(width, inner):
+            case terms.Vectorized(width, inner):
                 assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
                 known = self.operator_domain(inner, element.element)
                 if known is None:
                     return None
                 return f"(vectorize_defined {known} {self.statement.size(width)})"
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return self.function_domain(operator_lambda(operator, element))
 
 
@@ -261,7 +256,7 @@ def definedness(rule: Provable, direction: Direction, total: Collection[str] = (
     return head.closed(f"{conjunction(before)} ->\n  {conjunction(after)}")
 
 
-def defined(t: Term) -> tuple[list[str], Mapping[str, Uninterpreted]]:
+def defined(t: terms.Term) -> tuple[list[str], Mapping[str, Uninterpreted]]:
     """Where a program without metavariables is defined, in Rocq, and what that uses without a definition there."""
     s = Statement()
     return Domains(s, "").of(t), s.given

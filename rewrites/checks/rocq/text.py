@@ -25,6 +25,7 @@ from relift.semantics.indices.functions import (
 from relift.semantics.indices.ranges import surely_at_most
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import Field
 from relift.semantics.syntax.signatures import (
@@ -37,25 +38,6 @@ from relift.semantics.syntax.signatures import (
     WrittenKind,
 )
 from relift.semantics.syntax.sizes import Atom, Power, Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-    Vectorized,
-)
 from relift.semantics.syntax.types import (
     INTEGERS,
     AnyType,
@@ -162,7 +144,7 @@ class Statement:
 
     def signed(self, n: Size) -> tuple[str, str]:
         def total(sign: int) -> str:
-            terms = [
+            monomials = [
                 " * ".join(
                     [self.number(abs(c))] * (abs(c) != 1 or not monomial)
                     + [self.atom(a) for a, power in monomial for _ in range(power)]
@@ -170,8 +152,8 @@ class Statement:
                 for monomial, c in n.ordered()
                 if c * sign > 0
             ]
-            text = " + ".join(terms)
-            return f"({text})" if len(terms) > 1 or " " in text else text
+            text = " + ".join(monomials)
+            return f"({text})" if len(monomials) > 1 or " " in text else text
 
         return total(1) or "0", total(-1)
 
@@ -285,34 +267,34 @@ class Side:
     def given(self, of: str, kind: Kind, what: Hashable = None) -> str:
         return self.statement.without_definition(of, kind, what) + self.prime
 
-    def term(self, t: Term) -> str:
+    def term(self, t: terms.Term) -> str:
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return self.statement.names.of("variable", name)
-            case Input(name):
+            case terms.Input(name):
                 return self.statement.names.of("input", name)
-            case Literal(value, of):
+            case terms.Literal(value, of):
                 return self.literal(value, of)
-            case Apply("select", (condition, x, y)):
+            case terms.Apply("select", (condition, x, y)):
                 return f"(if {self.term(condition)} then {self.term(x)} else {self.term(y)})"
-            case Apply(function, arguments):
+            case terms.Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
                 return self.applied(self.given(function, kind), arguments)
-            case Call(function, arguments):
+            case terms.Call(function, arguments):
                 return self.applied(self.user_function(function), arguments)
-            case Combine(operator, left, right):
+            case terms.Combine(operator, left, right):
                 return self.applied(self.operator(operator, left.type), (left, right))
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 return _nested("({}, {})", map(self.term, parts))
-            case Get(index, of):
+            case terms.Get(index, of):
                 assert isinstance(of.type, Tuple), "cannot happen: a component of a tuple"
                 return _component(self.term(of), index, len(of.type.parts))
-            case Metavariable(name, arguments):
+            case terms.Metavariable(name, arguments):
                 return self.applied(self.metavariable(name), arguments)
-            case Pattern():
+            case terms.Pattern():
                 return self.pattern(t)
 
-    def applied(self, head: str, arguments: tuple[Term, ...]) -> str:
+    def applied(self, head: str, arguments: tuple[terms.Term, ...]) -> str:
         return f"({' '.join([head, *map(self.term, arguments)])})" if arguments else head
 
     def literal(self, value: float, of: Type) -> str:
@@ -322,7 +304,7 @@ class Side:
             return f"({int(value)})%Z"
         return self.given(f"number {value!r}", of)
 
-    def user_function(self, function: UserFunction) -> str:
+    def user_function(self, function: terms.UserFunction) -> str:
         if function.body is not None:
             return self.function(function.body)
         kind = FunctionKind(function.types, function.result)
@@ -330,29 +312,29 @@ class Side:
             function.name, kind, (function, function.reference)
         )  # a name may be taken twice
 
-    def operator(self, operator: Operator, element: Type) -> str:
+    def operator(self, operator: terms.Operator, element: Type) -> str:
         match operator:
-            case OperatorMetavariable(name):
+            case terms.OperatorMetavariable(name):
                 return self.metavariable(name)
-            case Vectorized(_, inner):
+            case terms.Vectorized(_, inner):
                 assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
                 return f"(vectorize {self.operator(inner, element.element)})"
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return self.function(operator_lambda(operator, element))
 
-    def function(self, f: Lambda, size: str | None = None) -> str:
+    def function(self, f: terms.Lambda, size: str | None = None) -> str:
         """A lambda, which is given `size` first where its pattern binds one; `fun x => g x` is g."""
         body = f.body
-        if isinstance(body, Metavariable) and body.arguments == f.parameters:
+        if isinstance(body, terms.Metavariable) and body.arguments == f.parameters:
             text = self.metavariable(body.name)
-        elif isinstance(body, Combine) and (body.left, body.right) == f.parameters:
+        elif isinstance(body, terms.Combine) and (body.left, body.right) == f.parameters:
             text = self.operator(body.operator, body.left.type)
         else:
             binders = [f"({self.term(x)} : {self.statement.type(x.type)})" for x in f.parameters]
             text = f"(fun {' '.join(binders)} => {self.term(body)})"
         return text if size is None else f"(fun {self.statement.names.of('size', size)} => {text})"
 
-    def pattern(self, t: Pattern) -> str:
+    def pattern(self, t: terms.Pattern) -> str:
         """The pattern's own template, over its parameters and the sizes that typing solved."""
         head = t.rocq.split()[0]
         if head[0] != "(" and head not in defined_names():
@@ -364,7 +346,7 @@ class Side:
             values["unspecified"] = self.unspecified(t.type.element)
         return f"({t.rocq.format_map(values | self.parameters(t))})"
 
-    def parameters(self, t: Pattern) -> dict[str, str]:
+    def parameters(self, t: terms.Pattern) -> dict[str, str]:
         """The parameters of a pattern, by name."""
         return {name: self.parameter(t, name, getattr(t, name)) for name in t.signature.parameters}
 
@@ -378,13 +360,15 @@ class Side:
             case Scalar() | TypeVariable():
                 return self.given("unspecified", t)
 
-    def parameter(self, t: Pattern, place: str, value: Field | AnyNumbers | AnyFunction) -> str:
+    def parameter(
+        self, t: terms.Pattern, place: str, value: Field | AnyNumbers | AnyFunction
+    ) -> str:
         match value:
             case Size():
                 return self.statement.size(value)
-            case Lambda():
+            case terms.Lambda():
                 return self.function(value, t.bound_size(place))
-            case BinaryOperator() | OperatorMetavariable() | Vectorized():
+            case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self.operator(value, operand_type(t))
             case IndexFunction(body):
                 return self.index_function(body, t.solved["n"])
@@ -397,7 +381,7 @@ class Side:
                 raise Unsupported(f"{value!r} has no denotation in Rocq yet", place="")
             case Expression():
                 return self.term(value)
-            case str() | int() | float() | tuple() | UserFunction() | AnyType():
+            case str() | int() | float() | tuple() | terms.UserFunction() | AnyType():
                 raise AssertionError(f"cannot happen: a pattern holds no {value!r}")
 
     def index_function(self, body: IndexExpression, length: Size) -> str:

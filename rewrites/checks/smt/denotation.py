@@ -22,28 +22,10 @@ from relift.semantics.indices.algebra import asked_for
 from relift.semantics.indices.functions import IndexFunction, Written
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operand_type
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    UserFunction,
-    Var,
-    Vectorized,
-)
 from relift.semantics.syntax.types import AnyType, Type
 
 # ---- values
@@ -142,34 +124,34 @@ class Denotation(ABC):
     prover: Prover
     index_functions: WrittenFunctions
 
-    def of(self, t: Term, names: Mapping[str, Value]) -> Value:
+    def of(self, t: terms.Term, names: Mapping[str, Value]) -> Value:
         """The value of t, where free variables stand for `names`."""
 
-        def applied(kind: str, name: Any, arguments: tuple[Term, ...], of: Type) -> Value:
+        def applied(kind: str, name: Any, arguments: tuple[terms.Term, ...], of: Type) -> Value:
             return self.applied(
                 Named(kind, name), tuple((self.of(u, names), u.type) for u in arguments), of
             )
 
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return names[name]
-            case Metavariable(name, arguments, of):
+            case terms.Metavariable(name, arguments, of):
                 return applied("metavariable", name, arguments, of)
-            case Literal(value, of):
+            case terms.Literal(value, of):
                 return self.literal(value, of)
-            case Apply(function, arguments, of):
+            case terms.Apply(function, arguments, of):
                 return applied("function", function, arguments, of)
-            case Call(user, arguments, of):
+            case terms.Call(user, arguments, of):
                 return applied("user function", user, arguments, of)
-            case Combine(operator, left, right, of):
+            case terms.Combine(operator, left, right, of):
                 return self.combined(operator, self.of(left, names), self.of(right, names), of)
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 return tuple(self.of(u, names) for u in parts)
-            case Get(index, of):
+            case terms.Get(index, of):
                 return component(self.of(of, names), index)
-            case Pattern():
+            case terms.Pattern():
                 return self.pattern(t, names)
-            case Input():
+            case terms.Input():
                 return self.input(t)
 
     @abstractmethod
@@ -181,7 +163,7 @@ class Denotation(ABC):
         """A number that the program says."""
 
     @abstractmethod
-    def input(self, x: Input) -> Value:
+    def input(self, x: terms.Input) -> Value:
         """What the program is given."""
 
     @abstractmethod
@@ -189,7 +171,7 @@ class Denotation(ABC):
         """An array of numbers that the program says."""
 
     @abstractmethod
-    def border(self, t: Pattern, i: Number) -> Value:
+    def border(self, t: terms.Pattern, i: Number) -> Value:
         """The cell i of a padded array, in its unspecified border."""
 
     @abstractmethod
@@ -197,7 +179,7 @@ class Denotation(ABC):
         """An index that data give, where all is undefined unless it is below n; raises `Unsupported`."""
 
     @abstractmethod
-    def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
+    def combined(self, operator: terms.Operator, x: Value, y: Value, t: Type) -> Value:
         """op(x, y)."""
 
     @abstractmethod
@@ -210,7 +192,7 @@ class Denotation(ABC):
     ) -> Value:
         """A reduction over the indices below n."""
 
-    def function(self, f: Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
+    def function(self, f: terms.Lambda, names: Mapping[str, Value]) -> Callable[..., Value]:
         """A lambda as a function on values."""
         return lambda *values: self.of(
             f.body,
@@ -219,14 +201,14 @@ class Denotation(ABC):
 
     # ---- patterns
 
-    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
+    def pattern(self, t: terms.Pattern, names: Mapping[str, Value]) -> Value:
         """The value of a pattern, by its view."""
         if not t.has_view():
             raise Unsupported(f"{t.name} is not known to this tier", place="")
         data = {
             place: self.of(u, names)
             for place in t.signature.term_fields
-            if not isinstance(u := getattr(t, place), Lambda)
+            if not isinstance(u := getattr(t, place), terms.Lambda)
         }
 
         def given(name: str) -> Any:
@@ -235,18 +217,24 @@ class Denotation(ABC):
                     return self.prover.size(t.solved[name])
                 case Size() as n:
                     return self.prover.size(n)
-                case Lambda() as f:
+                case terms.Lambda() as f:
                     return self.function(f, names)
                 case IndexFunction() as f:
                     return f
                 case Numbers() as row:
                     return self.numbers(row, t.type)
-                case BinaryOperator() | OperatorMetavariable() | Vectorized() as operator:
+                case (
+                    terms.BinaryOperator()
+                    | terms.OperatorMetavariable()
+                    | terms.Vectorized() as operator
+                ):
                     of = operand_type(t)
                     return lambda x, y: self.combined(operator, x, y, of)
                 case Expression():
                     return data[name]
-                case Written() | str() | int() | float() | tuple() | UserFunction() | AnyType():
+                case (
+                    Written() | str() | int() | float() | tuple() | terms.UserFunction() | AnyType()
+                ):
                     raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
 
         ix = Indices(self, t)
@@ -259,7 +247,7 @@ class Indices:
     """The algebra of one pattern: numbers are Z3's, elements stay opaque."""
 
     meaning: Denotation
-    pattern: Pattern
+    pattern: terms.Pattern
 
     def size(self, n: int) -> Number:
         return z3.IntVal(n)

@@ -22,6 +22,7 @@ from relift.rewrites.checks.theorem.sizes import NamedSizes
 from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
 from relift.semantics.errors import Unsupported
 from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import Position, canonical, map_children, substitute
 from relift.semantics.syntax.signatures import (
     FunctionKind,
@@ -31,26 +32,6 @@ from relift.semantics.syntax.signatures import (
     OperatorKind,
 )
 from relift.semantics.syntax.sizes import Size, letter_of
-from relift.semantics.syntax.terms import (
-    Apply,
-    BinaryOperator,
-    Call,
-    Combine,
-    Get,
-    Input,
-    Lambda,
-    Literal,
-    MakeTuple,
-    Metavariable,
-    Operator,
-    OperatorMetavariable,
-    Pattern,
-    Term,
-    Var,
-    Vectorized,
-    inside,
-    subterms,
-)
 from relift.semantics.syntax.types import (
     AnyType,
     Array,
@@ -115,36 +96,36 @@ class Shared:
 
     sizes: NamedSizes
     lemmas: Lemmas = field(default_factory=dict)
-    known: dict[Term, tuple[str, Writer]] = field(default_factory=dict)
+    known: dict[terms.Term, tuple[str, Writer]] = field(default_factory=dict)
     _flat: dict[str, Flat] = field(default_factory=dict)
-    _mentioned: dict[int, tuple[Term, frozenset[str]]] = field(default_factory=dict)
-    _functions: dict[tuple[BinaryOperator, Type], Lambda] = field(default_factory=dict)
+    _mentioned: dict[int, tuple[terms.Term, frozenset[str]]] = field(default_factory=dict)
+    _functions: dict[tuple[terms.BinaryOperator, Type], terms.Lambda] = field(default_factory=dict)
 
-    def mentioned(self, t: Term) -> frozenset[str]:
+    def mentioned(self, t: terms.Term) -> frozenset[str]:
         """The free variables of a term, and its inputs as `input x`."""
         if id(t) not in self._mentioned:
             found: frozenset[str] = frozenset()
             match t:
-                case Var(name):
+                case terms.Var(name):
                     found = frozenset((name,))
-                case Input(name):
+                case terms.Input(name):
                     found = frozenset((f"input {name}",))
                 case (
-                    Literal()
-                    | Apply()
-                    | Call()
-                    | Combine()
-                    | MakeTuple()
-                    | Get()
-                    | Metavariable()
-                    | Pattern()
+                    terms.Literal()
+                    | terms.Apply()
+                    | terms.Call()
+                    | terms.Combine()
+                    | terms.MakeTuple()
+                    | terms.Get()
+                    | terms.Metavariable()
+                    | terms.Pattern()
                 ):
-                    for _, u, binders in inside(t):
+                    for _, u, binders in terms.inside(t):
                         found |= self.mentioned(u) - {x.name for x in binders}
             self._mentioned[id(t)] = t, found
         return self._mentioned[id(t)][1]
 
-    def function(self, operator: BinaryOperator, element: Type) -> Lambda:
+    def function(self, operator: terms.BinaryOperator, element: Type) -> terms.Lambda:
         """The function that an operator abbreviates."""
         key = operator, element
         if key not in self._functions:
@@ -174,19 +155,19 @@ class Walk:
 
     # ---- text
 
-    def text(self, t: Term, pairs: Pairs, *, right: bool = False) -> str:
+    def text(self, t: terms.Term, pairs: Pairs, *, right: bool = False) -> str:
         """A term, with one value of each pair."""
         return ProgramSide.of(self.w, pairs.side(right), primed=right and bool(pairs.inputs)).term(
             t
         )
 
-    def function_text(self, f: Lambda, pairs: Pairs, *, right: bool = False) -> str:
+    def function_text(self, f: terms.Lambda, pairs: Pairs, *, right: bool = False) -> str:
         """The same of a function."""
         return ProgramSide.of(self.w, pairs.side(right)).lambda_(f)
 
     # ---- proofs
 
-    def under(self, parameters: Sequence[Var], pairs: Pairs) -> tuple[list[Pair], Pairs]:
+    def under(self, parameters: Sequence[terms.Var], pairs: Pairs) -> tuple[list[Pair], Pairs]:
         """New pairs for variables that are bound, and with them all that there are."""
         new: dict[str, Pair] = {}
         for x in parameters:
@@ -203,28 +184,28 @@ class Walk:
         )
 
     def function(
-        self, f: Lambda, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
+        self, f: terms.Lambda, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
     ) -> str:
         """That a function takes related values to related values."""
         new, inner = self.under(f.parameters, pairs)
         binders = "".join(f"fun {pair.left} {pair.right} {pair.proof} => " for pair in new)
         return f"({binders}{self.proof(f.body, inner, path, hole)})"
 
-    def operator(self, operator: Operator, element: Type) -> str:
+    def operator(self, operator: terms.Operator, element: Type) -> str:
         """The same of an operator."""
         match operator:
-            case Vectorized(_, inner):
+            case terms.Vectorized(_, inner):
                 assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
                 own, width = self.w.relation(element.element), self.w.size(element.width)
                 proof = self.operator(inner, element.element)
                 return f"(@vectorize_related _ {own} {width} _ _ {proof})"
-            case BinaryOperator():
+            case terms.BinaryOperator():
                 return self.function(self.shared.function(operator, element), Pairs())
-            case OperatorMetavariable(name):
+            case terms.OperatorMetavariable(name):
                 raise AssertionError(f"cannot happen: a program without the metavariable {name}")
 
     def proof(
-        self, t: Term, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
+        self, t: terms.Term, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
     ) -> str:
         """That the term with the first values is related to it with the second ones.
 
@@ -239,71 +220,71 @@ class Walk:
         if path is None and _is_scalar(t):
             return self._equal(t, pairs)
 
-        def below(place: str, u: Term) -> str:
+        def below(place: str, u: terms.Term) -> str:
             on_path = path is not None and path[0] == place
             return self.proof(u, pairs, path[1:] if path and on_path else None, hole)
 
         match t:
-            case Var(name):
+            case terms.Var(name):
                 return pairs.variables[name].proof
-            case Input(name):
+            case terms.Input(name):
                 return pairs.inputs[name].proof
-            case Apply("select", arguments):
+            case terms.Apply("select", arguments):
                 proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 related = w.relation(t.type)
                 return f"(@select_related _ {related} _ _ _ _ _ _ {' '.join(proofs)})"
-            case Apply(function, arguments):
+            case terms.Apply(function, arguments):
                 kind = FunctionKind(tuple(u.type for u in arguments), t.type)
                 head = w.without_definition(function, kind)
                 return self._scalar(
                     head, t, [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 )
-            case Call(function, arguments):
+            case terms.Call(function, arguments):
                 proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 if function.body is None:
                     return self._scalar(ProgramSide.of(w).user_function(function), t, proofs)
                 own = self.function(function.body, Pairs())
                 return self._applied(own, [u.type for u in arguments], t.type, proofs)
-            case Combine(operator, left, right):
+            case terms.Combine(operator, left, right):
                 proofs = [below("left", left), below("right", right)]
                 own = self.operator(operator, left.type)
                 return self._applied(own, [left.type, right.type], t.type, proofs)
-            case MakeTuple(parts):
+            case terms.MakeTuple(parts):
                 return self._tuple(parts, [below(f"parts.{i}", u) for i, u in enumerate(parts)])
-            case Get(index, of):
+            case terms.Get(index, of):
                 return self._component(of.type, index, below("of", of))
-            case Pattern():
+            case terms.Pattern():
                 if path is None and not pairs.inputs:
                     return self.stated(t, pairs)
                 return self.pattern(t, pairs, path, hole)
-            case Literal() | Metavariable():
+            case terms.Literal() | terms.Metavariable():
                 raise AssertionError(f"cannot happen: {t} uses no variable")
 
-    def _equal(self, t: Term, pairs: Pairs) -> str:
+    def _equal(self, t: terms.Term, pairs: Pairs) -> str:
         """That a scalar expression is equal on both sides: it is one function of what else occurs in it."""
-        leaves: dict[Term, Var] = {}
+        leaves: dict[terms.Term, terms.Var] = {}
 
-        def abstracted(u: Term) -> Term:
+        def abstracted(u: terms.Term) -> terms.Term:
             if not self._uses(u, pairs):
                 return u
             if _is_scalar(u):
                 return map_children(u, abstracted, lambda f: f)
-            return leaves.setdefault(u, Var(f"leaf{len(leaves)}", u.type))
+            return leaves.setdefault(u, terms.Var(f"leaf{len(leaves)}", u.type))
 
         body = abstracted(t)
-        whole = ProgramSide.of(self.w).function(Lambda(tuple(leaves.values()), body))
+        whole = ProgramSide.of(self.w).function(terms.Lambda(tuple(leaves.values()), body))
         text = f"(@eq_refl _ {whole})"
         for u in leaves:
             text = f"(equal_applied {text} {self.proof(u, pairs)})"
         return text
 
-    def _uses(self, t: Term, pairs: Pairs) -> bool:
+    def _uses(self, t: terms.Term, pairs: Pairs) -> bool:
         found = self.shared.mentioned(t)
         return any(x in found for x in pairs.variables) or any(
             f"input {x}" in found for x in pairs.inputs
         )
 
-    def _scalar(self, head: str, t: Apply | Call, proofs: Sequence[str]) -> str:
+    def _scalar(self, head: str, t: terms.Apply | terms.Call, proofs: Sequence[str]) -> str:
         """A function without a definition respects equality."""
         if not all(isinstance(u.type, Scalar) for u in (t, *t.arguments)):
             raise Unsupported(f"{head} takes or gives what is no scalar", place="")
@@ -318,7 +299,7 @@ class Walk:
             own = f"(@applied _ _ {self.w.relation(types[i])} {rest} _ _ _ _ {own} {proof})"
         return own
 
-    def _tuple(self, parts: Sequence[Term], proofs: Sequence[str]) -> str:
+    def _tuple(self, parts: Sequence[terms.Term], proofs: Sequence[str]) -> str:
         text, related = proofs[0], self.w.relation(parts[0].type)
         for u, proof in zip(parts[1:], proofs[1:], strict=True):
             own = self.w.relation(u.type)
@@ -345,19 +326,21 @@ class Walk:
 
     # ---- patterns
 
-    def stated(self, t: Pattern, pairs: Pairs) -> str:
+    def stated(self, t: terms.Pattern, pairs: Pairs) -> str:
         """The proof for a pattern, stated once over its free variables and then applied."""
         free = [x for x in _in_order(t) if x in pairs.variables]
         types = {x: pairs.variables[x].type for x in free}
-        key = canonical(substitute(t, {x: Var(f"free{i}", types[x]) for i, x in enumerate(free)}))
+        key = canonical(
+            substitute(t, {x: terms.Var(f"free{i}", types[x]) for i, x in enumerate(free)})
+        )
         if key not in self.shared.known:
-            self.shared.known[key] = self._state(t, [Var(x, types[x]) for x in free])
+            self.shared.known[key] = self._state(t, [terms.Var(x, types[x]) for x in free])
         name, of = self.shared.known[key]
         own = (pairs.variables[x] for x in free)
         values = " ".join(f"{p.left} {p.right} {p.proof}" for p in own)
         return f"({self.w.instance(of, name)} {values})"
 
-    def _state(self, t: Pattern, free: Sequence[Var]) -> tuple[str, Writer]:
+    def _state(self, t: terms.Pattern, free: Sequence[terms.Var]) -> tuple[str, Writer]:
         inner = Walk(self.shared, Writer(sizes=self.shared.sizes))
         new, pairs = inner.under(free, Pairs())
         left, right = inner.text(t, pairs), inner.text(t, pairs, right=True)
@@ -376,7 +359,9 @@ class Walk:
         self.shared.lemmas.setdefault(name, Lemma(name, text))
         return name
 
-    def pattern(self, t: Pattern, pairs: Pairs, path: Position | None, hole: Hole | None) -> str:
+    def pattern(
+        self, t: terms.Pattern, pairs: Pairs, path: Position | None, hole: Hole | None
+    ) -> str:
         """A pattern by its congruence lemma."""
         lemma = self.shared.flat(f"respects {t.name}", lambda: respects(type(t)))
         types = {letter_of(name): of for name, of in _types_at(t).items()}
@@ -412,23 +397,23 @@ class Walk:
         return own.text(lambda condition: "_")
 
 
-def _is_scalar(t: Term) -> bool:
+def _is_scalar(t: terms.Term) -> bool:
     """Whether a node computes a scalar of scalars."""
-    if not isinstance(t, Apply | Call | Combine):
+    if not isinstance(t, terms.Apply | terms.Call | terms.Combine):
         return False
-    return all(isinstance(u.type, Scalar) for u in (t, *(u for _, u, _ in inside(t))))
+    return all(isinstance(u.type, Scalar) for u in (t, *(u for _, u, _ in terms.inside(t))))
 
 
-def _in_order(t: Term) -> Iterator[str]:
+def _in_order(t: terms.Term) -> Iterator[str]:
     """The free variables of a term, each once, as they occur."""
     found: dict[str, None] = {}
-    for u, bound in subterms(t):
-        if isinstance(u, Var) and u.name not in {x.name for x in bound}:
+    for u, bound in terms.subterms(t):
+        if isinstance(u, terms.Var) and u.name not in {x.name for x in bound}:
             found[u.name] = None
     return iter(found)
 
 
-def _types_at(t: Pattern) -> dict[str, Type]:
+def _types_at(t: terms.Pattern) -> dict[str, Type]:
     """What the type variables of a pattern's signature are at a node."""
     found: dict[str, Type] = {}
 
