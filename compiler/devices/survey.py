@@ -31,7 +31,7 @@ DEFECTS = {
     ALWAYS: "regroups folds of floats even in an exact kernel",
     CONTRACTS: "rounds a*b + c once where it is told to round twice",
     "fmin of NaN": "takes NaN for the smaller or larger of NaN and a number in fmin or fmax",
-    FORKING: "waits forever in a process that is forked after it was used; such a process is refused it",
+    FORKING: "may wait forever in a process that is forked after it was used; such a process is refused it",
     "conditional barriers": "may leave out what follows a barrier in an `if`; kernels of Relift end such an `if` with one",
     "stale local memory": "may read a cell of local memory as it was before a barrier",
 }

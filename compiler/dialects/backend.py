@@ -77,6 +77,8 @@ class Opened:
     devices: Sequence[Device]
     trial: Callable[[Device], Trial]
     files: Callable[[], list[str]]
+    survives_forks: bool = False
+    """Whether it needs none of its threads in a forked process, where they are not; others are not believed to."""
 
 
 class Backend(Protocol):

@@ -50,7 +50,10 @@ class CBackend:
             say({"failure": "it does not answer --version"})
             return None
         return Opened(
-            [found], lambda d: SessionTrial(d, self.session), lambda: [os.path.realpath(library)]
+            [found],
+            lambda d: SessionTrial(d, self.session),
+            lambda: [os.path.realpath(library)],
+            survives_forks=True,
         )
 
     def memory(self, device: Device) -> Memory:

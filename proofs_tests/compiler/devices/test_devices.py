@@ -377,7 +377,7 @@ def test_loops_are_found_where_they_stand() -> None:
 
 
 def test_a_forked_process_is_not_left_waiting() -> None:
-    """A device that a fork loses is refused there; the others compute."""
+    """A device whose driver has threads is refused there, however often it would compute; the others compute."""
     for device in devices():
         told = in_a_process(
             "import os, sys, signal, numpy as np, relift as rl\n"

@@ -30,7 +30,8 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Input, Pattern, Term, subterms
 from relift.semantics.syntax.types import Array, i32
 
-PROGRAMS = 400
+PARTIAL, EACH = 29, 12
+"""How many patterns with a place where they may be undefined there are below, and the programs around each."""
 pytestmark = needs_prover
 
 DECIDED = """
@@ -114,8 +115,8 @@ def scalars(draw: st.DrawFn, variables: tuple[Term, ...], depth: int = 2) -> Ter
 
 
 @st.composite
-def partial_programs(draw: st.DrawFn) -> Term:
-    """Programs with functions that are not defined everywhere."""
+def partial_programs(draw: st.DrawFn, pattern: int) -> Term:
+    """Programs with functions that are not defined everywhere, around one of the `PARTIAL` patterns."""
     xs = draw(st.sampled_from([XS, YS, NONE, rl.take(1, XS), rl.drop(1, XS)]))
     shift = draw(st.integers(-1, 1))
 
@@ -160,23 +161,29 @@ def partial_programs(draw: st.DrawFn) -> Term:
         lambda: rl.circular_buffer(2, f, XS),
         lambda: rl.iterate_sizes(1, 3, lambda ys: rl.partial_reduce(rl.add, f(), 3, ys), XS),
     ]
-    return as_term(draw(st.sampled_from(made))())
+    assert len(made) == PARTIAL
+    return as_term(made[pattern]())
 
 
 def drawn() -> list[tuple[Term, dict[str, Any]]]:
     """Random programs with inputs, most of whose numbers are indices."""
+    return [program for pattern in range(PARTIAL) for program in around(pattern)]
+
+
+def around(pattern: int) -> list[tuple[Term, dict[str, Any]]]:
+    """Those around one pattern: each has as many, whatever is drawn."""
     found: list[tuple[Term, dict[str, Any]]] = []
     numbers = st.sampled_from([0, 0, 1, 1, 2, -1, 3])
 
     @settings(
-        max_examples=PROGRAMS,
+        max_examples=EACH,
         derandomize=True,
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
-    @given(st.data(), partial_programs())
+    @given(st.data(), partial_programs(pattern))
     def draw(data: st.DataObject, t: Term) -> None:
         rows = {"xs": 3, "ys": 2, "none": 0}
         inputs: dict[str, Any] = {
