@@ -25,7 +25,7 @@ from rich.table import Table
 
 from proofs_tests.mutants import EQUIVALENT, mutants
 from proofs_tests.wrong_rules import WRONG
-from relift.egraph.checks.tiers import check
+from relift.checking import check
 from relift.rewrites.checks.verdicts import TIERS, Status, TierName
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.rule import RejectedRule, Rule

@@ -176,13 +176,9 @@ def _operations(t: terms.Term) -> Counter[str]:
             case terms.Literal(value):
                 found[repr(value)] += 1
             case (
-                terms.Var()
-                | terms.Input()
-                | terms.Call()
-                | terms.MakeTuple()
-                | terms.Get()
+                terms.Var() | terms.Input() | terms.Call() | terms.MakeTuple() | terms.Get()
                 | terms.Pattern()
-            ):
+            ):  # fmt: skip
                 pass
     return found
 

@@ -358,13 +358,9 @@ def _kind(t: terms.Term) -> str:
         case terms.Var(name) | terms.Input(name) | terms.Metavariable(name):
             return name
         case (
-            terms.Literal()
-            | terms.Apply()
-            | terms.Call()
-            | terms.Combine()
-            | terms.MakeTuple()
+            terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
             | terms.Get()
-        ):
+        ):  # fmt: skip
             return type(t).__name__.lower()
 
 

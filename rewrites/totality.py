@@ -76,13 +76,9 @@ def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
                 if u.partial or (open_cells and u.branches):
                     yield u.name
             case (
-                terms.Var()
-                | terms.Input()
-                | terms.Literal()
-                | terms.MakeTuple()
-                | terms.Get()
+                terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
                 | terms.Metavariable()
-            ):
+            ):  # fmt: skip
                 pass
             case terms.Apply() | terms.Call() | terms.Combine():
                 pass
@@ -102,15 +98,9 @@ def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:
                     if isinstance(kind, OperatorKind):
                         yield getattr(u, place), operand_type(u)
             case (
-                terms.Var()
-                | terms.Input()
-                | terms.Literal()
-                | terms.Apply()
-                | terms.Call()
-                | terms.MakeTuple()
-                | terms.Get()
-                | terms.Metavariable()
-            ):
+                terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
+                | terms.MakeTuple() | terms.Get() | terms.Metavariable()
+            ):  # fmt: skip
                 pass
 
 

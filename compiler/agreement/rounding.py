@@ -102,13 +102,9 @@ def _depth(t: terms.Term, known: Mapping[str, float], other: float) -> float:
         case terms.Call(_, arguments):
             return below(*arguments) + 1
         case (
-            terms.Input()
-            | terms.Literal()
-            | terms.MakeTuple()
-            | terms.Get()
-            | terms.Metavariable()
+            terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get() | terms.Metavariable()
             | terms.Pattern()
-        ):
+        ):  # fmt: skip
             parts = [child for _, child in terms.children(t)]
             data = below(*(u for u in parts if not isinstance(u, terms.Lambda)))
             bodies = [

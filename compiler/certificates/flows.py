@@ -76,13 +76,9 @@ def advances(step: tree.Expression, sizes: Mapping[str, int]) -> bool:
         case tree.Binary(operator, left, right):
             return operator in ("+", "*") and advances(left, sizes) and advances(right, sizes)
         case (
-            tree.Real()
-            | tree.Element()
-            | tree.Member()
-            | tree.Prefix()
-            | tree.Conditional()
+            tree.Real() | tree.Element() | tree.Member() | tree.Prefix() | tree.Conditional()
             | tree.Cast()
-        ):
+        ):  # fmt: skip
             return False
 
 

@@ -39,13 +39,9 @@ def binds(e: tree.Expression) -> int:
         case tree.Prefix() | tree.Cast():
             return _UNARY
         case (
-            tree.Whole()
-            | tree.Real()
-            | tree.Name()
-            | tree.Element()
-            | tree.Member()
+            tree.Whole() | tree.Real() | tree.Name() | tree.Element() | tree.Member()
             | tree.Invocation()
-        ):
+        ):  # fmt: skip
             return _POSTFIX
 
 
@@ -217,13 +213,9 @@ class Printer:
                     assert condition is not None, "cannot happen: it is told apart above"
                     yield f"  if ({self.expression(condition)}) return {self.expression(value)};"
                 case (
-                    tree.Declaration()
-                    | tree.Assignment()
-                    | tree.Evaluation()
-                    | tree.Barrier()
-                    | tree.Loop()
-                    | tree.Guard()
-                ):
+                    tree.Declaration() | tree.Assignment() | tree.Evaluation() | tree.Barrier()
+                    | tree.Loop() | tree.Guard()
+                ):  # fmt: skip
                     yield from self.statement(s, 1)
 
     def parameter(self, p: tree.Argument) -> str:

@@ -280,13 +280,7 @@ def _assigned(target: tree.Expression) -> set[str]:
         case tree.Element(of, _) | tree.Member(of, _):
             return _assigned(of)
         case (
-            tree.Name()
-            | tree.Prefix()
-            | tree.Whole()
-            | tree.Real()
-            | tree.Binary()
-            | tree.Conditional()
-            | tree.Invocation()
-            | tree.Cast()
-        ):
+            tree.Name() | tree.Prefix() | tree.Whole() | tree.Real() | tree.Binary()
+            | tree.Conditional() | tree.Invocation() | tree.Cast()
+        ):  # fmt: skip
             return tree.variables(target)

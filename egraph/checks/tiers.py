@@ -8,6 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
+from typing import TypedDict
 
 from relift.egraph.checks.search_tier import Bench, check_search, too_large
 from relift.rewrites.checks.isolation import nesting_deeply
@@ -24,29 +25,15 @@ from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
 
 
-def check(
-    rule: Rule | RejectedRule,
-    *,
-    tiers: Sequence[TierName] = TIERS,
-    bound: int = 3,
-    guards: bool = True,
-    progress: Callable[[str], None] | None = None,
-    finished: Callable[[TierResult], None] | None = None,
-    ahead: bool = False,
-) -> CheckReport:
-    """What the tiers say of a rule; tier 3 tries every size up to `bound`.  `finished` is told of each tier at once.
+class Options(TypedDict, total=False):
+    """What may be asked of a check, as `check_all` takes it."""
 
-    With `ahead`, the prover begins beside the first tiers; an interrupt then waits for it.
-
-    >>> from relift.egraph.checks.tiers import check
-    >>> from relift.rewrites.library import RULES
-    >>> check(RULES["join_split"], tiers=("1", "3")).ok
-    True
-    """
-    found = check_all(
-        [rule], tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished, ahead=ahead
-    )  # fmt: skip
-    return next(found)
+    tiers: Sequence[TierName]
+    bound: int
+    guards: bool
+    progress: Callable[[str], None] | None
+    finished: Callable[[TierResult], None] | None
+    ahead: bool
 
 
 def check_all(
@@ -61,7 +48,13 @@ def check_all(
 ) -> Iterator[CheckReport]:
     """What the tiers say of each rule, one after the other; `guards`: and which condition is missing, or redundant.
 
-    Tier 4b proves all rules at once, when the first comes to it, or `ahead` of that; tier 5 shares one e-graph process.
+    Tier 3 tries every size up to `bound`; `finished` is told of each tier at once.  Tier 4b proves all rules at once,
+    when the first comes to it, or `ahead` of that; tier 5 shares one e-graph process.
+
+    >>> from relift.egraph.checks.tiers import check_all
+    >>> from relift.rewrites.library import RULES
+    >>> next(check_all([RULES["join_split"]], tiers=("1", "3"))).ok
+    True
     """
     rules = list(rules)
     with ExitStack() as stack:

@@ -35,14 +35,9 @@ class Built:
             case terms.Input(name):
                 raise NotSearchable(f"a rule does not speak of the input {name}")
             case (
-                terms.Literal()
-                | terms.Apply()
-                | terms.Call()
-                | terms.Combine()
-                | terms.MakeTuple()
-                | terms.Get()
-                | terms.Pattern()
-            ):
+                terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
+                | terms.Get() | terms.Pattern()
+            ):  # fmt: skip
                 return node_text(t, lambda field: self._build_field(field, scope))
 
     def _build_field(self, value: Field, scope: dict[str, str]) -> str:

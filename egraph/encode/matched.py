@@ -63,14 +63,9 @@ class Matched:
             case terms.Input(name):
                 raise NotSearchable(f"a rule does not speak of the input {name}")
             case (
-                terms.Literal()
-                | terms.Apply()
-                | terms.Call()
-                | terms.Combine()
-                | terms.MakeTuple()
-                | terms.Get()
-                | terms.Pattern()
-            ):
+                terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
+                | terms.Get() | terms.Pattern()
+            ):  # fmt: skip
                 return node_text(t, lambda field: self._match_field(field, scope))
 
     def _match_field(self, value: Field, scope: tuple[RuleBinder, ...]) -> str:

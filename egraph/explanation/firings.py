@@ -70,14 +70,9 @@ class Sides:
             case terms.Input():
                 raise AssertionError("cannot happen: a rule with an input is not searchable")
             case (
-                terms.Literal()
-                | terms.Apply()
-                | terms.Call()
-                | terms.Combine()
-                | terms.MakeTuple()
-                | terms.Get()
-                | terms.Pattern()
-            ):
+                terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.MakeTuple()
+                | terms.Get() | terms.Pattern()
+            ):  # fmt: skip
                 return self.ground.of(
                     t, self._slots, lambda u: self._term(u, scope), lambda f: self._scoped(f, scope)
                 )

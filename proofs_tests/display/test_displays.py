@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import relift as rl
+from relift.checking import check
 from relift.compiler.program import compile_program
 from relift.display.blocks import Bars, Cells, Code, Folded, Graph, Note, Roof, Table, Title
 from relift.display.cells import differing, read
 from relift.display.graphs import placed
 from relift.display.printing import document, html
-from relift.egraph.checks.tiers import check
 from relift.egraph.search.optimize import Optimized
 from relift.egraph.search.tuning import Timing
 from relift.rewrites.library import RULES

@@ -11,8 +11,8 @@ import pytest
 import relift as rl
 from proofs_tests.compiler.programs import typed
 from proofs_tests.semantics.patterns.test_patterns import CASES
+from relift.checking import check
 from relift.device import CPU
-from relift.egraph.checks.tiers import check
 from relift.egraph.encode.terms import term_text
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals

@@ -529,7 +529,7 @@ IN_ROCQ = (
 
 def main() -> None:
     """Check all of them by all tiers, and say of which the verdict is not the right one."""
-    from relift.egraph.checks.tiers import check
+    from relift.checking import check
 
     wrong = 0
     for name, rule in {**RIGHT, **WRONG}.items():

@@ -215,13 +215,9 @@ def is_layout(t: terms.Term) -> bool:
         case terms.Pattern() if not t.layout:
             return False
         case (
-            terms.Var()
-            | terms.Input()
-            | terms.Literal()
-            | terms.MakeTuple()
-            | terms.Get()
+            terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
             | terms.Pattern()
-        ):
+        ):  # fmt: skip
             return all(is_layout(u) for _, u, _ in terms.inside(t))
 
 
@@ -251,13 +247,9 @@ def view(t: terms.Term, environment: Environment, produced: Producer = no_produc
             found: View = t.view(Views(t.name), **shown)
             return found
         case (
-            terms.Literal()
-            | terms.Apply()
-            | terms.Call()
-            | terms.Combine()
-            | terms.Metavariable()
+            terms.Literal() | terms.Apply() | terms.Call() | terms.Combine() | terms.Metavariable()
             | terms.Pattern()
-        ):
+        ):  # fmt: skip
             return produced(t, environment)
 
 

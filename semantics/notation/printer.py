@@ -169,14 +169,9 @@ def _eta(f: terms.Lambda) -> str | None:
         case terms.Combine(operator, left, right):
             return operator_name(operator) if (left, right) == f.parameters else None
         case (
-            terms.Var()
-            | terms.Input()
-            | terms.Literal()
-            | terms.Apply()
-            | terms.MakeTuple()
-            | terms.Get()
-            | terms.Pattern()
-        ):
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.MakeTuple()
+            | terms.Get() | terms.Pattern()
+        ):  # fmt: skip
             return None
 
 

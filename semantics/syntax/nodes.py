@@ -68,11 +68,7 @@ def rebuilt(t: terms.Term, values: Iterable[Any]) -> terms.Term:
         case terms.Pattern():
             return build(type(t), values)
         case (
-            terms.Var()
-            | terms.Input()
-            | terms.Literal()
-            | terms.Apply()
-            | terms.Call()
+            terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
             | terms.Metavariable()
-        ):
+        ):  # fmt: skip
             return type(t)(*values)

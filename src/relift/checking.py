@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from relift.compiler.agreement.comparison import Agreement
 from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.egraph.checks import admission, shared
+from relift.egraph.checks.tiers import Options
 from relift.egraph.checks.tiers import check_all as by_tiers
 from relift.egraph.search import guided
 from relift.rewrites.checks.verdicts import TIERS, CheckReport, Status, TierName, TierResult
@@ -59,20 +60,11 @@ def check(
 
 
 def check_all(
-    rules: Iterable[Rule | RejectedRule],
-    *,
-    tiers: Sequence[TierName] = TIERS,
-    bound: int = 3,
-    guards: bool = True,
-    progress: Callable[[str], None] | None = None,
-    finished: Callable[[TierResult], None] | None = None,
-    ahead: bool = False,
+    rules: Iterable[Rule | RejectedRule], **options: Unpack[Options]
 ) -> Iterator[CheckReport]:
-    """What is said of each rule, one after the other; `guards`: and which condition is missing, or redundant."""
-    rules = list(rules)
-    found = by_tiers(
-        rules, tiers=tiers, bound=bound, guards=guards, progress=progress, finished=finished, ahead=ahead
-    )  # fmt: skip
+    """What is said of each rule, one after the other, by tiers with these options and of its functions in C."""
+    rules, finished = list(rules), options.get("finished")
+    found = by_tiers(rules, **options)
     for rule in rules:
         said = _of_functions(rule)
         for result in said:

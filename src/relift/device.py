@@ -32,8 +32,8 @@ class DeviceDescription:
     local_memory_bytes: int
     max_work_group: int
     launch_seconds: float
-    has_doubles: bool
-    local_memory_is_fast: bool
+    local_memory_is_fast: bool = False
+    has_doubles: bool = True
     packs: Packing = "loop-free"
     fused_multiply_add: bool = True
 
@@ -55,8 +55,6 @@ CPU = DeviceDescription(
     local_memory_bytes=512 * 1024,
     max_work_group=4096,
     launch_seconds=22e-6,
-    has_doubles=True,
-    local_memory_is_fast=False,
 )
 """A small shared server, through PoCL."""
 
@@ -72,7 +70,6 @@ GPU = DeviceDescription(
     local_memory_bytes=48 * 1024,
     max_work_group=1024,
     launch_seconds=4.4e-6,
-    has_doubles=True,
     local_memory_is_fast=True,
 )
 """An H200: copy bandwidth, FMA rate and empty kernel as measured on one."""

@@ -143,15 +143,9 @@ class _Widened:
             case tree.Invocation():
                 return self._called(e, t)
             case (
-                tree.Whole()
-                | tree.Real()
-                | tree.Name()
-                | tree.Element()
-                | tree.Member()
-                | tree.Prefix()
-                | tree.Binary()
-                | tree.Conditional()
-            ):
+                tree.Whole() | tree.Real() | tree.Name() | tree.Element() | tree.Member()
+                | tree.Prefix() | tree.Binary() | tree.Conditional()
+            ):  # fmt: skip
                 return tree.mapped_expression(e, self.expression)
 
     def _constant(self, e: tree.Real, value: float) -> tree.Expression:

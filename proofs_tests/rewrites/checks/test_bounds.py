@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from relift.egraph.checks.tiers import check
+from relift.checking import check
 from relift.egraph.encode.rules import encode_rule
 from relift.rewrites.checks.rocq.statements import proposition
 from relift.rewrites.checks.verdicts import TIERS

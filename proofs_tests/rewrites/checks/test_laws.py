@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.egraph.checks.tiers import check
+from relift.checking import check
 from relift.egraph.search.optimize import optimize
 from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws

@@ -11,7 +11,7 @@ import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.rewrites.reviewed_rules import RIGHT, WRONG
 from relift import map
-from relift.egraph.checks.tiers import check
+from relift.checking import check
 from relift.rewrites.checks import isolation
 from relift.rewrites.checks.isolation import Stopped, in_a_process
 from relift.rewrites.checks.tiers import check_rule

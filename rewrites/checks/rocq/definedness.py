@@ -90,13 +90,9 @@ class Domains(Side):
             case terms.Pattern():
                 yield from self._pattern(t)
             case (
-                terms.Var()
-                | terms.Input()
-                | terms.Literal()
-                | terms.Apply()
-                | terms.MakeTuple()
+                terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.MakeTuple()
                 | terms.Get()
-            ):
+            ):  # fmt: skip
                 pass
 
     def domain(self, name: str) -> str:

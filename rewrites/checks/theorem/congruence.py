@@ -111,15 +111,9 @@ class Shared:
                 case terms.Input(name):
                     found = frozenset((f"input {name}",))
                 case (
-                    terms.Literal()
-                    | terms.Apply()
-                    | terms.Call()
-                    | terms.Combine()
-                    | terms.MakeTuple()
-                    | terms.Get()
-                    | terms.Metavariable()
-                    | terms.Pattern()
-                ):
+                    terms.Literal() | terms.Apply() | terms.Call() | terms.Combine()
+                    | terms.MakeTuple() | terms.Get() | terms.Metavariable() | terms.Pattern()
+                ):  # fmt: skip
                     for _, u, binders in terms.inside(t):
                         found |= self.mentioned(u) - {x.name for x in binders}
             self._mentioned[id(t)] = t, found
