@@ -108,7 +108,7 @@ __kernel void scale(float a, __global const float* src, __global float* dst, int
 
 
 def test_a_kernel_that_somebody_wrote(file: Path, tmp_path: Path) -> None:
-    """Status 0 for a right one, 1 for a wrong one, 3 for what is not understood, 2 for half of a launch."""
+    """Status 0 for a right one, 1 for a wrong one, 2 for what is not understood, with its line, and for half of a launch."""
     path = tmp_path / "scale.cl"
     path.write_text(TWICE)
     words = (
@@ -126,6 +126,8 @@ def test_a_kernel_that_somebody_wrote(file: Path, tmp_path: Path) -> None:
     path.write_text(TWICE.replace("a * src[i]", "a + src[i]"))
     assert command(*words, *launch)[0] == 1
     path.write_text(TWICE.replace("int i =", "goto end; int i ="))
-    assert command(*words, *launch)[0] == 3
+    status, said = command(*words, *launch)
+    assert (status, said.count("\n")) == (2, 1)
+    assert "goto in line 4 is not understood" in said
     status, said = command(*words)
     assert (status, said.count("\n")) == (2, 1)

@@ -110,6 +110,7 @@ class Judged:
     program: str
     fault: Planted
     by_meaning: str
+    why: str
     at_size: str
 
     @property
@@ -131,14 +132,20 @@ def planted_faults(count: int, seed: int) -> Iterator[Judged]:
     for name, fault in generator.sample(every, min(count, len(every))):
         program = made(name, *PROGRAMS[name][0])
         text = OpenCL().source(fault.source)
-        try:
-            said: str = meaning_of(Compiled(text, fault.launch), program).verdict
-        except (ReliftError, ValueError) as error:  # a launch that cannot be made
-            said = f"refused: {error}"
+        said, why = _said(Compiled(text, fault.launch), program)
         at_size = "not run"
         if said == "validated":
             at_size = validate(fault.source, fault.launch, program).verdict
-        yield Judged(name, fault, said.split(":")[0], at_size)
+        yield Judged(name, fault, said, why, at_size)
+
+
+def _said(kernel: Compiled, program: Program) -> tuple[str, str]:
+    """The verdict on a text and its launch, `refused` where one cannot be read or made, and what it rests on."""
+    try:
+        found = meaning_of(kernel, program)
+    except (ReliftError, ValueError) as error:
+        return "refused", str(error)
+    return ("refused" if found.not_read else found.verdict), found.text().replace("\n", "; ")
 
 
 def all_faults(count: int, seed: int) -> int:
@@ -154,6 +161,8 @@ def all_faults(count: int, seed: int) -> int:
         if judged_one.missed:
             missed += 1
             print("MISSED", judged_one.program, kind, judged_one.fault.where, judged_one.at_size)
+        if verdict == "unknown":
+            print("UNKNOWN", judged_one.program, kind, judged_one.fault.where, judged_one.why)
     for kind, row in sorted(table.items()):
         print(f"{kind:26} {sum(row.values()):4}  " + ", ".join(f"{v} {n}" for v, n in row.items()))
     print(f"{total} faults from seed {seed}, {missed} missed")

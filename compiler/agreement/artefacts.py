@@ -203,9 +203,8 @@ def doubts(saved: Saved) -> list[str]:
     if anew.refuted:
         raise _refuted(saved, anew.detail)
     meaning = meaning_of(saved.kernel, saved.low)
-    for kernel in meaning.kernels:
-        if kernel.verdict == "refuted":
-            raise _refuted(saved, f"{kernel.kernel} means something else: {kernel.detail}")
+    if meaning.refutations:
+        raise _refuted(saved, meaning.refutations[0])
     if meaning.ok:
         return []
     values = _on_symbols(saved, None)

@@ -38,9 +38,13 @@ def place(node: Any) -> str:
     return f"line {node.coord.line}" if getattr(node, "coord", None) else "the text"
 
 
-def refused(node: Any, what: str) -> NotUnderstood:
+class Placed(NotUnderstood):
     """What is not understood, with its line."""
-    return NotUnderstood(f"{what} in {place(node)}")
+
+
+def refused(node: Any, what: str) -> Placed:
+    """What is not understood, with its line."""
+    return Placed(f"{what} in {place(node)}")
 
 
 def ctype(

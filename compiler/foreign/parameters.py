@@ -9,8 +9,15 @@ from typing import Any, TypeAlias
 from relift.compiler.foreign.expressions import declared
 from relift.compiler.running.launch import Buffer
 from relift.compiler.text.c_types import SIZES
-from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import CType
+from relift.semantics.errors import ReliftError
+
+
+class NotSaid(ReliftError):
+    """Nobody has said which kernel of a text is meant, or what one of its parameters is."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, place="")
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ Given: TypeAlias = Number | Cells | Passed
 
 
 def kernel_in(functions: Sequence[Any], entry: str) -> Any:
-    """The kernel of a name; raises `NotUnderstood` where there is none."""
+    """The kernel of a name; raises `NotSaid` where there is none."""
     from pycparser import c_ast
 
     defined = [f for f in functions if isinstance(f, c_ast.FuncDef)]
@@ -57,7 +64,7 @@ def kernel_in(functions: Sequence[Any], entry: str) -> Any:
         if f.decl.name == entry:
             return f
     names = [f.decl.name for f in defined if is_kernel(f)]
-    raise NotUnderstood(f"no kernel {entry}; there are: {', '.join(names)}")
+    raise NotSaid(f"there is no kernel {entry}; give --entry one of: {', '.join(names) or 'none'}")
 
 
 def is_kernel(f: Any) -> bool:
@@ -74,7 +81,7 @@ def parameters_of(kernel: Any) -> list[tuple[str, CType]]:
 def given_by(
     parameters: Sequence[tuple[str, CType]], said: Mapping[str, str], buffers: Sequence[Buffer]
 ) -> Iterator[Given]:
-    """What each parameter is: said, by its name, or by its place; raises `NotUnderstood` where it is not known."""
+    """What each parameter is: said, by its name, or by its place; raises `NotSaid` where it is not known."""
     inputs = [b for b in buffers if b.role != "output"]
     outputs = iter([b for b in buffers if b.role == "output"])
     named = {b.name: b for b in inputs}
@@ -84,7 +91,9 @@ def given_by(
         wanted = said.get(name, name)
         if t.pointer and t.space == "local":
             if not wanted.isdecimal():
-                raise NotUnderstood(f"how many cells {name} has; say it: --argument {name}=…")
+                raise NotSaid(
+                    f"how many cells {name} has is not known; say it: --argument {name}=…"
+                )
             yield Cells(int(wanted), t)
             continue
         if not t.pointer and is_number(wanted):
@@ -92,7 +101,7 @@ def given_by(
             continue
         if not t.pointer:
             if wanted not in named:
-                raise NotUnderstood(f"what {name} is; say it: --argument {name}=…")
+                raise NotSaid(f"what {name} is, is not known; say it: --argument {name}=…")
             found = named[wanted]
         elif wanted in named:
             found = named[wanted]
@@ -100,7 +109,7 @@ def given_by(
             several = outputs if wanted == "out" or not t.constant else rest
             following = next(several, None)
             if following is None:
-                raise NotUnderstood(f"which buffer {name} is; say it: --argument {name}=…")
+                raise NotSaid(f"which buffer {name} is, is not known; say it: --argument {name}=…")
             found = following
         yield Passed(name, t, found)
 

@@ -36,7 +36,14 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
         said: list[str]
 
         def on_error(self, file: str, line: int, msg: str) -> None:
-            self.said.append(f"line {line}: {msg}")
+            self.said.append(f"line {line}: {' '.join(msg.split())}")
+
+        def on_directive_unknown(
+            self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any
+        ) -> Any:
+            if directive.value == "error":
+                self.on_error("", directive.lineno, f"#error {''.join(t.value for t in toks)}")
+            return True if directive.value in ("error", "warning") else None
 
     preprocessor = Preprocessor()
     preprocessor.said = []
@@ -47,12 +54,28 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
     preprocessor.write(out)
     if preprocessor.said:
         raise NotUnderstood(preprocessor.said[0])
-    plain = _WORDS.sub(r"__\1", _without_attributes(out.getvalue()))
     try:
+        plain = _WORDS.sub(r"__\1", _without_attributes(out.getvalue()))
         tree = OpenCLCParser().parse(plain, file)
+    except RecursionError:
+        raise NotUnderstood("what is nested too deeply") from None
+    except UnknownAttribute as error:
+        at = text.count("\n", 0, max(text.find(error.text), 0)) + 1
+        raise NotUnderstood(f"the attribute {error.text} in line {at}") from None
     except (ParseError, TypeError, AssertionError) as error:
-        raise NotUnderstood(f"the text: {error}") from None
+        raise NotUnderstood(_with_line(str(error))) from None
     return list(tree.ext)
+
+
+def _with_line(said: str) -> str:
+    """What the parser says it stands before, in the form of other messages.
+
+    >>> from relift.compiler.foreign.parsing import _with_line
+    >>> _with_line("k.cl:4:8: before: goto"), _with_line("k.cl: At end of input")
+    ('goto in line 4', 'k.cl: At end of input')
+    """
+    m = re.fullmatch(r".*?:(\d+):\d+: (?:before: )?(.*)", said, re.DOTALL)
+    return said if m is None else f"{m[2]} in line {m[1]}"
 
 
 def _without_attributes(text: str) -> str:
@@ -74,10 +97,18 @@ def _without_attributes(text: str) -> str:
     return "".join(found) + text[at:]
 
 
+class UnknownAttribute(Exception):
+    """An attribute that may change what a text means."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
 def raise_unless_hint(attribute: str) -> None:
-    """Attributes that change what a text means are not read."""
+    """Attributes that change what a text means are not read; raises `UnknownAttribute`."""
     if not re.search(r"hint|aligned|always_inline|noinline|unused", attribute):
-        raise NotUnderstood(f"the attribute {attribute}")
+        raise UnknownAttribute(attribute)
 
 
 def required_group(text: str) -> tuple[int, ...] | None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from relift.compiler.foreign.expressions import ROW, Trees, ctype, declared, number, refused
+from relift.compiler.foreign.expressions import ROW, Placed, Trees, ctype, declared, number, refused
 from relift.compiler.text.c_types import INT, plain
+from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Barrier,
     Binary,
@@ -198,7 +199,12 @@ class ByHand(Translator):
         kind = type(s).__name__
         if kind not in by_kind:
             raise refused(s, kind)
-        by_kind[kind](s, depth)
+        try:
+            by_kind[kind](s, depth)
+        except Placed:
+            raise
+        except NotUnderstood as error:
+            raise refused(s, str(error)) from None
 
     def _each(self, statements: Sequence[Any], depth: int) -> None:
         for s in statements:

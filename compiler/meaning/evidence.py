@@ -2,7 +2,9 @@
 
 The program is cut where it is stored between kernels.  That the parts together are the program is checked here:
 put back into one term, they are what the program is without a word on where it is stored.  Each kernel is then
-compared with its part (`judge`), whose inputs are what the kernels before it have computed.
+compared with its part (`judge`), whose inputs are what the kernels before it have computed.  What remains unknown is
+run on symbols by all its work-items, where that is not too much: a launch that leaves a kernel or a group out is no
+fault of any kernel's text, and a run shows it.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from relift.compiler.codegen.interface import buffers
 from relift.compiler.lowering.iterations import written_out
 from relift.compiler.lowering.stages import stages_of
 from relift.compiler.meaning.judge import Finding, Judge, Stage, Verdict
+from relift.compiler.meaning.witness import on_inputs
 from relift.compiler.running.launch import Launch, Launched
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import Source
+from relift.compiler.validation.evidence import ENOUGH, reports_of
 from relift.compiler.validation.symbols import LIMIT
+from relift.compiler.validation.validate import Report
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -81,19 +86,36 @@ class Meaning:
     """What became of all kernels of a program.
 
     Kernels call a function in C by its name; `functions` says whether the C means the Python that the program means.
+    Where a kernel is unknown, `run` is what running all of them together at some sizes says.
     """
 
     program: str
     kernels: tuple[KernelMeaning, ...]
     functions: tuple[Agreement, ...] = ()
+    run: Report | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """`refuted` if one kernel, or a function, is; `validated` if all kernels are."""
-        said = {k.verdict for k in self.kernels}
-        if "refuted" in said or any(f.refuted for f in self.functions):
+        """`refuted` if one kernel, or a function, or the run of all is; `validated` if all kernels are."""
+        if self.refutations:
             return "refuted"
-        return "validated" if said == {"validated"} else "unknown"
+        return "validated" if {k.verdict for k in self.kernels} == {"validated"} else "unknown"
+
+    @property
+    def refutations(self) -> tuple[str, ...]:
+        """What is refuted, a line each."""
+        kernels = [k.text() for k in self.kernels if k.verdict == "refuted"]
+        functions = [f.text() for f in self.functions if f.refuted]
+        refuted = self.run is not None and self.run.verdict == "refuted"
+        return (*kernels, *functions, *([self._of_run()] if refuted else []))
+
+    @property
+    def not_read(self) -> str:
+        """What the text has that nobody here understands, and where; nothing where it was read."""
+        return "" if self.run is None else self.run.not_read
+
+    def _of_run(self) -> str:
+        return f"all kernels together: {self.run.text()}" if self.run is not None else ""
 
     @property
     def ok(self) -> bool:
@@ -103,6 +125,7 @@ class Meaning:
     def text(self) -> str:
         """A line for each kernel, and the verdict."""
         lines = [k.text() for k in self.kernels] + [f.text() for f in self.functions]
+        lines += [self._of_run()] if self.run is not None else []
         return "\n".join([*lines, f"{self.program}: {self.verdict}"])
 
     def to_json(self) -> dict[str, Any]:
@@ -112,6 +135,7 @@ class Meaning:
             "verdict": self.verdict,
             "kernels": [k.to_json() for k in self.kernels],
             "functions": [f.to_json() for f in self.functions],
+            "run": None if self.run is None else self.run.text(),
         }
 
 
@@ -140,6 +164,22 @@ def meaning_of(
     >>> print(meaning_of(wrong, double).kernels[0].detail)
     out[0] is 5.047679424285889 instead of 4.493408203125: work-item 0 writes x[glb_0] * x[glb_0] instead of x[glb_0] + x[glb_0], n = 1
     """
+    found = _by_kernels(compiled, program, certified, limit, report)
+    if found.verdict != "unknown":
+        return found
+    report("all kernels together")
+    [*_, last] = reports_of(compiled, program, limit=min(limit, ENOUGH), witness=on_inputs)
+    return replace(found, run=last)
+
+
+def _by_kernels(
+    compiled: Launched,
+    program: Program,
+    certified: Sequence[Certificate] | None,
+    limit: int,
+    report: Callable[[str], None],
+) -> Meaning:
+    """What is found of each kernel, for itself."""
     sizes = "all sizes" if compiled.plan.sizes else "these sizes"
 
     def whole(detail: str, verdict: Verdict = "unknown") -> Meaning:
@@ -327,6 +367,8 @@ def with_meaning(certified: Sequence[Certificate], meaning: Meaning) -> tuple[Ce
         shown = next((v for v in c.claims if v.kind == "values" and v.verdict == "shown"), None)
         if verdict == "unknown" and shown is not None:
             verdict, detail = "shown", shown.detail
+        if verdict == "unknown" and meaning.run is not None and meaning.run.verdict == "refuted":
+            verdict, detail = "refuted", meaning.run.text()
         claim = Claim("meaning", "the text against the program", verdict, detail, 0.0)
         found.append(replace(c, claims=(*c.claims, claim)))
     return tuple(found)

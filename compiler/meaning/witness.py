@@ -207,11 +207,20 @@ class Machine:
             return self._value(x, {})
 
     def _value(self, x: Any, memo: dict[Symbol, Any]) -> Any:
-        if x not in memo:
-            self.left -= 1
-            if self.left < 0:
-                raise GivenUp
-            memo[x] = self._computed(x, memo)
+        """A value whose parts are computed first, without recursion: a sum is as deep as it is long."""
+        waiting = [x]
+        while waiting:
+            now = waiting[-1]
+            needed = [] if now in memo else [v for v in _needed(now, memo) if v not in memo]
+            if needed:
+                waiting += needed
+                continue
+            waiting.pop()
+            if now not in memo:
+                self.left -= 1
+                if self.left < 0:
+                    raise GivenUp
+                memo[now] = self._computed(now, memo)
         return memo[x]
 
     def _computed(self, x: Symbol, memo: dict[Symbol, Any]) -> Any:
@@ -236,9 +245,9 @@ class Machine:
                 return self._fold(x)
             case "select":
                 c, yes, no = x.args
-                return self._value(yes if self._value(c, memo) else no, memo)
+                return memo[yes if memo[c] else no]
             case _:
-                return self._applied(x, [self._value(v, memo) for v in x.args], number)
+                return self._applied(x, [memo[v] for v in x.args], number)
 
     def _applied(self, x: Symbol, values: list[Any], number: Any) -> Any:
         if x.op in SCALARS and x.op != boolean.name:
@@ -279,6 +288,20 @@ class Machine:
         if kind == "boolean":
             return n % 2 == 0
         return n % 8 if kind.startswith("i") else (n % 2**16 - 2**15) / 2**13
+
+
+_ALONE = frozenset(["open", "cell", "real", "whole", "index", "nonneg", "accumulator", "fold"])
+"""Operations whose arguments are no values, or are computed turn by turn."""
+
+
+def _needed(x: Symbol, memo: Mapping[Symbol, Any]) -> Sequence[Any]:
+    """The values that an operation is computed from; of a selection the one that is chosen."""
+    if x.op in _ALONE:
+        return ()
+    if x.op == "select":
+        c, yes, no = x.args
+        return (c,) if c not in memo else (yes if memo[c] else no,)
+    return x.args
 
 
 class Rough(Machine):

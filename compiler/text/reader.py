@@ -41,6 +41,9 @@ def read_source(source: str) -> Source:
         return reader.source()
     except NotUnderstood as error:
         raise NotUnderstood(f"{error} in line {line_of(source, reader.at - 1)}") from None
+    except RecursionError:
+        line = line_of(source, reader.at - 1)
+        raise NotUnderstood(f"what is nested too deeply in line {line}") from None
 
 
 def read_kernels(source: str) -> tuple[KernelText, ...]:

@@ -12,12 +12,12 @@ from relift.compiler.running.launch import Launch
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_source
 from relift.compiler.validation.symbols import LIMIT
-from relift.compiler.validation.validate import Report, validate
+from relift.compiler.validation.validate import Report, Witness, not_read, validate
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
 
 if TYPE_CHECKING:
-    from relift.compiler.running.compiled import Compiled
+    from relift.compiler.running.launch import Launched
 
 VALUES = (2, 3, 5, 8, 13, 21, 34, 67, 131, 260, 517)
 """The sizes that are tried: small, and none a multiple of the one before."""
@@ -31,9 +31,16 @@ TRIES = 6
 
 
 def reports_of(
-    compiled: Compiled, program: Program, *, limit: int = LIMIT, reassociate: bool = False
+    compiled: Launched,
+    program: Program,
+    *,
+    limit: int = LIMIT,
+    reassociate: bool = False,
+    witness: Witness = lambda report, apart: report,
 ) -> tuple[Report, ...]:
     """The text against the interpreter: at its sizes, or where they are open at two choices of small ones.
+
+    `witness` may ask for numbers at which cells that differ in form differ.
 
     >>> from relift import f32, map_glb, nat, program
     >>> from relift.compiler.validation.evidence import reports_of
@@ -48,12 +55,19 @@ def reports_of(
     try:
         text = read_source(compiled.source)
     except NotUnderstood as error:
-        detail = f"the text has {error}, which is not understood"
-        return (Report("unknown", "these sizes", detail),)
+        return (not_read(error, "these sizes"),)
     found: list[Report] = []
     for sizes in small_sizes(compiled.plan):
         most = min(limit, ENOUGH) if sizes else limit
-        report = validate(text, compiled.plan, program, sizes, limit=most, reassociate=reassociate)
+        report = validate(
+            text,
+            compiled.plan,
+            program,
+            sizes,
+            limit=most,
+            reassociate=reassociate,
+            witness=witness,
+        )
         found.append(report)
         ran = [r for r in found if not r.too_large]
         if report.verdict == "refuted" or len(ran) == 2 or len(found) == TRIES:

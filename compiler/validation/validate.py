@@ -55,6 +55,7 @@ class Report:
     `verdict` is `shown` when every cell of the result is written and equals the interpreter's, for all data at
     these `sizes`; `refuted` by a fault of a kernel or a cell that differs, which `detail` has; else `unknown`,
     and `detail` says what is left.  `notes` say what it rests on.  `too_large` is what was not run to its end.
+    `not_read` is what the text has that nobody here understands, and where.
     """
 
     verdict: Verdict
@@ -65,6 +66,7 @@ class Report:
     reassociated: bool = False
     notes: tuple[str, ...] = ()
     too_large: bool = False
+    not_read: str = ""
 
     @property
     def ok(self) -> bool:
@@ -80,6 +82,12 @@ class Report:
             "unknown": f"values unknown at {self.sizes}: {self.detail}",
         }[self.verdict]
         return "; ".join([said, *self.notes])
+
+
+def not_read(error: NotUnderstood, sizes: str) -> Report:
+    """The report of a text that is not understood."""
+    what = str(error)
+    return Report("unknown", sizes, f"the text has {what}, which is not understood", not_read=what)
 
 
 Apart: TypeAlias = tuple[str, Symbol, Symbol]
@@ -127,7 +135,7 @@ def validate(
         plan = launch.at({name: sizes[name] for name in launch.sizes})
         text = read_source(source) if isinstance(source, str) else source
     except NotUnderstood as error:
-        return Report("unknown", at, f"the text has {error}, which is not understood")
+        return not_read(error, at)
     except (ReliftError, KeyError) as error:
         return Report("unknown", at, f"the launch does not fit the program: {error}")
     drawn = frozenset(_indices(here))
@@ -190,7 +198,9 @@ class Comparison:
         except (Undecided, Undefined) as error:
             return self.unknown(str(error))
         except NotUnderstood as error:
-            return self.unknown(f"the text has {error}, which is not understood")
+            return not_read(error, "")
+        except RecursionError:
+            return self.unknown("what is computed is nested too deeply")
 
     def run(self, inputs: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """What the kernels leave in the buffers."""

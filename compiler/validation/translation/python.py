@@ -84,8 +84,11 @@ class Writer:
         self.environment.update(self.arithmetic.environment)
 
     def compiled(self, text: str, title: str) -> Callable[..., Any]:
-        """The function that is defined by Python text."""
-        module = compile(text, f"<{title}>", "exec")
+        """The function that is defined by Python text; raises `NotUnderstood` where Python nests no deeper."""
+        try:
+            module = compile(text, f"<{title}>", "exec")
+        except (SyntaxError, RecursionError, MemoryError):
+            raise NotUnderstood(f"what is nested too deeply, in {title}") from None
         [code] = [c for c in module.co_consts if isinstance(c, CodeType)]
         return FunctionType(code, self.environment)
 

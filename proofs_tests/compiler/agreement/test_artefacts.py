@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import relift as rl
+from proofs_tests.command_line import command
 from proofs_tests.tampering import changes, resealed, separated
 from relift.compiler.agreement import artefacts as artefact_checks
 from relift.compiler.agreement import own_sizes
@@ -120,6 +121,22 @@ def test_a_folder_that_is_not_as_it_was_written_is_refused(
 
     with pytest.raises(ReliftError, match=name.replace(".", r"\.")):
         read_saved(folder)
+
+
+def test_a_text_that_nobody_reads_ends_validation_with_its_line(
+    folder: Path, made: dict[str, Path]
+) -> None:
+    """Alone it is an error of one line; beside others these are judged, and the status is 2 unless one is refuted."""
+    text = folder / "kernel.cl"
+    lines = text.read_text().replace("{", "{\n  goto end;", 1).splitlines()
+    text.write_text("\n".join(lines))
+    resealed(folder)
+    status, said = command("validate", str(folder))
+    assert (status, said.count("\n")) == (2, 1)
+    assert f"cannot read the kernels of {folder}" in said
+    assert f"goto in line {lines.index('  goto end;') + 1} is not understood" in said
+    status, again = command("validate", str(folder), str(made["squared"]))
+    assert (status, again) == (2, said)
 
 
 def test_a_folder_without_a_manifest_was_not_written_to_the_end(folder: Path) -> None:

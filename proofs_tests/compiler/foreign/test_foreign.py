@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from proofs_tests.compiler.foreign.kernels import KERNELS, ByHandKernel
-from relift.compiler.foreign.comparison import validate_foreign
+from proofs_tests.compiler.programs import typed
+from relift.compiler.foreign.comparison import ByOthers, validate_foreign
+from relift.compiler.foreign.parameters import NotSaid
+from relift.compiler.validation.validate import Report
+from relift.semantics.language import vocabulary as rl
+from relift.semantics.syntax.types import f32
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=lambda k: k.name)
@@ -27,4 +34,60 @@ def test_what_is_not_granted_is_not_used(name: str) -> None:
     """A sum in another order is another sum where + may not be regrouped."""
     [k] = [k for k in KERNELS if k.name == name]
     found = validate_foreign(k.right(), k.program(), reassociate=False)
+    assert found.verdict == "refuted", found.text()
+
+
+@typed(x=f32[8])
+def double(x: Any) -> Any:
+    """Twice each element."""
+    return rl.map(lambda v: v * 2.0, x)
+
+
+def doubled(body: str, before: str = "", entry: str = "twice") -> Report:
+    """What is said of a kernel for `double` with this body, in line 3, and these lines before it."""
+    text = f"{before}\nkernel void twice(global const float *x, global float *y) {{ int i = get_global_id(0);\n{body} }}"
+    return validate_foreign(ByOthers(text, entry, (8,), (4,)), double)
+
+
+RIGHT = "y[i] = x[i] * 2;"
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "why"),
+    [
+        ("end: goto end;", "", "Label in line 3"),
+        ("struct { int a; } s;", "", "a struct, union or enum in line 3"),
+        ("asm(1);", "", "line 3"),
+        ("y[i] = x[i] * 02;", "", "the constant 02 in line 3"),
+        ("y[i] = z;", "", "the name z in line 3"),
+        ("if (i) { y[i] = foo(x[i]); }", "", "the function foo of float in line 3"),
+        ("y[i] = x[i] * 2", "", "} in line 3"),
+        ("__attribute__((weird)) int q;", "", "the attribute __attribute__((weird)) in line 3"),
+        ("image2d_t t;", "", "the type image2d_t in line 3"),
+        (RIGHT, "#error no", "line 1: #error no"),
+        (RIGHT, "#if 1", "line 1: Unterminated #if 1"),
+        (RIGHT, '#include "none.h"', "line 1: Include file"),
+        (f"y[i] = {'(' * 2000}1{')' * 2000};", "", "nested too deeply"),
+        ("if (i >= 0) {" * 99 + RIGHT + "}" * 99, "", "nested too deeply"),
+    ],
+)  # fmt: skip
+def test_what_is_outside_of_the_reader_is_said_with_its_line(
+    body: str, before: str, why: str
+) -> None:
+    """It is unknown, nothing of it is overlooked, and the line is named where there is one."""
+    found = doubled(body, before)
+    assert found.verdict == "unknown"
+    assert why in found.not_read
+    assert "\n" not in found.not_read
+
+
+def test_a_kernel_that_is_not_there_is_no_text_that_cannot_be_read() -> None:
+    """What the command line has to say is asked for by name."""
+    with pytest.raises(NotSaid, match="there is no kernel other; give --entry one of: twice"):
+        doubled(RIGHT, entry="other")
+
+
+def test_a_sum_as_deep_as_it_is_long_is_computed_on_numbers() -> None:
+    """More turns than Python recurses: that the values differ is found all the same."""
+    found = doubled("float s = 0; for (int k = 0; k < 3000; k++) s += x[(i + k) % 8]; y[i] = s;")
     assert found.verdict == "refuted", found.text()

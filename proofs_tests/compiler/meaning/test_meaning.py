@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +16,11 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import Meaning, meaning_of, with_meaning
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.compiler.running.launch import Launch
 from relift.compiler.validation.evidence import reports_of, with_values
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
-from relift.semantics.syntax.sizes import nat
+from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.types import f32, i32
 
 DRAWN = 6
@@ -201,6 +204,42 @@ def test_a_launch_in_other_groups_than_the_text_requires_is_refuted() -> None:
     found = meaning_of(Compiled(k.source, smaller), program)
     assert found.verdict == "refuted"
     assert "requires groups" in found.kernels[0].detail
+
+
+def fewer_groups(launch: Launch) -> Launch:
+    """A launch whose first kernel has a group less."""
+    first, *rest = launch.kernels
+    total = (Size.of(first.range[0] - first.local[0]), *first.total[1:])
+    return replace(launch, kernels=(replace(first, total=total), *rest))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        fewer_groups,
+        lambda launch: replace(launch, kernels=()),
+        lambda launch: replace(launch, kernels=launch.kernels[:1]),
+        lambda launch: replace(launch, kernels=launch.kernels[::-1]),
+    ],
+    ids=["a group fewer", "no kernel", "a kernel left out", "the last first"],
+)
+def test_a_launch_that_is_wrong_is_refuted(wrong: Callable[[Launch], Launch]) -> None:
+    """It is no fault of any kernel's text: running all of them shows a cell that is not written."""
+    program = made("dot", 2, 6, 36)
+    k = compile_program(program, local=(2,))
+    found = meaning_of(Compiled(k.source, wrong(k.plan)), program)
+    assert found.verdict == "refuted"
+    assert "out[0] is not written" in found.refutations[0]
+    assert found.refutations[0] in found.text()
+
+
+def test_a_loop_that_never_ends_is_refuted() -> None:
+    """No certificate says so: the loop is none that they understand."""
+    program = made("matvec", 6, 4)
+    k = compile_program(program)
+    [loop] = set(re.findall(r"\+\+i|i \+= \d+", k.source))
+    found = meaning_of(Compiled(k.source.replace(loop, "i += 0"), k.plan), program)
+    assert "does not advance" in "".join(found.refutations)
 
 
 def test_a_sum_that_starts_with_nothing_is_not_validated() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -24,7 +25,13 @@ from relift.cli.options import (
 )
 from relift.cli.output import print_json, progress_of
 
+if TYPE_CHECKING:
+    from relift.compiler.meaning.evidence import Meaning
+
 STATUS = {"validated": 0, "refuted": 1, "unknown": 3}
+NOT_READ = 2
+WORST = (0, 3, NOT_READ, 1)
+"""The statuses of one program, the last of which is that of several."""
 
 
 def validate(
@@ -59,8 +66,9 @@ def validate(
     """Compare the text of kernels with the program that they should compute, for all data.
 
     Of a folder, the text that lies there; of a low-level program, what it is compiled to, for all values of the sizes
-    that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 3: unknown;
-    of several, 1 if one is refuted, 3 if none is, but one is unknown.  A run on a --device changes no status.
+    that are not given.  Status 0: validated; 1: refuted, with a work-item, a cell and both values; 2: the text has what
+    Relift does not read; 3: unknown; of several, the first of 1, 2, 3 that one has.  A run on a --device changes no
+    status.
     """
     launch = {
         "--entry": entry, "--global": global_, "--local": local, "--argument": argument, "--define": define,
@@ -90,19 +98,30 @@ def _compiled(
     from relift.executors import on
 
     subjects = [Subject(p, sizes, exact=float_policy == "exact") for p in programs]
-    found = []
+    found: list[Meaning] = []
     with progress_of("validating") as report, on(workers, scheduler) as executor:
-        for meaning in meanings(subjects, executor, report):
+        for where, meaning in zip(programs, meanings(subjects, executor, report), strict=True):
             found.append(meaning)
-            if not as_json:
+            if meaning.not_read:
+                said_of_one = _not_read(f"the kernels of {where}", meaning.not_read)
+                if len(programs) == 1:
+                    raise said_of_one
+                print(f"relift: {said_of_one}", file=sys.stderr)
+            elif not as_json:
                 print(meaning.text(), flush=True)
     said = Counter[str](meaning.verdict for meaning in found)
+    statuses = {NOT_READ if meaning.not_read else STATUS[meaning.verdict] for meaning in found}
     if as_json:
         data = [meaning.to_json() for meaning in found]
         print_json({"programs": data} if len(data) > 1 else data[0])
     elif len(found) > 1:
         print(f"{len(found)} programs: {', '.join(f'{said[v]} {v}' for v in STATUS if said[v])}")
-    raise typer.Exit(max((STATUS[verdict] for verdict in said), key=(0, 3, 1).index))
+    raise typer.Exit(max(statuses, key=WORST.index))
+
+
+def _not_read(what: str, why: str) -> Refusal:
+    """The error of a text that is not understood."""
+    return Refusal(f"cannot read {what}: {why} is not understood; write it without that")
 
 
 def _by_others(
@@ -145,6 +164,8 @@ def _by_others(
     )  # fmt: skip
     with progress_of("validating"):
         report = validate_foreign(launched, here, reassociate=float_policy != "exact")
+        if report.not_read:
+            raise _not_read(str(kernel), report.not_read)
         ran = [on_device(launched, here, device) for device in devices]
     verdict = "validated" if report.ok else report.verdict
     how = "up to the order of sums" if report.reassociated else "to the last bit"
