@@ -22,7 +22,7 @@ from relift.semantics.syntax.terms import (
     Vectorized,
     innermost,
 )
-from relift.semantics.syntax.types import AnyType, Type, Vector, type_sizes
+from relift.semantics.syntax.types import AnyType, Type, Vector, least_values, type_sizes
 
 
 def require_fits(rule: Rule, substitution: Substitution) -> None:
@@ -91,9 +91,16 @@ def _require_function(
         raise IllTyped(f"{name} has type {f.body.type}, and must have type {gives}")
 
 
-@lru_cache(maxsize=1024)
 def require_operator(operator: Operator, element: Type) -> None:
     """Raise `IllTyped` unless an operator combines two values of a type to one."""
+    _require_operator(operator, element, tuple(least_values(element).items()))
+
+
+@lru_cache(maxsize=1024)
+def _require_operator(
+    operator: Operator, element: Type, _least: tuple[tuple[str, int], ...]
+) -> None:
+    """Types are equal whatever their sizes are at least, but what is well-typed hangs on it."""
     match operator:
         case Vectorized(width, inner):
             fits = isinstance(element, Vector) and width == element.width

@@ -18,7 +18,7 @@ from relift.semantics.patterns import Gather, Scatter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.signatures import OperatorKind
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Type, Vector
+from relift.semantics.syntax.types import Type, Vector, least_values
 
 LARGEST_TABLE = 1 << 20
 """An index function whose ranges do not tell is tried at all indices up to this many."""
@@ -39,9 +39,17 @@ def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
     return next(_partial(t, open_cells), None)
 
 
-@cache
 def first_partial_operator(operator: terms.Operator, element: Type, open_cells: bool) -> str | None:
     """The same of an operator, on elements of a type."""
+    least = tuple(least_values(element).items())
+    return _first_partial_operator(operator, element, open_cells, least)
+
+
+@cache
+def _first_partial_operator(
+    operator: terms.Operator, element: Type, open_cells: bool, _least: tuple[tuple[str, int], ...]
+) -> str | None:
+    """Types are equal whatever their sizes are at least, but what is defined hangs on it."""
     match operator:
         case terms.OperatorMetavariable():
             return None

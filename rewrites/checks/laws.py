@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
@@ -35,6 +35,7 @@ from relift.semantics.syntax.types import (
     boolean,
     f32,
     i32,
+    least_values,
 )
 
 FAR = 10**6
@@ -63,14 +64,17 @@ class BrokenLaw:
         )
 
 
-@lru_cache(maxsize=256)
+LENGTHS = (2, 3, 1, 7)
+"""What a named size is where laws are tested: some hold of short rows only."""
+
+
 def check_laws(
     operator: BinaryOperator, element: Type | None = None, *, examples: int = 300
 ) -> BrokenLaw | None:
     """The simplest counterexample to a declared law of an operator, or None when none was found.
 
-    Values are of type `element`: i32, f32, boolean, or tuples, vectors and arrays of such; without it,
-    numbers.  The same values are tried each time.
+    Values are of type `element`: i32, f32, boolean, or tuples, vectors and arrays of such, at several `LENGTHS` where
+    sizes have names; without it, numbers.  The same values are tried each time.
 
     >>> from relift import add, operator
     >>> from relift.rewrites.checks.laws import check_laws
@@ -87,12 +91,34 @@ def check_laws(
             "neutral elements are numbers: leave neutral= out",
             place="",
         )
+    for sizes in _sizes_of(element):
+        if (found := _broken(operator, element, sizes, examples)) is not None:
+            return found
+    return None
+
+
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def _sizes_of(element: Type) -> Iterator[Sizes]:
+    """Values for the names in a type, none below the least that is promised; one without values where there are no names."""
+    least = least_values(element).items()
+    yield from dict.fromkeys(
+        tuple((name, max(bound, length)) for name, bound in least) for length in LENGTHS
+    )
+
+
+@lru_cache(maxsize=256)
+def _broken(
+    operator: BinaryOperator, element: Type, sizes: Sizes, examples: int
+) -> BrokenLaw | None:
+    """A law that is broken at these sizes."""
     body = operator_lambda(operator, element).body
     rational = not any(isinstance(t, Apply) and t.function in IRRATIONAL for t, _ in subterms(body))
-    domain = Exact() if rational else Numeric()
+    world = World(sizes=dict(sizes), domain=Exact() if rational else Numeric())
     differ = (lambda x, y: bool(x != y)) if rational else _far
-    values = _values(element, rational, _numbers(operator, body))
-    for law, arity, sides in _declared(operator, element, domain):
+    values = _values(element, rational, _numbers(operator, body), world)
+    for law, arity, sides in _declared(operator, element, world):
         found = _search(operator.name, law, st.tuples(*[values] * arity), sides, differ, examples)
         if found is not None:
             return found
@@ -125,22 +151,22 @@ Sides = Callable[..., tuple[Any, Any]]
 
 
 def _declared(
-    operator: BinaryOperator, element: Type, domain: Numeric
+    operator: BinaryOperator, element: Type, world: World
 ) -> Iterator[tuple[str, int, Sides]]:
-    laws, f = operator.laws, denote_operator(operator, element, World(domain=domain))
+    laws, f = operator.laws, denote_operator(operator, element, world)
     if laws.associative:
         yield "associative", 3, lambda x, y, z: (f(f(x, y), z), f(x, f(y, z)))
     if laws.commutative:
         yield "commutative", 2, lambda x, y: (f(x, y), f(y, x))
     if laws.neutral is not None:
-        unit = domain.literal(laws.neutral, element)
+        unit = world.domain.literal(laws.neutral, element)
         name = f"to have the neutral element {laws.neutral}"
         yield name, 1, lambda x: (f(unit, x), x)
         yield name, 1, lambda x: (f(x, unit), x)
     if laws.idempotent:
         yield "idempotent", 1, lambda x: (f(x, x), x)
     for plus in laws.distributes_over:
-        g = denote_operator(plus, element, World(domain=domain))
+        g = denote_operator(plus, element, world)
         name = f"to distribute over {plus.name}"
         yield name, 3, lambda x, y, z, g=g: (f(x, g(y, z)), g(f(x, y), f(x, z)))
         yield name, 3, lambda x, y, z, g=g: (f(g(x, y), z), g(f(x, z), f(y, z)))
@@ -167,14 +193,16 @@ def _search(
     return BrokenLaw(name, law, values, left, right)
 
 
-def _values(t: Type, rational: bool, own: Sequence[Fraction]) -> st.SearchStrategy[Any]:
+def _values(
+    t: Type, rational: bool, own: Sequence[Fraction], world: World
+) -> st.SearchStrategy[Any]:
     """Values of a type: small ones first, which a person reads, and those where laws tend to break."""
     match t:
         case Tuple(parts):
-            return st.tuples(*(_values(part, rational, own) for part in parts))
+            return st.tuples(*(_values(part, rational, own, world) for part in parts))
         case Array(element, n) | Vector(element, n):
-            length = 2 if n.constant is None else n.constant
-            few = st.lists(_values(element, rational, own), min_size=3, max_size=3)
+            length = world.size(n)
+            few = st.lists(_values(element, rational, own, world), min_size=3, max_size=3)
             return few.map(lambda row: (row * (length // 3 + 1))[:length])
         case Scalar() if t == boolean:
             return st.booleans()

@@ -20,7 +20,7 @@ from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.notation.printer import show
 from relift.semantics.numpy_values import from_numpy, to_numpy
 from relift.semantics.syntax.signatures import Matching, schema_size
-from relift.semantics.syntax.sizes import Name, Size, by_letter, is_bound
+from relift.semantics.syntax.sizes import Size, by_letter, is_bound
 from relift.semantics.syntax.terms import Input, Pattern, Term, distinct
 from relift.semantics.syntax.types import (
     Array,
@@ -29,6 +29,7 @@ from relift.semantics.syntax.types import (
     Type,
     TypeVariable,
     Vector,
+    least_values,
     substitute_type,
     type_sizes,
 )
@@ -68,9 +69,8 @@ class Program(Displayed):
     @property
     def least_sizes(self) -> dict[str, int]:
         """The sizes that are no numbers, each with the least value that it promises."""
-        types = [*(p.type for p in self.parameters), self.body.type]
-        atoms = [a for t in types for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)]
-        return {name: max(a.least for a in atoms if a == name) for name in self.sizes}
+        least = least_values(*(p.type for p in self.parameters), self.body.type)
+        return {name: least[name] for name in self.sizes}
 
     @bounded_depth("the program")
     def __call__(self, *arguments: Any) -> Any:
@@ -104,15 +104,15 @@ class Program(Displayed):
         return sizes
 
     def _require_least(self, sizes: Mapping[str, int]) -> None:
-        for t in [*(p.type for p in self.parameters), self.body.type]:
-            for atom in (a for n in type_sizes(t) for a in n.atoms() if isinstance(a, Name)):
-                if sizes.get(atom, 0) < 0:
-                    raise IllTyped(f"{self.name}: size {atom} is {sizes[atom]}, but not negative")
-                if sizes.get(atom, atom.least) < atom.least:
-                    raise IllTyped(
-                        f"{self.name}: size {atom} is {sizes[atom]}, but it is at least {atom.least}; "
-                        f'rl.nat("{atom}", least={sizes[atom]}) allows {sizes[atom]}'
-                    )
+        for name, least in self.least_sizes.items():
+            given = sizes.get(name, least)
+            if given < 0:
+                raise IllTyped(f"{self.name}: size {name} is {given}, but not negative")
+            if given < least:
+                raise IllTyped(
+                    f"{self.name}: size {name} is {given}, but it is at least {least}; "
+                    f'rl.nat("{name}", least={given}) allows {given}'
+                )
 
     @bounded_depth("the program")
     def at(self, sizes: Mapping[str, int], *, partly: bool = False) -> Program:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn, Self, TypeAlias, TypeVar
@@ -272,6 +272,20 @@ class Size:
             elif isinstance(atom, Power):
                 found |= atom.base.names() | atom.exponent.names()
         return frozenset(found)
+
+    def promises(self) -> Iterator[tuple[str, int]]:
+        """The named naturals that occur, each with the least value that it promises: sizes are equal whatever these are.
+
+        >>> from relift import nat
+        >>> nat("n", least=3) == nat("n"), [*nat("n", least=3).promises()]
+        (True, [('n', 3)])
+        """
+        for atom in self.atoms():
+            if isinstance(atom, str):
+                yield atom, atom.least if isinstance(atom, Name) else 0
+            elif isinstance(atom, Power):
+                yield from atom.base.promises()
+                yield from atom.exponent.promises()
 
     @property
     def constant(self) -> int | None:

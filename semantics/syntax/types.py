@@ -214,6 +214,25 @@ def type_sizes(t: Type) -> Iterator[Size]:
             pass
 
 
+def least_values(*types: Type) -> dict[str, int]:
+    """The names in the sizes of types, each with the least value that it promises: types are equal whatever these are.
+
+    >>> from relift import f32, nat
+    >>> from relift.semantics.syntax.types import least_values
+    >>> least_values(f32[nat("n", least=3), nat("m")])
+    {'m': 1, 'n': 3}
+    """
+    found: dict[str, int] = {}
+    for name, least in _promises(types):
+        found[name] = max(least, found.get(name, 0))
+    return dict(sorted(found.items()))
+
+
+def _promises(types: Sequence[Type]) -> Iterator[tuple[str, int]]:
+    for n in (n for t in types for n in type_sizes(t)):
+        yield from n.promises()
+
+
 def types_within(t: Type) -> Iterator[Type]:
     """t and the types of which it is made.
 

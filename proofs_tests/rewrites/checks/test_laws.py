@@ -15,11 +15,12 @@ from relift.rewrites.checks.laws import check_laws
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.library import RULES
 from relift.semantics.errors import IllTyped, ReliftError
+from relift.semantics.indices.functions import shift
 from relift.semantics.language import programs
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.terms import BinaryOperator, Input
-from relift.semantics.syntax.types import Type, boolean, f32, i32, i64, tup
+from relift.semantics.syntax.types import Type, boolean, f32, i32, i64, nat, tup
 
 
 def made(function: Callable[..., Any], **laws: Any) -> BinaryOperator:
@@ -176,6 +177,17 @@ def total(operator: BinaryOperator) -> programs.Program:
 
 
 MINUS = made(lambda x, y: x - y, associative=True, commutative=True, neutral=0)
+
+
+def test_a_law_of_short_rows_is_none_of_longer_ones() -> None:
+    """Turned by two places, a row of two is as it was; of rows of a named length several are tried, none too short."""
+    turned = made(
+        lambda x, y: rl.map(lambda p: p[0] + p[1], rl.zip(x, rl.gather(shift(2), y))), **BOTH
+    )
+    assert check_laws(turned, i32[2], examples=5) is None
+    assert "declared associative" in str(check_laws(turned, i32[nat("n")], examples=5))
+    last = made(lambda x, y: rl.concat(rl.take(2, x), rl.drop(2, y)), associative=True)
+    assert check_laws(last, i32[nat("n", least=3)], examples=5) is None
 
 
 def test_a_search_a_check_and_a_term_refuse_a_law_that_does_not_hold() -> None:

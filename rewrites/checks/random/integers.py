@@ -1,6 +1,6 @@
 """Rules that compute with whole numbers, run in the integers of a machine, which wrap around.
 
-Without floats the sides of a rule must be equal in these, too: what holds of all whole numbers need not.
+Where floats are only moved the sides of a rule must be equal in these, too: what holds of all whole numbers need not.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from relift.rewrites.checks.instances import Instances, show_value
 from relift.rewrites.checks.random.edges import worlds
 from relift.rewrites.checks.verdicts import Counterexample
 from relift.rewrites.rule import Rule
+from relift.semantics.domains import Value
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import evaluate, refines
 from relift.semantics.syntax.signatures import OperatorKind
-from relift.semantics.syntax.terms import Apply, subterms
+from relift.semantics.syntax.terms import Apply, Call, subterms
 from relift.semantics.syntax.types import Scalar, boolean, types_within
 
 
 def differs_in_integers(rule: Rule) -> Counterexample | None:
-    """Integers at which the sides of a rule differ; None of a rule without integers of its own, or with floats.
+    """Integers at which the sides of a rule differ; None of a rule without integers of its own, or that computes with floats.
 
     >>> import relift as rl
     >>> from relift.rewrites.checks.random.integers import differs_in_integers
@@ -39,7 +40,7 @@ def differs_in_integers(rule: Rule) -> Counterexample | None:
                 left, right = evaluate(rule.left, world), evaluate(rule.right, world)
         except Undefined:
             continue
-        if not refines(left, right, lambda x, y: bool(x == y)):
+        if not refines(left, right, _same):
             shown = {name: show_value(value) for name, value in data.items()}
             return Counterexample(
                 "the sides differ in the integers of a machine, which wrap around",
@@ -52,14 +53,20 @@ def differs_in_integers(rule: Rule) -> Counterexample | None:
     return None
 
 
+def _same(x: Value, y: Value) -> bool:
+    """Equality of cells; one NaN is like another."""
+    both_nan = isinstance(x, np.floating) and bool(np.isnan(x) and np.isnan(y))
+    return both_nan or bool(x == y)
+
+
 def _computes_with_integers(rule: Rule) -> bool:
-    """Whether a rule has integers and arithmetic, no floats, and no operators, whose laws would have to be kept."""
+    """Whether a rule computes with integers and with no floats, nor with operators, whose laws would have to be kept."""
     if any(isinstance(kind, OperatorKind) for kind in rule.parameters.values()):
         return False
     terms = [t for side in (rule.left, rule.right) for t, _ in subterms(side)]
-    scalars = {s for t in terms for s in types_within(t.type) if isinstance(s, Scalar)}
-    return (
-        any(isinstance(t, Apply) for t in terms)
-        and any(s != boolean and not s.is_float for s in scalars)
-        and not any(s.is_float for s in scalars)
-    )
+    computed = [
+        (t.type, *(u.type for u in t.arguments)) for t in terms if isinstance(t, Apply | Call)
+    ]
+    scalars = {s for types in computed for t in types for s in types_within(t)}
+    kinds = {s.is_float for s in scalars if isinstance(s, Scalar) and s != boolean}
+    return kinds == {False}

@@ -12,6 +12,7 @@ import random
 import time
 
 from relift.rewrites.checks.instances import Instances, counterexample
+from relift.rewrites.checks.random.fractions import differs_in_fractions
 from relift.rewrites.checks.random.integers import differs_in_integers
 from relift.rewrites.checks.random.models import Model, NoModel, draw_model
 from relift.rewrites.checks.verdicts import Counterexample, Direction, Status, TierResult
@@ -49,8 +50,8 @@ def check_random(
     simplest(models(rule), search.differs, examples=examples)
     if search.smallest is not None:
         return result("refuted", search.smallest.obligation, search.smallest)
-    if (wrapped := differs_in_integers(rule)) is not None:
-        return result("refuted", wrapped.obligation, wrapped)
+    if (found := differs_in_integers(rule) or differs_in_fractions(rule)) is not None:
+        return result("refuted", found.obligation, found)
     if search.late:
         return result("unfinished", f"{search.tried} of {examples} instances in {emergency:g} s")
     if not search.tried:

@@ -22,8 +22,9 @@ from relift.rewrites.library import RULES
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
-from relift.rewrites.totality import first_partial
-from relift.semantics.errors import Undefined
+from relift.rewrites.substitutions import require_operator
+from relift.rewrites.totality import first_partial, first_partial_operator
+from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.language import vocabulary as language
 from relift.semantics.language.programs import Program
 from relift.semantics.language.vocabulary import (
@@ -229,6 +230,17 @@ def test_what_is_partial_is_not_computed_more_often() -> None:
     )
     t, _ = apply_rule(RULES["take_map"], all_looked_up)
     assert t != all_looked_up
+
+
+def test_what_an_operator_is_defined_at_hangs_on_the_least_lengths() -> None:
+    """Types are equal whatever their sizes are at least; what is remembered of one is not said of the other."""
+    third = rl.operator(lambda x, y: gather(lambda i: i * 0 + 2, x), name="third")
+    first = rl.operator(lambda x, y: repeat(x.type.length, x[0]), name="first")
+    long, short, empty = (rl.f32[rl.nat("n", least=least)] for least in (3, 1, 0))
+    assert [first_partial_operator(third, t, False) for t in (long, short)] == [None, "gather"]
+    require_operator(first, short)
+    with pytest.raises(IllTyped):
+        require_operator(first, empty)
 
 
 Y = looked_up.parameters[0]
