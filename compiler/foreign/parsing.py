@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import Any
 
+from relift.compiler.foreign.preprocessing import preprocessed
 from relift.compiler.text.lexing import NotUnderstood
 from relift.semantics.errors import Unsupported
 
 _WORDS = re.compile(r"(?<![\w.])(kernel|global|local|private|constant)(?=\s)")
-_FENCES = {"CLK_LOCAL_MEM_FENCE": "1", "CLK_GLOBAL_MEM_FENCE": "2"}
-DEFINED = {
-    "CL_VERSION_1_2": "120",
-    "__OPENCL_VERSION__": "120",
-    "__OPENCL_C_VERSION__": "120",
-    **_FENCES,
-}
 
 
 def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
     """The functions of a source; raises `NotUnderstood` with the line."""
     try:
-        import pcpp
+        import pcpp  # noqa: F401  # by preprocessing
         from pycparser.c_parser import ParseError
         from pycparserext.ext_c_parser import OpenCLCParser
     except ImportError as error:
@@ -30,32 +23,9 @@ def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
             f"kernels of others need a parser of C ({error.name}); install it: pip install 'relift[opencl-c]'"
         ) from None
 
-    class Preprocessor(pcpp.Preprocessor):  # type: ignore[misc]
-        """Macros replaced; what it complains of is kept."""
-
-        said: list[str]
-
-        def on_error(self, file: str, line: int, msg: str) -> None:
-            self.said.append(f"line {line}: {' '.join(msg.split())}")
-
-        def on_directive_unknown(
-            self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any
-        ) -> Any:
-            if directive.value == "error":
-                self.on_error("", directive.lineno, f"#error {''.join(t.value for t in toks)}")
-            return True if directive.value in ("error", "warning") else None
-
-    preprocessor = Preprocessor()
-    preprocessor.said = []
-    for name, value in {**DEFINED, **defined}.items():
-        preprocessor.define(f"{name} {value}")
-    preprocessor.parse(text, file)
-    out = io.StringIO()
-    preprocessor.write(out)
-    if preprocessor.said:
-        raise NotUnderstood(preprocessor.said[0])
+    plain = preprocessed(text, file, defined)
     try:
-        plain = _WORDS.sub(r"__\1", _without_attributes(out.getvalue()))
+        plain = _WORDS.sub(r"__\1", _without_attributes(plain))
         tree = OpenCLCParser().parse(plain, file)
     except RecursionError:
         raise NotUnderstood("what is nested too deeply") from None
@@ -79,8 +49,7 @@ def _with_line(said: str) -> str:
 
 
 def _without_attributes(text: str) -> str:
-    """The text without attributes and pragmas, on the same lines."""
-    text = re.sub(r"(?m)^[ \t]*#[ \t]*pragma[^\n]*$", "", text)
+    """The text without attributes, on the same lines."""
     found: list[str] = []
     at = 0
     for m in re.finditer(r"__attribute__\s*\(", text):
