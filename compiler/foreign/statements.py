@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from relift.compiler.foreign.expressions import ROW, Placed, Trees, ctype, declared, number, refused
-from relift.compiler.text.c_types import INT, plain
+from relift.compiler.text.c_types import INT, CType, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Barrier,
@@ -29,9 +29,12 @@ from relift.compiler.text.tree import (
 from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge
 from relift.compiler.validation.translation.expressions import Expressions
-from relift.compiler.validation.translation.operators import as_int, as_type
+from relift.compiler.validation.translation.operators import as_int, as_type, binary
 from relift.compiler.validation.translation.python import Code, Local, Translated, Variable
 from relift.compiler.validation.translation.statements import Translator
+
+SHORT = {INT: (-(2**23), 2**23 - 1), CType("uint"): (0, 2**24 - 1)}
+"""The numbers of 24 bits."""
 
 _FENCES = {1: {"local"}, 2: {"global"}, 3: {"local", "global"}}
 
@@ -54,9 +57,10 @@ class Loosely(Expressions):
             self.notes.append(f"{function} is taken for a product and a sum")
             return self._product_and_sum(*arguments)
         if function == "mad24" and len(arguments) == 3:
-            return self._product_and_sum(*arguments)
+            product = self._short_product(*arguments[:2])
+            return binary(self.w, "+", product, self.value(arguments[2]))
         if function == "mul24" and len(arguments) == 2:
-            return self.value(Binary("*", *arguments))
+            return self._short_product(*arguments)
         if function == "dot" and len(arguments) == 2 and self.contracted:
             self.notes.append("dot is taken for a sum of products, in order")
             return self._dot(*arguments)
@@ -64,6 +68,14 @@ class Loosely(Expressions):
 
     def _product_and_sum(self, a: Expression, b: Expression, c: Expression) -> Code:
         return self.value(Binary("+", Binary("*", a, b), c))
+
+    def _short_product(self, a: Expression, b: Expression) -> Code:
+        """A product of numbers of 24 bits; OpenCL leaves open what it is of longer ones."""
+        factors = self.value(a), self.value(b)
+        if any(f.type not in SHORT for f in factors):
+            raise refused(None, "a product of 24 bits of what are no two numbers")
+        checked = [Code(f"short({f.text}, {SHORT[f.type]})", f.type) for f in factors]
+        return binary(self.w, "*", *checked)
 
     def _dot(self, a: Expression, b: Expression) -> Code:
         width = self.value(a).type.width
@@ -109,7 +121,7 @@ class ByHand(Translator):
         self.returns: Any = None
         self.in_kernel = True
         self.w.environment |= {
-            "row": _row, "tick": self._tick, "symbolic": lambda c: c.__class__ is Symbol,
+            "row": _row, "short": _short, "tick": self._tick, "symbolic": lambda c: c.__class__ is Symbol,
             "merged": partial(_merged, self.arithmetic.picked),
             **{f"h_{name}": helper[2] for name, helper in self.helpers.items()},
         }  # fmt: skip
@@ -443,6 +455,15 @@ def _assigned_by(s: Any) -> set[str]:
     if isinstance(s, c_ast.If):
         return _assigned_by(s.iftrue) | _assigned_by(s.iffalse)
     return {s.lvalue.name} if isinstance(s, c_ast.Assignment) else set()
+
+
+def _short(x: Any, ends: tuple[int, int]) -> int:
+    """A number that is checked to have 24 bits."""
+    if isinstance(x, Symbol):
+        raise Undecided("a product of 24 bits depends on data")
+    if not ends[0] <= x <= ends[1]:
+        raise Undecided(f"{x} has more than the 24 bits that are multiplied")
+    return int(x)
 
 
 def _row(it: Item, outer: Any, inner: Any, extent: int) -> Any:

@@ -91,3 +91,17 @@ def test_a_sum_as_deep_as_it_is_long_is_computed_on_numbers() -> None:
     """More turns than Python recurses: that the values differ is found all the same."""
     found = doubled("float s = 0; for (int k = 0; k < 3000; k++) s += x[(i + k) % 8]; y[i] = s;")
     assert found.verdict == "refuted", found.text()
+
+
+@pytest.mark.parametrize(
+    ("product", "verdict"),
+    [
+        ("mad24((int)get_group_id(0), 4, (int)get_local_id(0))", "shown"),
+        ("mul24(0x800000u, 2u) - 0x1000000u + i", "shown"),
+        ("mul24(0x800000, 2) - 0x1000000 + i", "unknown"),
+        ("mul24(i, (int)x[0])", "unknown"),
+    ],
+)
+def test_a_product_of_24_bits_is_one_of_such_numbers(product: str, verdict: str) -> None:
+    """What OpenCL leaves open of longer ones is not taken for a product."""
+    assert doubled(f"y[{product}] = x[i] * 2;").verdict == verdict
