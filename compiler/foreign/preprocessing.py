@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from relift.compiler.text.lexing import NotUnderstood
@@ -106,20 +106,22 @@ def _run(text: str, file: str, defined: Mapping[str, str]) -> tuple[str | NotUnd
         def on_error(self, file: str, line: int, msg: str) -> None:
             said.append(f"line {line}: {' '.join(msg.split())}")
 
-        def on_directive_unknown(self, directive: Any, toks: Any, *rest: Any) -> Any:
+        def on_directive_unknown(
+            self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any
+        ) -> Any:
             if directive.value == "error":
                 errors.append(f"line {directive.lineno}: #error {''.join(t.value for t in toks)}")
             return True if directive.value in ("error", "warning") else None
 
-        def on_unknown_macro_in_defined_expr(self, tok: Any) -> bool:
+        def on_unknown_macro_in_defined_expr(self, tok: Any) -> Any:
             asked.add(tok.value)
             return False
 
-        def on_unknown_macro_in_expr(self, ident: str) -> int:
+        def on_unknown_macro_in_expr(self, ident: str) -> Any:
             asked.add(ident)
             return 0
 
-        def on_unknown_macro_function_in_expr(self, ident: str) -> Callable[[Any], int]:
+        def on_unknown_macro_function_in_expr(self, ident: str) -> Any:
             asked.add(ident)
             return lambda _: 0
 

@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from relift.compiler.foreign.expressions import ROW, Placed, Trees, ctype, declared, number, refused
-from relift.compiler.text.c_types import INT, CType, plain
+from relift.compiler.text.c_types import INT, plain
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.tree import (
     Barrier,
     Binary,
+    CType,
     Declaration,
     Element,
     Evaluation,

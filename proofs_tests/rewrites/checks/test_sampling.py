@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import relift as rl
 from relift.rewrites.checks.random.models import (
     LEAF_VALUES,
     OPERATIONS,
@@ -152,45 +151,3 @@ def test_without_hypothesis_the_tier_is_skipped(monkeypatch: pytest.MonkeyPatch)
 
     assert result.status == "skipped"
     assert "pip install hypothesis" in result.detail
-
-
-# ---- numbers of a machine, and numbers between whole ones
-
-
-@rl.rule()
-def truncated_is_floor(x: rl.f32):
-    """Wrong below zero, but of whole numbers."""
-    return rl.i32(x), rl.i32(rl.floor(x))
-
-
-@rl.rule()
-def square_is_no_less(x: rl.f32):
-    """Wrong between 0 and 1."""
-    return rl.maximum(x * x, x), x * x
-
-
-@rl.rule()
-def halved_beside_a_float(i: rl.i32, x: rl.f32):
-    """Wrong where the sum wraps around."""
-    return ((i + i) // 2, x), (i, x)
-
-
-@rl.rule()
-def added_in_another_order(f: rl.Fun[rl.f32, rl.f32], x: rl.f32):
-    """Right, though f gives NaN and infinities, too."""
-    return f(x) + x, x + f(x)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (truncated_is_floor, "the sides differ in exact numbers"),
-        (square_is_no_less, "the sides differ in exact numbers"),
-        (halved_beside_a_float, "the sides differ in the integers of a machine"),
-    ],
-)
-def test_what_holds_of_whole_numbers_need_not_hold(wrong: Rule, said: str) -> None:
-    """Of floats broken numbers are tried, of integers those that wrap around, whatever stands beside them."""
-    found = check_random(wrong, examples=5)
-    assert (found.status, found.detail.startswith(said)) == ("refuted", True)
-    assert check_random(added_in_another_order, examples=5).status == "ok"

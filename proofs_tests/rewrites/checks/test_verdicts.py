@@ -14,6 +14,7 @@ from relift import map
 from relift.checking import check
 from relift.rewrites.checks import isolation
 from relift.rewrites.checks.isolation import Stopped, in_a_process
+from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.checks.verdicts import CheckReport, Status, TierName, TierResult, summary
 from relift.rewrites.floating import float_verdict
@@ -187,7 +188,7 @@ def test_a_rule_whose_function_loops_is_not_finished(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(isolation, "SECONDS", 1)
 
     @rl.userfun(c="return x;")
-    def spins(x: rl.f32) -> rl.f32:
+    def spins(x: F) -> rl.f32:
         while True:
             pass
 
@@ -321,3 +322,45 @@ def test_nested_deeply_and_still_judged(maps: int, tiers: tuple[TierName, ...]) 
     report = check(nested, tiers=tiers, guards=False)
     assert report.ok, report.text()[-500:]
     assert len(report.text().splitlines()) < 100
+
+
+# ---- numbers of a machine, and numbers between whole ones
+
+
+@rl.rule()
+def truncated_is_floor(x: F):
+    """Wrong below zero, but of whole numbers."""
+    return rl.i32(x), rl.i32(rl.floor(x))
+
+
+@rl.rule()
+def square_is_no_less(x: F):
+    """Wrong between 0 and 1."""
+    return rl.maximum(x * x, x), x * x
+
+
+@rl.rule()
+def halved_beside_a_float(i: I, x: F):
+    """Wrong where the sum wraps around."""
+    return ((i + i) // 2, x), (i, x)
+
+
+@rl.rule()
+def added_in_another_order(f: rl.Fun[F, F], x: F):
+    """Right, though f gives NaN and infinities, too."""
+    return f(x) + x, x + f(x)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (truncated_is_floor, "the sides differ in exact numbers"),
+        (square_is_no_less, "the sides differ in exact numbers"),
+        (halved_beside_a_float, "the sides differ in the integers of a machine"),
+    ],
+)
+def test_what_holds_of_whole_numbers_need_not_hold(wrong: Rule, said: str) -> None:
+    """Of floats broken numbers are tried, of integers those that wrap around, whatever stands beside them."""
+    found = check_random(wrong, examples=5)
+    assert (found.status, found.detail.startswith(said)) == ("refuted", True)
+    assert check_random(added_in_another_order, examples=5).status == "ok"
