@@ -15,15 +15,14 @@ _WORDS = re.compile(r"(?<![\w.])(kernel|global|local|private|constant)(?=\s)")
 def parsed(text: str, file: str, defined: dict[str, str]) -> list[Any]:
     """The functions of a source; raises `NotUnderstood` with the line."""
     try:
-        import pcpp  # noqa: F401  # by preprocessing
         from pycparser.c_parser import ParseError
         from pycparserext.ext_c_parser import OpenCLCParser
+
+        plain = preprocessed(text, file, defined)
     except ImportError as error:
         raise Unsupported(
             f"kernels of others need a parser of C ({error.name}); install it: pip install 'relift[opencl-c]'"
         ) from None
-
-    plain = preprocessed(text, file, defined)
     try:
         plain = _WORDS.sub(r"__\1", _without_attributes(plain))
         tree = OpenCLCParser().parse(plain, file)
