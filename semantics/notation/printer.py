@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal as Choice
 from typing import TypeAlias, get_args
 
@@ -53,12 +54,14 @@ class _Broken:
     def __init__(self, opening: str, items: list[_Node], closing: str, separator: str) -> None:
         self.opening, self.items, self.closing, self.separator = opening, items, closing, separator
 
+    @cached_property
     def flat(self) -> str:
+        """Its text in one line: each line that is too long asks for those within it."""
         return self.opening + self.separator.join(map(_flat, self.items)) + self.closing
 
 
 def _flat(node: _Node) -> str:
-    return node if isinstance(node, str) else node.flat()
+    return node if isinstance(node, str) else node.flat
 
 
 def _layout(node: _Node, width: int, indent: int) -> str:
