@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,21 +81,45 @@ def kernels_pass_elsewhere() -> bool:
     return passes("pytest", "-n", "auto", "--device", name, *tests, variables=variables)
 
 
-def passes(tool: str, *arguments: str, variables: Mapping[str, str] | None = None) -> bool:
-    """Whether the tool that is installed beside this Python succeeds, run from the root."""
-    print(f"== {tool} {' '.join(arguments)}".rstrip(), flush=True)
+def call(
+    tool: str,
+    *arguments: str,
+    variables: Mapping[str, str] | None = None,
+    output: int | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """The tool that is installed beside this Python, run from the root; what it says is kept where `output` is a pipe."""
     if not (SCRIPTS / tool).exists():
-        print(f"{tool} is not installed beside {sys.executable}: pip install -e '.[test]'")
-        return False
+        missing = f"{tool} is not installed beside {sys.executable}: pip install -e '.[test]'\n"
+        return subprocess.CompletedProcess(tool, 1, missing)
     # lint-imports imports nothing but must find the package
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | dict(variables or {})
     command = (str(SCRIPTS / tool), *arguments)
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, check=False, text=True, stdout=output, stderr=output
+    )
+
+
+def passes(tool: str, *arguments: str, variables: Mapping[str, str] | None = None) -> bool:
+    """Whether the tool succeeds."""
+    print(f"== {tool} {' '.join(arguments)}".rstrip(), flush=True)
+    done = call(tool, *arguments, variables=variables)
+    print(done.stdout or "", end="", flush=True)
+    return done.returncode == 0
+
+
+def failing() -> list[tuple[str, ...]]:
+    """The linters and type checkers that fail.  They run side by side; what each says is printed in one piece."""
+    with ThreadPoolExecutor() as pool:
+        calls = [pool.submit(call, *check, output=subprocess.PIPE) for check in CHECKS]
+        for check, done in zip(CHECKS, calls, strict=True):
+            told = done.result()
+            print(f"== {' '.join(check)}", told.stdout, told.stderr or "", sep="\n", flush=True)
+    return [check for check, done in zip(CHECKS, calls, strict=True) if done.result().returncode]
 
 
 def main() -> int:
     """Run every check, then pytest, and report all failures."""
-    failed = [check for check in CHECKS if not passes(*check)]
+    failed = failing()
     if failed:
         names = (" ".join(word for word in check[:2] if word[0] != "-") for check in failed)
         print(f"== FAILED before the tests: {', '.join(names)}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import hypothesis
@@ -40,3 +41,9 @@ def pytest_report_header() -> str:
         return f"kernels run on {label(find_device())}"
     except Unsupported as error:
         return f"kernels do not run: {error}"
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()

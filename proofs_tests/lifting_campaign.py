@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from random import Random
 from time import process_time
 
@@ -24,10 +25,11 @@ from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.facts.ir import Module
 from relift.compiler.idioms.facts.reading import module_of
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.source import NAMES, bitcode, module, normal_form
-from relift.compiler.idioms.finding import find
+from relift.compiler.idioms.finding import Search, find
 from relift.compiler.idioms.lift import LiftedIdiom, lift
 from relift.compiler.idioms.lifting.effects import effect_of
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
@@ -121,6 +123,16 @@ def compilers(names: list[str]) -> int:
     return int(wrong > 0 or bool(differ) or not programs)
 
 
+def _detected(printed: str, file: Path) -> tuple[float, float, Module, list[Search]]:
+    """The seconds for the graph of a file and for its idioms, and both."""
+    begin = process_time()
+    graph = module_of(printed, str(file))
+    read = process_time()
+    functions = [f for f in graph.functions.values() if refusal(f, graph) is None]
+    searched = [find(Relations(f, graph)) for f in functions]
+    return read - begin, process_time() - read, graph, searched
+
+
 def detection(lines: int) -> int:
     """How long the files of so many lines take."""
     with temporary_folder() as folder:
@@ -132,18 +144,8 @@ def detection(lines: int) -> int:
             file = folder / "long.c"
             file.write_text(text, encoding="utf-8")
             printed = normal_form(bitcode(file))
-            times: list[tuple[float, float]] = []
-            for _ in range(3):
-                begin = process_time()
-                graph = module_of(printed, str(file))
-                read = process_time()
-                searched = [
-                    find(Relations(f, graph))
-                    for f in graph.functions.values()
-                    if refusal(f, graph) is None
-                ]
-                times.append((read - begin, process_time() - read))
-            reading, finding = min(times, key=sum)
+            runs = [_detected(printed, file) for _ in range(3)]
+            reading, finding, graph, searched = min(runs, key=lambda run: run[0] + run[1])
             steps, finds = sum(s.steps for s in searched), sum(len(s.found) for s in searched)
             print(
                 f"{kind}: {text.count(chr(10))} lines, {len(graph.functions)} functions: {reading + finding:.2f} s "

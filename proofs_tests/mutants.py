@@ -15,8 +15,9 @@ any; otherwise types must refuse it.  Mutants that change nothing are listed in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 from relift.rewrites.library import RULES
 from relift.rewrites.rule import RejectedRule, Rule
@@ -34,7 +35,8 @@ from relift.semantics.syntax.types import TypeVariable
 Mutation = Callable[[Rule], Iterator[Term]]
 
 
-def mutants() -> dict[str, Rule | RejectedRule]:
+@cache
+def mutants() -> Mapping[str, Rule | RejectedRule]:
     """Every mutant of every rule, by name: the rule's, then the mistake's, then its place if there are several."""
     found: dict[str, Rule | RejectedRule] = {}
     for rule in RULES.values():
@@ -44,8 +46,9 @@ def mutants() -> dict[str, Rule | RejectedRule]:
             where = tuple(c for c in rule.where if c != condition)
             name = f"{rule.name} without {condition.law}"
             found[name] = replace(rule, name=name, where=where, proof="")
-        for kind, (mutation, squared) in MUTATIONS.items():
-            made = list(_mutated(squared_rule(rule) if squared else rule, kind, mutation))
+        squared = squared_rule(rule)
+        for kind, (mutation, on_squares) in MUTATIONS.items():
+            made = list(_mutated(squared if on_squares else rule, kind, mutation))
             for number, mutant in enumerate(made, 1):
                 name = mutant.name + (f" {number}" if len(made) > 1 else "")
                 found[name] = replace(mutant, name=name)

@@ -111,9 +111,10 @@ def test_an_array_in_memory_that_lanes_access_together_is_aligned(
 
 def test_lanes_from_cells_apart_are_stored_one_by_one() -> None:
     """Of a vector of them PoCL makes a gather; the array is read by whole vectors all the same."""
+    side = 8
 
     @rl.program
-    def sums(A: rl.f32[8, 8]):
+    def sums(A: rl.f32[side, side]):
         def item(rows):
             columns = rl.map_seq(
                 lambda column: rl.as_scalar(rl.map_seq_unroll(copied, rl.as_vector(4, column))),
