@@ -11,14 +11,27 @@ from relift.compiler.codegen.values.expressions import memory_type
 from relift.compiler.lowering.distribution import check_size, owners
 from relift.compiler.lowering.threads import fixed, number
 from relift.compiler.text.tree import Assignment, CType, Declaration, Name, Whole
+from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.indices.stored import stored
-from relift.semantics.indices.views import Environment, Memory, View, memories_of, view
+from relift.semantics.indices.views import (
+    ArrayView,
+    Cell,
+    Environment,
+    Guarded,
+    Memory,
+    TupleView,
+    Value,
+    VectorView,
+    View,
+    memories_of,
+    view,
+)
 from relift.semantics.patterns import Scatter
 from relift.semantics.syntax.binding import map_children
-from relift.semantics.syntax.sizes import Unknown
+from relift.semantics.syntax.sizes import Size, Unknown
 from relift.semantics.syntax.terms import Term, Var
-from relift.semantics.syntax.types import Type
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
 
 def into_local(g: Terms, t: Term, scope: Scope) -> View:
@@ -38,7 +51,10 @@ def new_local(e: Emission, t: Type) -> View:
 
 
 def into_private(g: Terms, t: Term, scope: Scope) -> View:
-    """Emit t into new private memory, in the order in which it is computed: registers have no addresses."""
+    """Emit t into new private memory, in the order in which it is computed: registers have no addresses.
+
+    In lanes each has one: an array of vectors.
+    """
     e = g.emission
     data = invertible_data(t)
     if data is not None and not isinstance(t, Scatter):  # which is written through, not read
@@ -47,7 +63,8 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
         below = Environment(variables={hole.name: into_private(g, data, scope)})
         return view(layout, below)
     spread = owners(t, e.threads)
-    where = stored(e.body.fresh("own", t.type), t.type, "private", spread, e.aligned)
+    of_all = t.type if scope.lane is None else _of_vectors(t.type, scope.lane.width)
+    where = stored(e.body.fresh("own", t.type), of_all, "private", spread, e.aligned)
     found = memories_of(where)
     check_size(found, t.type)
     e.accesses.declare(found, t.type, spread)
@@ -58,8 +75,36 @@ def into_private(g: Terms, t: Term, scope: Scope) -> View:
             16 * m.scalar.bytes if m.alignment else 0
         )  # for the widest vectors, as local arrays
         e.statement(Declaration(c, m.name, Whole(length), None, aligned=aligned))
+    if scope.lane is not None:
+        where = _at_lane(where, scope.lane.index)
     g.write(t, where, scope)
     return where
+
+
+def _of_vectors(t: Type, width: int) -> Type:
+    """The type with a vector for each scalar, where the lanes of a vector have a value of type t each."""
+    match t:
+        case Array(element, n):
+            return Array(_of_vectors(element, width), n)
+        case Tuple(parts):
+            return Tuple(tuple(_of_vectors(part, width) for part in parts))
+        case Scalar():
+            return Vector(t, Size.of(width))
+        case Vector() | TypeVariable():
+            raise AssertionError(f"cannot happen: a lane has no {t}")
+
+
+def _at_lane(v: View, lane: Index) -> View:
+    """What a lane has of such a value."""
+    match v:
+        case ArrayView(n, at):
+            return ArrayView(n, lambda i: _at_lane(at(i), lane))
+        case TupleView(parts):
+            return TupleView(tuple(_at_lane(part, lane) for part in parts))
+        case VectorView():
+            return v.lane(lane)
+        case Cell() | Value() | Guarded():
+            raise AssertionError("cannot happen: it has a vector for each scalar")
 
 
 def exchanged(

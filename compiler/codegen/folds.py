@@ -7,7 +7,7 @@ from relift.compiler.codegen.emission import Terms
 from relift.compiler.codegen.loops import around_loop, copy, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
-from relift.compiler.codegen.values.trees import widened
+from relift.compiler.codegen.values.trees import Tree, widened
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import (
@@ -40,14 +40,13 @@ def reduce(g: Terms, t: Fold, scope: Scope) -> View:
     """Emit a loop that folds into registers."""
     e, f = g.emission, t.f
     hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
-    start = g.evaluate(t.init, scope)
+    start = _for_all_lanes(g.evaluate(t.init, scope), scope)
     data = array(g.view(t.xs, scope))
-    width = None if scope.lane is None else scope.lane.width
-    accumulator = e.hold(widened(start, width), t.init.type, hint, scope, fixed=False)
+    accumulator = e.hold(start, t.init.type, hint, scope, fixed=False)
 
     def step(i: Index, inner: Scope) -> None:
         value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
-        e.assign(accumulator, widened(value, width))
+        e.assign(accumulator, _for_all_lanes(value, scope))
 
     with around_loop(e, f.body):
         loop(e, data, scope, step, unroll=unrolling(t))
@@ -61,11 +60,12 @@ def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
         in_place(g, t, None, scope, places)
         return
     data = array(g.view(t.xs, scope))
-    start = g.evaluate(t.init, scope)
+    start = _for_all_lanes(g.evaluate(t.init, scope), scope)
     accumulator = e.hold(start, t.init.type, f.parameters[0].name, scope, fixed=False)
 
     def step(i: Index, inner: Scope) -> None:
-        e.assign(accumulator, g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i))))
+        value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
+        e.assign(accumulator, _for_all_lanes(value, scope))
         copy(e, accumulator, places.at(i), inner)
 
     with around_loop(e, f.body):
@@ -75,15 +75,21 @@ def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
 def iterate(g: Terms, t: Iterate, scope: Scope) -> View:
     """Emit a loop that applies f to registers."""
     e, f = g.emission, t.f
-    start = g.evaluate(t.x, scope)
+    start = _for_all_lanes(g.evaluate(t.x, scope), scope)
     state = e.hold(start, t.x.type, f.parameters[0].name, scope, fixed=False)
 
     def step(_: Index, inner: Scope) -> None:
-        e.assign(state, g.evaluate(f.body, e.applied(f, inner, state)))
+        value = g.evaluate(f.body, e.applied(f, inner, state))
+        e.assign(state, _for_all_lanes(value, scope))
 
     with around_loop(e, f.body):
         loop(e, ArrayView(t.m, lambda _: state), scope, step)
     return state
+
+
+def _for_all_lanes(value: Tree, scope: Scope) -> Tree:
+    """A value as a register holds it: inside a vector operation each lane has one."""
+    return widened(value, None if scope.lane is None else scope.lane.width)
 
 
 # ---- in private memory

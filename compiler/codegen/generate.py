@@ -26,6 +26,7 @@ from relift.semantics.indices.inverses import peel
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
+    VectorView,
     View,
     Views,
     array,
@@ -33,6 +34,7 @@ from relift.semantics.indices.views import (
     is_layout,
     name_of,
     tuple_view,
+    vector,
     view,
 )
 from relift.semantics.patterns import (
@@ -44,6 +46,7 @@ from relift.semantics.patterns import (
     Iterate,
     Let,
     MapSeqSlide,
+    MapVec,
     ScanSeq,
     Stepping,
     Store,
@@ -113,6 +116,8 @@ class Generator:
                 self.write(ys, ArrayView(t.solved["m"], lambda i: places.at(i + n)), scope)
             case EachOf():
                 self._in_parallel(t, target, scope)
+            case MapVec() if holds_array(t.type):
+                self._in_lanes(t, vector(target), scope)
             case ToGlobal(xs):
                 self.write(xs, target, scope)
             case Zip(xs, ys):
@@ -178,6 +183,14 @@ class Generator:
             self.write(f.body, places.at(i), e.applied(f, inner, data.at(i)))
 
         in_parallel(e, t, data.length, scope, element)
+
+    def _in_lanes(self, t: MapVec, target: VectorView, scope: Scope) -> None:
+        """Emit what all lanes compute at once: each has an array, of which an element is a vector then."""
+        e, f = self._emission, t.f
+        lane = e.fresh_lane(target.width, scope)
+        element = vector(self.view(t.v, scope)).lane(lane.index)
+        inside = e.applied(f, scope.in_lanes(lane), element)
+        self.write(f.body, target.lane(lane.index), inside)
 
     # ---- reading: where a value lies
 

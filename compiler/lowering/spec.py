@@ -8,6 +8,7 @@ else only layouts stand.  Whatever is refused is named, with the hint.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,19 +165,19 @@ def _write(t: terms.Term, place: Place) -> None:
             _read(x, place)
             _write(f.body, place)
         case Concat(xs, ys):
-            _write(xs, place)
-            _write(ys, place)
+            _write_each((xs, ys), place)
         case EachOf():
             _read(t.xs, place)
             _write(t.f.body, _under(t, place))
         case ToGlobal():
             _read(t, place)
+        case MapVec(f, v) if holds_array(t.type):
+            _read(v, place)
+            _write(f.body, replace(place, lanes=True, sequential=True))
         case Zip(xs, ys):
-            _write(xs, place)
-            _write(ys, place)
+            _write_each((xs, ys), place)
         case terms.MakeTuple(parts):
-            for part in parts:
-                _write(part, place)
+            _write_each(parts, place)
         case Store():
             _check_owner(t, place)
             _read(t, place)
@@ -196,6 +197,12 @@ def _write(t: terms.Term, place: Place) -> None:
         ):  # fmt: skip
             _check_owner(t, place)
             _read(t, place)
+
+
+def _write_each(parts: Iterable[terms.Term], place: Place) -> None:
+    """Check parts that are written one after the other, each where it lies."""
+    for part in parts:
+        _write(part, place)
 
 
 def _write_fold(t: Fold, place: Place) -> None:
@@ -225,6 +232,8 @@ def _under(t: EachOf, place: Place) -> Place:
     """The place inside a parallel map; raises `Unsupported` where it may not stand."""
     here = f"{t.name}({number(t.dim)})"
     key = type(t), number(t.dim)
+    if place.lanes:
+        raise Unsupported(f"{here} inside map_vec; a work-item has all lanes of its vectors")
     if place.sequential and not (isinstance(t, MapLcl) and not place.has(MapLcl)):
         raise Unsupported(f"{here} inside a sequential loop; work-items enclose what each one does")
     if key in place.around:
@@ -264,7 +273,9 @@ def _read(t: terms.Term, place: Place) -> None:
         case MapVec(f, v):
             _read(v, place)
             if holds_array(t.type) and not is_layout(f.body):
-                raise Unsupported(f"map_vec computes {t.type}; a lane computes scalars or tuples")
+                raise Unsupported(
+                    f"map_vec computes {t.type} where none can be stored; put what is around it under to_private"
+                )
             _read(f.body, replace(place, lanes=True, sequential=True))
         case Scatter():
             raise Unsupported(
@@ -295,8 +306,6 @@ def _read(t: terms.Term, place: Place) -> None:
         case InOrder():
             _go_through(t, place)
         case ToPrivate(xs) if holds_array(xs.type):
-            if place.lanes:
-                raise Unsupported("to_private of an array inside map_vec; each lane would need one")
             _write(xs, replace(place, target="private"))
         case (
             terms.Var() | terms.Input() | terms.Literal() | terms.Apply()

@@ -19,6 +19,7 @@ from relift.semantics.indices.stored import stored
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
+    Condition,
     Environment,
     Guarded,
     Memory,
@@ -97,8 +98,8 @@ class Accesses:
                 self.meter.counted.has_lanes = True
                 with self.meter.lanes(v.width) as i:
                     self.touch(v.lane(i))
-            case Guarded(_, inside, outside):
-                self.meter.charge(self._guard())
+            case Guarded(condition, inside, outside):
+                self.meter.charge(self._guard(condition))
                 self.touch(inside)
                 self.touch(outside)
             case Cell(memory, offset):
@@ -120,7 +121,7 @@ class Accesses:
         """
         loops = self.meter.scope.unrolled
         same = prod(n for i, n in loops if not depends_on(offset, i))
-        if not self.meter.on_gpu or self._storing:
+        if self._storing:
             return same
         alike: dict[int, list[float]] = {}
         for i, n in loops:
@@ -128,9 +129,10 @@ class Accesses:
                 alike.setdefault(abs(stride), []).append(n)
         return same * prod(prod(ns) / (sum(ns) - len(ns) + 1) for ns in alike.values())
 
-    def _guard(self) -> float:
-        """Instructions of a condition on what is read; a vector of a CPU is then taken lane by lane."""
-        if self.meter.on_gpu or self.meter.scope.lane is None:
+    def _guard(self, condition: Condition) -> float:
+        """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
+        lane = self.meter.scope.lane
+        if self.meter.on_gpu or lane is None or not depends_on(condition.index, lane):
             return 2.0 * self.meter.issue()
         return (2.0 * ISSUE + 1.0) * self.meter.scope.width
 
@@ -168,11 +170,15 @@ class Accesses:
         return (dear if far else issue) + arithmetic, 0.0
 
     def _step(self, offset: Index) -> int | None:
-        """How far an access is from the one before: in what is written out, in a loop, or by the work-item before."""
+        """How far an access is from the one before: in what is written out, in a loop, or by the work-item before.
+
+        What is written out comes again in the next turn of the loop around it, and is near then if that moves little.
+        """
         scope = self.meter.scope
         written_out = [_stride(offset, i) for i, _ in scope.unrolled]
         if moving := [stride for stride in written_out if stride]:
-            return min(moving, key=abs)
+            turn = None if scope.loop is None else _stride(offset, scope.loop)
+            return min((*moving, turn) if turn else moving, key=abs)
         inner = scope.loop if scope.loop is not None else scope.thread
         return 0 if inner is None else _stride(offset, inner)
 

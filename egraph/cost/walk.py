@@ -127,6 +127,11 @@ class Walk:
                     self._write(part, place, environment)
             case ToGlobal(xs):
                 self._write(xs, target, environment)
+            case MapVec(f, v) if holds_array(t.type):
+                of_lanes, places = vector(self._view(v, environment)), vector(target)
+                self._meter.counted.has_lanes = True
+                with self._meter.lanes(of_lanes.width) as i:
+                    self._write(f.body, places.lane(i), environment.bind(f, of_lanes.lane(i)))
             case (
                 terms.Var() | terms.Input() | terms.Literal() | terms.Apply()
                 | terms.Call() | terms.Combine() | terms.Get() | terms.Metavariable()
@@ -219,7 +224,7 @@ class Walk:
         if t.space == "local":
             self._meter.wait(_BARRIER)
         elif t.space == "private":
-            self._meter.counted.registers += _held(xs)
+            self._meter.counted.registers += _held(xs) * self._meter.scope.width
         return target
 
     def _read(self, v: View, t: Type) -> View:

@@ -54,6 +54,7 @@ from relift.rewrites.tactics.stencil_strips import (
     strips_of_items,
     strips_of_lines,
 )
+from relift.rewrites.tactics.strips_in_lanes import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, Reduce, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms
@@ -177,11 +178,16 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
             yield rows_in_lanes(width)
+            for down in _ROWS:
+                yield strips_in_lanes(width, down)
         else:
             yield columns_in_lanes(width)
             for vectors in _VECTORS:
                 yield chunks_in_lanes(width, vectors)
 
+
+_ROWS = (8, 4, 2)
+"""How many rows of windows a work-item of a CPU has below one another."""
 
 _VECTORS = (1, 16, 64)
 """How many vectors a work-item has of an array of one dimension."""

@@ -2,6 +2,7 @@
 
 pad l r b . map f               =  map f . pad l r b                     (b: clamp, mirror, wrap)
 map f . pad l r c               =  pad l r (f c) . map f                 (a constant c)
+pad l r cs . map (pad l' r' c)  =  map (pad l' r' c) . pad l r cs        (cs: rows of c)
 pad l r b . pad l' r' b         =  pad (l + l') (r + r') b               (b: clamp, a constant, open)
 pad 0 0 b                       =  id
 take n . drop l . pad l r b     =  id
@@ -76,6 +77,16 @@ def pad_boundary_map(boundary: Continued, f: Fun[A, B], xs: A[n]):
 def pad_constant_map(f: Fun[A, B], c: A, xs: A[n]):
     """A constant border is mapped to the result of the constant."""
     return map(f, pad(left, right, c, xs)), pad(left, right, f(c), map(f, xs))
+
+
+@rule(source="RISE padEmptyBeforeMap, at the constant border of an image")
+def pad_constant_rows(c: A, xss: A[m, n]):
+    """Rows of a constant around rows with a border of it are bordered as all others are."""
+    rows = map(lambda xs: pad(left2, right2, c, xs), xss)
+    return (
+        pad(left, right, repeat(left2 + n + right2, c), rows),
+        map(lambda xs: pad(left2, right2, c, xs), pad(left, right, repeat(n, c), xss)),
+    )
 
 
 # ---- borders of borders, and of nothing

@@ -28,15 +28,16 @@ from relift.rewrites.tactics.combinators import (
 )
 from relift.rewrites.tactics.group_tiles import UNROLLED, copy
 from relift.semantics.indices.views import is_layout
-from relift.semantics.patterns import Bordered, Concat, Map, PadConstant, ReduceSeq
+from relift.semantics.patterns import Bordered, Concat, Map, PadConstant, ReduceSeq, ReduceSeqUnroll
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term, children
+from relift.semantics.syntax.terms import inside as within
 from relift.semantics.syntax.types import Array, dimensions
 
 SHORT = 64
 """Steps up to which a fold in lanes is written out, all folds around it together."""
 
-_OUTER = ((0,), (1, 0), (2, 1, 0))
+OUTER = ((0,), (1, 0), (2, 1, 0))
 """The dimensions of work-items that the maps around the lanes get, outermost first."""
 
 
@@ -53,25 +54,39 @@ def rows_in_lanes(width: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(_together(), attempt(fuse()))(at, place)
-        if not 2 <= depth_of(term_at(at.term, place)) <= 1 + len(_OUTER):
+        at = then(maps_together(), attempt(fuse()))(at, place)
+        if not 2 <= depth_of(term_at(at.term, place)) <= 1 + len(OUTER):
             raise NoMatch("rows are maps in maps")
-        if _constants(term_at(at.term, place)):  # they border rows of which the windows are made
-            at = attempt(then(split_boundary(), _together()))(at, place)
-        return in_parts(_rows(width))(at, place)
+        at = borders_apart()(at, place)
+        return in_parts(rows(width))(at, place)
 
     return tactic
 
 
-def _rows(width: int) -> Tactic:
+def borders_apart() -> Tactic:
+    """Rows that see a border of constants apart from those inside: whether a row is there is asked at each of them."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if not _constants(term_at(at.term, place)):
+            return at
+        of_rows = then(inside("xs")(split_boundary()), repeat(topdown(apply("map_concat"))))
+        return attempt(then(of_rows, maps_together()))(at, place)
+
+    return tactic
+
+
+def rows(width: int) -> Tactic:
+    """A work-item for each row, which it computes in vectors; element by element where its ends cannot be apart."""
+
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         depth = depth_of(t)
         row: Position = ("f",) * (depth - 1)
-        bordered = _constants(t)
-        of_row = apply("map_to_seq") if bordered else then(apart(width), in_parts(lanes(width)))
+        of_row = (
+            apply("map_to_seq") if _bordered_rows(t) else then(apart(width), in_parts(lanes(width)))
+        )
         at = inside(*row)(of_row)(at, place)
-        for level, d in enumerate(_OUTER[depth - 2]):
+        for level, d in enumerate(OUTER[depth - 2]):
             at = inside(*row[:level])(apply("map_to_glb", d=d))(at, place)
         return at
 
@@ -82,6 +97,13 @@ def _constants(t: Term) -> bool:
     """Whether the data of a map have a border of constants."""
     assert isinstance(t, Map), "cannot happen: it is a part of nested maps"
     return any(isinstance(u, PadConstant) for _, u in positions(t.xs))
+
+
+def _bordered_rows(t: Term) -> bool:
+    """Whether the data of a map are computed of rows that have a border of constants each."""
+    assert isinstance(t, Map), "cannot happen: it is a part of nested maps"
+    functions = [p for p, u in positions(t.xs) if isinstance(u, PadConstant) and "f" in p]
+    return bool(functions)
 
 
 def chunks_in_lanes(width: int, vectors: int) -> Tactic:
@@ -96,7 +118,7 @@ def chunks_in_lanes(width: int, vectors: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(_together(), attempt(fuse()))(at, place)
+        at = then(maps_together(), attempt(fuse()))(at, place)
         if depth_of(term_at(at.term, place)) != 1:
             raise NoMatch("chunks are of one map")
         at = _in_vectors(width)(at, place)
@@ -130,7 +152,7 @@ def columns_in_lanes(width: int) -> Tactic:
     )
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = then(_together(), attempt(fuse()))(at, place)
+        at = then(maps_together(), attempt(fuse()))(at, place)
         t = term_at(at.term, place)
         if not isinstance(t, Map) or depth_of(t) != 1 or len(dimensions(t.xs.type)[0]) != 2:
             raise NoMatch("columns are those of an array of rows")
@@ -185,9 +207,10 @@ def depth_of(t: Term) -> int:
     return 1 + (depth_of(t.f.body) if isinstance(t.f.body.type, Array) else 0)
 
 
-def _together() -> Tactic:
+def maps_together() -> Tactic:
     """Maps fused with those of which they make windows, and borders inside of what is done with rows."""
-    rules = ("pad_clamp_map", "pad_mirror_map", "pad_wrap_map", "map_fusion", "zip_map_left")
+    borders = ("pad_clamp_map", "pad_mirror_map", "pad_wrap_map", "pad_constant_rows")
+    rules = (*borders, "map_fusion", "zip_map_left")
     return repeat(
         topdown(
             first(
@@ -259,16 +282,23 @@ def _in_vectors(width: int) -> Tactic:
 
 
 def short_folds(steps: int = SHORT) -> Tactic:
-    """Folds are written out, outermost first, as long as they have so few steps together."""
+    """Folds are written out, outermost first, as long as they have so few steps together, with those inside that are."""
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         t, left = term_at(at.term, place), steps
         if isinstance(t, ReduceSeq):
             n = dimensions(t.xs.type)[0][0].constant or 0
-            if 0 < n <= steps:
+            if 0 < n <= steps // _written_out(t.f.body):
                 at, left = apply("reduce_seq_to_unroll")(at, place), steps // n
         for field, _ in children(term_at(at.term, place)):
             at = short_folds(left)(at, (*place, field))
         return at
 
     return tactic
+
+
+def _written_out(t: Term) -> int:
+    """The steps of the longest folds in a term that are written out, one inside the other."""
+    longest = max((_written_out(u) for _, u, _ in within(t)), default=1)
+    own = t.solved["n"].constant if isinstance(t, ReduceSeqUnroll) else None
+    return longest * (own or 1)

@@ -97,7 +97,7 @@ def strips_of_lines(down: int) -> Tactic:
     def lines(at: Rewriting, place: Position) -> Rewriting:
         if not _are_lines(at, place) or not lies_across(at.term, (*place, "xs")):
             raise NoMatch("the lines do not lie side by side")
-        strip = inside("xss", "f")(_strip)
+        strip = inside("xss", "f")(windows_of_strip)
         return then(
             inside("f")(
                 then(
@@ -163,7 +163,9 @@ def _strips(down: int) -> Tactic:
     return then(
         apply("map_fusion"),
         apply("stencil_tiling", k=down - 1),
-        inside("xss", "f")(then(apply("window_map_exchange"), inside("xss", "f")(_strip))),
+        inside("xss", "f")(
+            then(apply("window_map_exchange"), inside("xss", "f")(windows_of_strip))
+        ),
     )
 
 
@@ -197,7 +199,7 @@ def _strips_with_cells(down: int) -> Tactic:
     return then(
         apply("split_join", m=down),
         inside("xss")(then(inside("xs")(cut), apply("map_fusion"), _PAIRS)),
-        inside("xss", "f")(then(columns, inside("xss", "f")(_strip))),
+        inside("xss", "f")(then(columns, inside("xss", "f")(windows_of_strip))),
     )
 
 
@@ -205,7 +207,7 @@ _PAIRS = then(apply("map_fusion"), inside("xs")(apply("zip_map_left")), apply("m
 """A map over zips of computed arrays and others goes through what they are computed of."""
 
 
-def _strip(at: Rewriting, place: Position) -> Rewriting:
+def windows_of_strip(at: Rewriting, place: Position) -> Rewriting:
     """The windows of a strip, written out; where each is folded, all their folds are one."""
     t = term_at(at.term, place)
     assert isinstance(t, Map), "cannot happen: a strip is a map over its windows"

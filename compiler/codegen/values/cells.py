@@ -79,11 +79,14 @@ class Addressing:
             case Value():
                 return _load_value(leaf, lane)
             case Guarded(condition, inside, outside):
-                if lane is not None and _depends(leaf, lane.index):
+                if lane is not None and depends_on(condition.index, lane.index):
                     return self._gather(leaf, lane)
                 yes, no = self.load(inside, lane), self.load(outside, lane)
+                # a condition that no lane decides chooses between whole vectors
+                width = yes.width or no.width
+                yes, no = spread(yes, width), spread(no, width)
                 chosen = tree.Conditional(self.condition(condition), yes.code, no.code)
-                return CExpression(tree.wrapped(chosen), yes.scalar)
+                return CExpression(tree.wrapped(chosen), yes.scalar, width)
             case Cell(memory, offset):
                 base = _contiguous(leaf, lane)
                 if lane is None or not depends_on(offset, lane.index):

@@ -58,3 +58,74 @@ def test_what_is_equal_in_all_lanes_is_no_vector_outside_of_them() -> None:
 
     x, y = np.linspace(0, 1, 32, dtype=np.float32), np.linspace(1, 2, 5, dtype=np.float32)
     np.testing.assert_allclose(rl.compile(inside_and_out)(x, y), inside_and_out(x, y), rtol=1e-5)
+
+
+def _doubled(window: Any) -> Any:
+    return rl.map_seq_unroll(lambda v: v + v, window)
+
+
+ARRAYS_OF_LANES = {
+    "written": _doubled,
+    "held": lambda w: rl.map_seq_unroll(lambda v: v * w[0], rl.to_private(_doubled(w))),
+    "folded": lambda w: rl.reduce_seq(
+        lambda held, v: rl.map_seq_unroll(lambda u: u + v * w[1], held),
+        rl.to_private(rl.map_seq_unroll(lambda v: v * 0.0, w)),
+        w,
+    ),
+    "scanned": lambda w: rl.scan_seq(rl.add, 0.0, w),
+    "in two parts": lambda w: rl.concat(_doubled(rl.take(1, w)), _doubled(rl.drop(1, w))),
+    "of tuples": lambda w: rl.map_seq(lambda v: (v, rl.i32(v)), w),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS_OF_LANES)
+def test_a_lane_computes_an_array(name: str) -> None:
+    """Each element of it is a vector, also where it is held in between, and of two parts or of tuples."""
+
+    @rl.program
+    def columns(x: rl.f32[10]):  # type: ignore[no-untyped-def, valid-type]
+        windows = rl.as_vector(4, rl.slide(3, 1, x))
+        return rl.transpose(rl.as_scalar(rl.map_glb(0)(rl.map_vec(ARRAYS_OF_LANES[name]), windows)))
+
+    x = np.arange(10, dtype=np.float32)
+    kernel = rl.compile(columns)
+    for device in ("cpu", "c"):
+        for found, meant in zip(_parts(kernel(x, device=device)), _parts(columns(x)), strict=True):
+            np.testing.assert_array_equal(found, meant)
+    assert "float4" in kernel.source
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_a_lane_iterates_from_what_is_equal_in_all() -> None:
+    """What is iterated begins as a number, and is a vector from then on."""
+
+    @rl.program
+    def thrice(x: rl.f32[8]):  # type: ignore[no-untyped-def, valid-type]
+        each = rl.map_vec(lambda v: rl.iterate(3, lambda s: s + v, 0.0))
+        return rl.as_scalar(rl.map_glb(0)(each, rl.as_vector(4, x)))
+
+    x = np.arange(8, dtype=np.float32)
+    np.testing.assert_array_equal(rl.compile(thrice)(x), 3 * x)
+
+
+def test_a_condition_that_is_the_same_for_all_lanes_chooses_between_vectors() -> None:
+    """Rows of a constant beyond the first and the last: no lane is asked by itself."""
+
+    @rl.program
+    def sums(x: rl.f32[3, 8]):  # type: ignore[no-untyped-def, valid-type]
+        rows = rl.slide(3, 1, rl.pad(1, 1, rl.repeat(8, 0.5), x))
+
+        def of_row(window: Any) -> Any:
+            total = rl.map_vec(lambda column: rl.reduce_seq_unroll(rl.add, 0.0, column))
+            return rl.as_scalar(rl.map_seq(total, rl.as_vector(8, rl.transpose(window))))
+
+        return rl.map_glb(0)(of_row, rows)
+
+    kernel = rl.compile(sums)
+    assert "? *(global const float8*)" in kernel.source
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    for device in ("cpu", "c"):
+        np.testing.assert_array_equal(kernel(x, device=device), sums(x))

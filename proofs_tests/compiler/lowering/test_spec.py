@@ -286,12 +286,24 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: rl.as_scalar(rl.map_glb(0)(lambda v: v, rl.as_vector(5, rl.join(x)))),
         "vectors of 5 lanes; OpenCL has 2, 3, 4, 8 and 16",
     ),
-    "lanes that compute arrays": (
+    "lanes that compute arrays where they are read": (
         lambda x: rl.map_glb(0)(
-            lambda v: rl.map_vec(lambda r: rl.to_private(rl.map_seq(inc, r)), v),
+            lambda v: rl.map_seq(
+                lambda u: u[0],
+                rl.as_scalar(
+                    rl.repeat(1, rl.map_vec(lambda r: rl.to_private(rl.map_seq(inc, r)), v))
+                ),
+            ),
             rl.as_vector(5 - 1, rl.repeat(4, x[0])),
         ),
-        r"map_vec computes vec\(f32\[4\], 4\)",
+        r"map_vec computes vec\(f32\[4\], 4\) where none can be stored",
+    ),
+    "work-items inside lanes": (
+        lambda x: rl.map_wrg(0)(
+            lambda v: rl.map_vec(lambda r: rl.map_lcl(0)(inc, r), v),
+            rl.as_vector(5 - 1, rl.repeat(4, x[0])),
+        ),
+        r"map_lcl\(0\) inside map_vec; a work-item has all lanes",
     ),
 }
 

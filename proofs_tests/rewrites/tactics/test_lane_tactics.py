@@ -28,12 +28,14 @@ from relift.rewrites.tactics.lanes import (
     rows_in_lanes,
     tiles_in_lanes,
 )
+from relift.rewrites.tactics.strips_in_lanes import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms
+from relift.semantics.syntax.types import Array
 
 WIDTH = 4
-n, m, d = (rl.nat(name) for name in "nmd")
+n, m, d, r = (rl.nat(name) for name in "nmdr")
 BORDERS = [rl.clamp, rl.mirror, rl.wrap, 0.5]
 
 
@@ -91,6 +93,48 @@ def test_stencils_in_lanes_compute_the_same(
 
 
 @rl.program
+def convolution(image: rl.f32[n, m], weights: rl.f32[2 * r + 1, 2 * r + 1]):
+    """Weighted windows with a border of zeros."""
+
+    def weighted(window):
+        pairs = rl.zip(rl.join(window), rl.join(weights))
+        return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], pairs))
+
+    padded = rl.pad_nd((r, r), (r, r), 0.0, image)
+    return rl.map_nd(2, weighted, rl.slide_nd((2 * r + 1, 2 * r + 1), (1, 1), padded))
+
+
+@rl.program
+def smoothed(image: rl.f32[n, m], gains: rl.f32[n, m]):
+    """The mean of each column of a window, scaled by a cell of its own."""
+
+    def scaled(p):
+        return rl.reduce(rl.add, 0.0, rl.join(p[0])) * p[1]
+
+    windows = rl.slide_nd((3, 1), (1, 1), rl.pad(1, 1, rl.clamp, image))
+    return rl.map_nd(2, scaled, rl.zip_nd(2, windows, gains))
+
+
+@pytest.mark.parametrize(
+    ("program", "rows"),
+    [
+        (stencil(2, 1, rl.wrap), 3),
+        (stencil(3, 1, rl.clamp), 5),
+        (convolution, 9),
+        (smoothed, 5),
+    ],
+)
+def test_strips_of_windows_compute_the_same(program: Program, rows: int) -> None:
+    """Several rows at once, those that fill no strip one by one; borders of constants apart; folds go together."""
+    sizes = {"n": rows, "m": 18, **({"r": 1} if program is convolution else {})}
+    low = lowered(program, strips_in_lanes(WIDTH, 2), sizes)
+    assert any(
+        isinstance(t, MapVec) and isinstance(t.f.body.type, Array) for t, _ in subterms(low.body)
+    )
+    same(program, low, sizes)
+
+
+@rl.program
 def distances(points: rl.f32[n, d], centre: rl.f32[d]):
     """The squared distance of every row from one."""
 
@@ -129,6 +173,8 @@ def test_lanes_are_for_what_they_divide() -> None:
     for tactic in (rows_in_lanes(WIDTH), chunks_in_lanes(WIDTH, 4), columns_in_lanes(WIDTH)):
         with pytest.raises(NoMatch):
             derive(distances, tactic, {"n": 6, "d": 5})
+    with pytest.raises(NoMatch, match="no windows of neighbouring rows overlap"):
+        derive(turned, strips_in_lanes(WIDTH, 2), {"n": 8, "m": 8})
 
 
 @pytest.mark.parametrize("name", ["j2d5pt", "j2d9pt", "convolution", "transpose", "kmeans"])
@@ -138,4 +184,8 @@ def test_the_default_pick_for_a_cpu_has_vectors(name: str) -> None:
     sizes = {"n": 256, "m": 256, "k": 5, "d": 12, "h": 256, "w": 256, "r": 2}
     own = {size: sizes[size] for size in program.sizes}
     found = optimize(program, own, "cpu")
-    assert any(rule.startswith("vectorize") for rule in {s.rule for s in found.derivation.steps})
+    rules = {s.rule for s in found.derivation.steps}
+    assert any(rule.startswith("vectorize") for rule in rules)
+    assert ("lift_reduce_seq" in rules) == (
+        name == "convolution"
+    )  # whose rows share what they load
