@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterator
 
 from relift.egraph.checks.tiers import check_all
-from relift.rewrites.checks.rocq.tier import prover_version
+from relift.rewrites.checks.rocq.installed import installed_prover, prover_version
 from relift.rewrites.checks.verdicts import TIERS
 from relift.rewrites.ledger.book import Entry, differences, entry, known_rules, load
 from relift.rewrites.ledger.refuted import REFUTED
@@ -21,8 +20,7 @@ def checked_entries(
     Every tier judges the rules of the library, all but the costly ones what is refuted.
     """
     rules = {name: r for name, r in known_rules().items() if not names or name in names}
-    coqc = shutil.which("coqc")
-    version = "" if coqc is None else prover_version(coqc)
+    version = prover_version(installed_prover())
     library = [r for name, r in rules.items() if name in RULES]
     refuted = [r for name, r in rules.items() if name in REFUTED]
     for chosen, tiers in ((library, TIERS), (refuted, TIERS[:4])):

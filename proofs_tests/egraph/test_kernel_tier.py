@@ -31,7 +31,7 @@ def said(rules: Sequence[Rule]) -> list[tuple[str, str]]:
 def test_a_fault_in_a_statement_is_of_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are stated all the same, and proved together."""
     monkeypatch.delenv("RELIFT_TRACEBACK", raising=False)
-    monkeypatch.setattr("relift.rewrites.checks.rocq.tier.shutil.which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     calls: list[int] = []
 
     def stated(rule: Any) -> str:

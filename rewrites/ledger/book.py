@@ -20,7 +20,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -278,14 +277,6 @@ def require_writable() -> None:
             f"the ledger {FILE} cannot be written: it belongs to an installation that is read-only; "
             "run relift ledger --update in a checkout",
             place="",
-        )
-
-
-def require_prover() -> None:
-    """Raise `ReliftError` without a prover: every rule would lose its proof, or seem to."""
-    if shutil.which("coqc") is None:
-        raise ReliftError(
-            "the ledger cannot be checked: coqc is not installed (apt-get install coq)", place=""
         )
 
 

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -73,7 +73,7 @@ def findings() -> Iterator[Finding]:
     )
     yield from _packages()
     yield from _devices()
-    yield _program("prover", "coqc", "apt-get install coq", "proves rules for all sizes (tier 4b)")
+    yield _prover()
     yield _simulator()
     yield _program("C compiler", "cc", "apt-get install gcc", "the device `--target c`")
     yield _ledger()
@@ -162,6 +162,23 @@ def _program(name: str, command: str, install: str, purpose: str) -> Finding:
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(name, "broken", f"{path}: {' '.join(str(error).split())[:200]}", install)
     return Finding(name, "works", (said.splitlines() or [path])[0])
+
+
+def _prover() -> Finding:
+    """The prover, which has to prove something: one that only says its version is none."""
+    from relift.rewrites.checks.rocq.installed import NoProver, prover_version, require_proof
+
+    found = _program(
+        "prover", "coqc", "apt-get install coq", "proves rules for all sizes (tier 4b)"
+    )
+    path = shutil.which("coqc")
+    if found.state != "works" or path is None:
+        return found
+    try:
+        require_proof(path)
+        return replace(found, detail=prover_version(path))
+    except NoProver as error:
+        return replace(found, state="broken", detail=error.message)
 
 
 def _simulator() -> Finding:

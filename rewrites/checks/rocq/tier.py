@@ -4,27 +4,21 @@ Each rule becomes a theorem whose statement is generated (`statements`) and whos
 or the script that the rule carries.  A second file, which no script reaches, states each theorem again from
 the library's definitions alone, takes the proof under that statement, and prints what it assumes.  Only where
 that is nothing is a rule proved.
-
-The library is compiled once for each version of its text and of the prover, into the user's cache.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from relift.executors import is_shared
-from relift.files import temporary_folder, user_cache
+from relift.files import temporary_folder
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.faults import unfinished
 from relift.rewrites.checks.rocq.definedness import (
@@ -33,13 +27,13 @@ from relift.rewrites.checks.rocq.definedness import (
     may_be_partial,
     scripts_of,
 )
-from relift.rewrites.checks.rocq.library import (
-    LIBRARY,
-    OF_DERIVATIONS,
-    ORDER,
-    library_parts,
-    uncommented,
+from relift.rewrites.checks.rocq.installed import (
+    MISSING,
+    NoProver,
+    compiled_library,
+    installed_prover,
 )
+from relift.rewrites.checks.rocq.library import library_parts, uncommented
 from relift.rewrites.checks.rocq.statements import Provable, proposition
 from relift.rewrites.checks.verdicts import Direction, Status, TierResult
 from relift.rewrites.ledger.book import load, recorded_proof
@@ -57,7 +51,6 @@ BUSY_FACTOR = 4
 KNOWN_FACTOR = 12
 """The same, where the ledger has a proof of the very statement's rule: it ends, if not on this machine as soon."""
 SCRIPT_SECONDS = 60
-MISSING = "coqc is not installed (apt-get install coq)"
 _ADMITTING = re.compile(r"\b(admit|give_up|Admitted|Abort)\b")
 _SENTENCE = re.compile(r"(?<=\.)(?=\s|$)")
 _PREFIX = re.compile(r"^(?:[-+*{}\s]|(?:\d+|all|\[\w+\])\s*:(?!=))*")
@@ -135,20 +128,11 @@ def prove(
 
 def found_prover() -> Prover | str:
     """The prover with its library, or why there is none."""
-    coqc = shutil.which("coqc")
-    if coqc is None:
-        return MISSING
     try:
+        coqc = installed_prover()
         return Prover(coqc, compiled_library(coqc))
-    except (OSError, subprocess.CalledProcessError) as error:
-        return f"{coqc} does not work: {_one_line(error)} (apt-get install --reinstall coq)"
-
-
-def _one_line(error: OSError | subprocess.CalledProcessError) -> str:
-    said = getattr(error, "stderr", None) or str(error)
-    return " ".join((said if isinstance(said, str) else said.decode(errors="replace")).split())[
-        :200
-    ]
+    except NoProver as error:
+        return error.message
 
 
 def _without_prover(rule: Provable, why: str) -> TierResult:
@@ -446,55 +430,3 @@ def _last_line(output: str) -> str:
 def _busy() -> bool:
     """Whether more wants to run than there are processors."""
     return os.getloadavg()[0] > (os.cpu_count() or 1) + 0.5
-
-
-# ---- the library
-
-
-@cache
-def prover_version(coqc: str) -> str:
-    """What the prover calls itself."""
-    shown = subprocess.run([coqc, "--version"], capture_output=True, text=True, check=True).stdout
-    return shown.splitlines()[0].removeprefix("The ").replace(", version", "")
-
-
-@cache
-def compiled_library(coqc: str) -> Path:
-    """The folder with the compiled library, made when it is not there.
-
-    It is made under another name and then renamed, so that no process meets one that is not finished.
-    """
-    files = [LIBRARY / f"{name}.v" for name in (*ORDER, *OF_DERIVATIONS)]
-    version = prover_version(coqc)
-    key = hashlib.sha256(version.encode() + b"".join(f.read_bytes() for f in files)).hexdigest()[
-        :16
-    ]
-    place = _cache_folder() / key
-    if place.is_dir():
-        return place
-    building = Path(tempfile.mkdtemp(prefix="building-", dir=place.parent))
-    for file in files:
-        shutil.copy(file, building)
-        subprocess.run(
-            [coqc, "-q", "-Q", ".", "Relift", file.name],
-            cwd=building,
-            capture_output=True,
-            check=True,
-        )
-    try:
-        building.rename(place)
-    except OSError:  # another process was quicker
-        shutil.rmtree(building)
-    return place
-
-
-def _cache_folder() -> Path:
-    """Where compiled libraries are kept: the user's cache, or a temporary folder where that is no place."""
-    user = user_cache() / "rocq"
-    try:
-        user.mkdir(parents=True, exist_ok=True)
-        if os.access(user, os.W_OK):
-            return user
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="relift-rocq-"))

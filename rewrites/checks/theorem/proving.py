@@ -18,7 +18,8 @@ from typing import Any
 
 from relift.executors import is_shared
 from relift.files import temporary_folder, writable_cache
-from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover, prover_version
+from relift.rewrites.checks.rocq.installed import prover_version
+from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover
 from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named
 from relift.rewrites.checks.theorem.congruence import Lemma
 from relift.rewrites.checks.theorem.store import Store, key_of, module_name, pruned

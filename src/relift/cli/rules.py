@@ -161,7 +161,8 @@ def _sample(names: list[str], count: int | None, seed: int) -> list[str]:
 def _update_ledger(names: Sequence[str], executor: Executor | None) -> None:
     from relift.egraph.checks.recording import checked_entries
     from relift.egraph.checks.shared import entries_shared
-    from relift.rewrites.ledger.book import record, require_prover, require_writable
+    from relift.rewrites.checks.rocq.installed import require_prover
+    from relift.rewrites.ledger.book import record, require_writable
 
     require_writable()
     require_prover()
@@ -176,7 +177,7 @@ def _audit_ledger(names: Sequence[str], executor: Executor | None, as_json: bool
     """Check rules again, print what the ledger says otherwise, and end with 1 if there is any."""
     from relift.egraph.checks.recording import audit
     from relift.egraph.checks.shared import audit_shared
-    from relift.rewrites.ledger.book import require_prover
+    from relift.rewrites.checks.rocq.installed import require_prover
 
     require_prover()
     found: dict[str, list[str]] = {}

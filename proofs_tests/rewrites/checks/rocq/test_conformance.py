@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from proofs_tests.prover import PROVER, needs_prover
 from relift.rewrites.checks.random.programs import programs, values
+from relift.rewrites.checks.rocq.installed import MISSING, compiled_library
 from relift.rewrites.checks.rocq.statements import denotation
 from relift.rewrites.checks.rocq.text import Uninterpreted
-from relift.rewrites.checks.rocq.tier import MISSING, compiled_library
 from relift.semantics.domains import Numeric
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate

@@ -14,17 +14,23 @@ from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.rewrites import reviewed_rules
 from proofs_tests.wrong_rules import WRONG
 from relift.egraph.checks.tiers import check_all
+from relift.rewrites.checks.rocq import installed
 from relift.rewrites.checks.rocq import tier as proving
 from relift.rewrites.checks.rocq.definedness import statement_hash
+from relift.rewrites.checks.rocq.installed import (
+    MISSING,
+    NoProver,
+    compiled_library,
+    require_proof,
+    require_prover,
+)
 from relift.rewrites.checks.rocq.statements import proposition, respects
 from relift.rewrites.checks.rocq.tier import (
     BUSY_FACTOR,
     KNOWN_FACTOR,
-    MISSING,
     SECONDS,
     Prover,
     Stated,
-    compiled_library,
     prove,
 )
 from relift.rewrites.checks.tiers import was_stopped
@@ -260,6 +266,36 @@ def test_a_prover_that_does_not_run_is_told(
     assert result.status == "skipped"
     assert result.detail.startswith(f"{coqc} does not work: ")
     assert RECORDED.search(result.detail)
+
+
+def test_a_prover_that_only_says_its_version_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger is not written by it, doctor says that it is broken, and nothing half-made is left behind."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    coqc = tmp_path / "coqc"
+    coqc.write_text(
+        "#!/bin/sh\n[ $1 = --version ] && echo 'The Rocq Prover, version 7.2' && exit\nno $*\n"
+    )
+    coqc.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    said = "the ledger cannot be checked: .*coqc does not work: .*not found"
+    with pytest.raises(NoProver, match=said):
+        require_prover()
+    assert [*(tmp_path / "cache" / "relift" / "rocq").iterdir()] == []
+    with pytest.raises(NoProver, match="coqc does not work"):
+        require_proof(str(coqc))
+
+
+def test_a_prover_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up, and named."""
+    coqc = tmp_path / "coqc"
+    coqc.write_text("#!/bin/sh\nexec sleep 100\n")
+    coqc.chmod(0o755)
+    monkeypatch.setattr(installed, "ANSWER", 0.2)
+    with pytest.raises(NoProver, match=r"coqc does not work: no answer within 0\.2 s"):
+        installed.require_proof(str(coqc))
 
 
 def test_a_changed_rule_changes_the_hash() -> None:

@@ -21,7 +21,7 @@ from proofs_tests.command_line import relift
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.theorems import Verdicts, forgeries, judged
 from relift.rewrites.checks.rocq import tier
-from relift.rewrites.checks.rocq.tier import compiled_library
+from relift.rewrites.checks.rocq.installed import compiled_library
 from relift.rewrites.checks.theorem import proving, shared
 from relift.rewrites.checks.theorem.composed import general_theorem, stated_theorem, theorem_of
 from relift.rewrites.checks.theorem.proving import Checker, NotProved, Proved
