@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def squared_but_for_a_victim(call: tuple[str, int]) -> int:
         mine.rename(said)
         signal.pause()
     return number * number
+
+
+def waited_with_a_child(folder: str) -> None:
+    """A call that waits for a program that ends in an hour."""
+    with subprocess.Popen(["sleep", "3600"]) as child:
+        (Path(folder) / "begun").write_text(str(child.pid))
+        (Path(folder) / "begun").rename(Path(folder) / "child")
 
 
 def died(_: int) -> None:

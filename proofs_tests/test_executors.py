@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -14,10 +15,17 @@ from typing import Any
 
 import pytest
 
-from proofs_tests.calls import died, inverse, squared_but_for_a_victim, waited_for
+from proofs_tests.calls import (
+    died,
+    inverse,
+    squared_but_for_a_victim,
+    waited_for,
+    waited_with_a_child,
+)
 from proofs_tests.cluster import cluster
 from proofs_tests.command_line import command
 from proofs_tests.compiler.programs import typed
+from relift import executors
 from relift.compiler.agreement.verification import failure_on_symbols
 from relift.compiler.fuzzing.variants import lowered
 from relift.egraph.checks.shared import Part, check_shared, parts_of
@@ -63,6 +71,32 @@ def test_a_process_that_dies_takes_nothing_along(tmp_path: Path) -> None:
         assert squares_with_a_death(executor, tmp_path) == SQUARES
 
 
+def test_who_is_interrupted_ends_who_works_for_him(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, with the programs that they have started: Ctrl-C does not wait for their calls."""
+    monkeypatch.setattr(executors, "ENDING", 0.1)
+    with pytest.raises(KeyboardInterrupt):
+        _interrupted(tmp_path)
+    child = int((tmp_path / "child").read_text())
+    for _ in range(1000):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the program that a worker has started still runs")
+
+
+def _interrupted(folder: Path) -> None:
+    """A call of another process that waits, when Ctrl-C comes."""
+    with on(workers=2) as executor:
+        assert executor is not None
+        executor.submit(waited_with_a_child, str(folder))
+        waited_for(folder / "child")
+        raise KeyboardInterrupt
+
+
 def test_a_call_that_nobody_survives_is_given_up() -> None:
     """With one message."""
     with Workers(1) as executor, pytest.raises(LostWorkers, match="end before it is done"):
@@ -76,7 +110,9 @@ def test_an_error_of_a_call_is_raised_here() -> None:
     assert isinstance(Workers(1), Executor)
 
 
-def test_a_cluster_loses_a_worker_and_nothing_else(tmp_path: Path) -> None:
+def test_a_cluster_loses_a_worker_and_nothing_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A real scheduler, two workers, one of them killed; and then the scheduler, which is one message."""
     with cluster(tmp_path) as (address, processes):
         with on(scheduler=address) as executor:
@@ -88,8 +124,10 @@ def test_a_cluster_loses_a_worker_and_nothing_else(tmp_path: Path) -> None:
         here = check_all([RULES[name] for name in rules], tiers=how.tiers)
         assert [_without_times(t) for t in found] == [_without_times(r.text()) for r in here]
         (tmp_path / "victim").unlink()
+        capfd.readouterr()
         with pytest.raises(LostWorkers, match="the cluster has gone"):
             _with_a_dead_scheduler(address, processes[0], tmp_path)
+        assert capfd.readouterr().err == ""
 
 
 def _with_a_dead_scheduler(address: str, scheduler: subprocess.Popen[bytes], folder: Path) -> None:

@@ -77,6 +77,19 @@ def test_this_installation_works() -> None:
     }
 
 
+def test_a_cache_without_room_does_not_stop_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the devices cannot be kept is one finding; the others follow."""
+
+    def full(*, again: bool) -> list[Any]:
+        raise ReliftError("cannot write the cache: No space left on device", place="")
+
+    monkeypatch.setattr(survey, "survey", full)
+    found = list(findings())
+
+    assert [f.name for f in found if f.is_fatal] == ["devices"]
+    assert found[-1].name != "devices"
+
+
 def test_a_machine_without_a_device_is_told_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

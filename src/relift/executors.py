@@ -15,11 +15,16 @@ made again.
 from __future__ import annotations
 
 import itertools
+import logging
 import multiprocessing
+import os
+import signal
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
@@ -39,6 +44,9 @@ DEATHS = 3
 CONNECTING = 30.0
 """Seconds in which a scheduler has to answer."""
 
+ENDING = 5.0
+"""Seconds in which a process that is told to end may end what it has started."""
+
 
 class LostWorkers(ReliftError):
     """Whoever did the work is gone, and the work is not done."""
@@ -50,7 +58,8 @@ class LostWorkers(ReliftError):
 class Workers(Executor):
     """Processes of this machine; when one of them dies, all are started anew.
 
-    They are started afresh, not forked: there are drivers that do not survive a fork.
+    They are started afresh, not forked: there are drivers that do not survive a fork.  Ctrl-C is for who started
+    them, who ends them.
     """
 
     def __init__(self, count: int) -> None:
@@ -58,20 +67,52 @@ class Workers(Executor):
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(
+            self.count, multiprocessing.get_context("spawn"), initializer=_apart
+        )
 
     def submit(self, function: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> Future[T]:
         """A call that one of the processes will make."""
-        return self._pool.submit(function, *given, **named)
+        with _without_interruption():  # a process that is started here inherits it
+            return self._pool.submit(function, *given, **named)
 
     def renew(self) -> None:
         """Start all processes anew; what they had to do is lost."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool = self._started()
 
+    def end(self) -> None:
+        """End the processes now, whatever they do, and what they have started."""
+        running: dict[int, Any] = dict(getattr(self._pool, "_processes", None) or {})
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in running.values():
+            process.terminate()
+        until = time.monotonic() + ENDING
+        for process in running.values():
+            process.join(max(until - time.monotonic(), 0))
+            process.kill()
+            with suppress(ProcessLookupError):  # nothing that it has started is left
+                os.killpg(process.pid, signal.SIGKILL)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes, when they have done what they had to do."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+@contextmanager
+def _without_interruption() -> Generator[None]:
+    """Keep Ctrl-C waiting."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _apart() -> None:
+    """Let a process that is told to end leave its call; what it starts is of one group with it, and of none here."""
+    os.setpgrp()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 def each(
@@ -173,7 +214,7 @@ def on(workers: int = 1, scheduler: str | None = None) -> Generator[Executor | N
     try:
         yield pool
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.end()
 
 
 @contextmanager
@@ -186,6 +227,7 @@ def _cluster(address: str) -> Generator[Executor]:
             f"--scheduler {address}: Dask is not installed; pip install 'relift[cluster]'", place=""
         ) from None
     open_client: Any = connect
+    _silence("distributed")
     try:
         client: Any = open_client(address, timeout=CONNECTING, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -199,3 +241,10 @@ def _cluster(address: str) -> Generator[Executor]:
         yield client.get_executor(pure=False)
     finally:
         client.close(timeout=5)
+
+
+def _silence(package: str) -> None:
+    """Let a package log nothing: what is wrong is raised, and said once."""
+    for name in (package, *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == package:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

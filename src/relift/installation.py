@@ -137,7 +137,12 @@ def _packages() -> Iterator[Finding]:
 def _devices() -> Iterator[Finding]:
     from relift.compiler.devices.survey import DEFECTS, devices, survey
 
-    for found in survey(again=True):
+    try:
+        surveyed = survey(again=True)
+    except ReliftError as error:  # what was found cannot be kept
+        yield Finding("devices", "broken", error.message, needed=True)
+        return
+    for found in surveyed:
         wrong = "; ".join(DEFECTS[d] for d in found.defects)
         yield Finding(
             f"device {found.name}",
