@@ -12,7 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from relift.compiler.agreement.functions_in_c import require_functions_mean_their_python
+from relift.compiler.ahead.spirv import spirv_of
 from relift.compiler.bench.bundle import buffers_of
+from relift.compiler.bench.bundle_runner import SPIRV
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.running.buffers import components
 from relift.compiler.running.compiled import Compiled, files_of
@@ -68,10 +70,23 @@ def package_files(programs: Mapping[str, tuple[Program, Compiled]], package: str
 
 
 def write_wheel(
-    folder: Path, programs: Mapping[str, tuple[Program, Compiled]], package: str
+    folder: Path,
+    programs: Mapping[str, tuple[Program, Compiled]],
+    package: str,
+    *,
+    spirv: bool = False,
 ) -> Path:
-    """Write the wheel of a package into a folder, for any Python and any machine with an OpenCL device."""
+    """Write the wheel of a package into a folder, for any Python and any machine with an OpenCL device.
+
+    With `spirv` the kernels are there in SPIR-V, too, which devices that take it are given instead of the text.
+    """
     texts = package_files(programs, package)
+    held: dict[str, bytes] = {}
+    if spirv:
+        held = {
+            f"{package}/{name}/{SPIRV}": spirv_of(kernel.source)
+            for name, (_, kernel) in programs.items()
+        }
     info = f"{package}-{VERSION}.dist-info"
     texts[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: {package.replace('_', '-')}\nVersion: {VERSION}\n"
@@ -81,18 +96,19 @@ def write_wheel(
     texts[f"{info}/WHEEL"] = (
         "Wheel-Version: 1.0\nGenerator: relift\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
-    record = "".join(f"{name},sha256={_digest(t)},{len(t.encode())}\n" for name, t in texts.items())
-    texts[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
+    held |= {name: text.encode() for name, text in texts.items()}
+    record = "".join(f"{name},sha256={_digest(c)},{len(c)}\n" for name, c in held.items())
+    held[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     place = folder / f"{package}-{VERSION}-py3-none-any.whl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as wheel:
-            for name, text in texts.items():
-                wheel.writestr(zipfile.ZipInfo(name, DATE), text.encode())
+            for name, content in held.items():
+                wheel.writestr(zipfile.ZipInfo(name, DATE), content)
     except OSError as error:
         raise ReliftError(f"{place} cannot be written: {error.strerror}", place="") from None
     return place
 
 
-def _digest(text: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

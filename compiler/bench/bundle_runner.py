@@ -252,6 +252,21 @@ def in_halves(source: str) -> str:
     return _LOAD_IN_HALVES + own if loads else own
 
 
+SPIRV = "kernel.spv"
+
+
+def spirv_for(device: Any, folder: Path) -> bytes | None:
+    """The kernels in SPIR-V where they are there, and the device takes them."""
+    file = folder / SPIRV
+    if not file.is_file() or device.address_bits != 64:
+        return None
+    try:
+        takes = "SPIR-V" in device.il_version
+    except Exception:  # noqa: BLE001  # a driver before OpenCL 2.1 has no such question
+        return None
+    return file.read_bytes() if takes else None
+
+
 class Prepared:
     """An entry of the bundle built for a device, with its buffers in place."""
 
@@ -261,13 +276,15 @@ class Prepared:
             context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         launch = json.loads((folder / "launch.json").read_text(encoding="utf-8"))
-        source = (folder / "kernel.cl").read_text(encoding="utf-8")
+        written = (folder / "kernel.cl").read_text(encoding="utf-8")
         (device,) = context.devices
         verbose = ["-cl-nv-verbose"] if "NVIDIA" in device.platform.name else []
-        source = for_device(source, device)
+        source = for_device(written, device)
         if EXACT in source and device.type == 2:  # a CPU, whose driver may make vectors of folds
             source = in_order(source)
-        program = cl.Program(context, source).build(options=[*entry["options"], *verbose])
+        as_written = source == written and not entry["options"]
+        made = (spirv_for(device, folder) if as_written else None) or source
+        program = cl.Program(context, made).build(options=[*entry["options"], *verbose])
         self.log = program.get_build_info(device, cl.program_build_info.LOG).strip()
         self.outputs = [b["name"] for b in launch["buffers"] if b["role"] == "output"]
         self.buffers: dict[str, Any] = {}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import relift as rl
+from proofs_tests.command_line import command
+from relift.compiler.ahead.spirv import spirv_compilers, spirv_of
 from relift.compiler.ahead.wheel import package_files, write_wheel
+from relift.compiler.bench.bundle_runner import Prepared, spirv_for
+from relift.compiler.devices.survey import find_device
 from relift.semantics.errors import ReliftError, Unsupported
 
 n, m = rl.nat("n"), rl.nat("m")
@@ -67,6 +73,38 @@ def test_a_wheel_needs_nothing_of_relift(tmp_path: Path) -> None:
         "True ['scaled', 'total']",
         "x is float32[3]; float32[64] is taken",
     ]
+
+
+@pytest.mark.skipif(not list(spirv_compilers()), reason="no clang with llvm-spirv")
+def test_a_wheel_with_spirv_needs_no_text_where_the_device_takes_it(tmp_path: Path) -> None:
+    """The text is taken out of the package; other devices would need it."""
+    program = scaled.at({"n": 64})
+    made = {"scaled": (program, rl.compile(program))}
+    wheel = write_wheel(tmp_path / "dist", made, "some_kernels", spirv=True)
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    folder = tmp_path / "site" / "some_kernels" / "scaled"
+    device = find_device("cpu")
+    if spirv_for(device, folder) is None:
+        pytest.skip("the device takes no SPIR-V")
+    cl = pytest.importorskip("pyopencl")
+    (folder / "kernel.cl").write_text("")
+    about = json.loads((folder / "function.json").read_text())
+    given = {"a": np.array([2.0], np.float32), "x": np.arange(64, dtype=np.float32)}
+    prepared = Prepared(cl, cl.Context([device]), folder, about, given)
+    prepared.run()
+    assert (prepared.results()[0] == 2 * given["x"]).all()
+
+
+def test_without_a_compiler_of_spirv_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And --spirv is for wheels."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unsupported, match="SPIR-V needs clang and llvm-spirv of one version"):
+        spirv_of("")
+    status, said = command("build", "none.py", "--out", str(tmp_path), "--spirv")
+    assert (status, said.count("\n")) == (2, 1)
+    assert "give it with --wheel" in said
 
 
 def test_what_no_wheel_takes() -> None:

@@ -15,6 +15,7 @@ from relift.cli.options import (
     JsonOption,
     LocalOption,
     ProgramArgument,
+    Refusal,
     SizeOption,
     TargetOption,
     counts_of,
@@ -86,6 +87,12 @@ def build(
             help="Write a Python wheel of this name instead: it needs NumPy and pyopencl only.",
         ),
     ] = None,
+    spirv: Annotated[
+        bool,
+        typer.Option(
+            "--spirv", help="In a wheel: the kernels in SPIR-V, too, for devices that take it."
+        ),
+    ] = False,
     target: TargetOption = "cpu",
     as_json: JsonOption = False,
 ) -> None:
@@ -95,17 +102,23 @@ def build(
     at the given sizes finds one.
     """
     from relift.compiler.ahead.c_library import c_library
-    from relift.compiler.program import is_low_level
+    from relift.compiler.ahead.wheel import write_wheel
+    from relift.compiler.program import compile_program, is_low_level
     from relift.files import write_folder
     from relift.rewrites.loading import load_program
 
+    if spirv and wheel is None:
+        raise Refusal("--spirv puts SPIR-V into a wheel; give it with --wheel PACKAGE")
     loaded, sizes = load_program(program), sizes_of(size)
     low = loaded.at(sizes, partly=True)
     if not is_low_level(low):
         where = "c" if wheel is None else target
         low = search_or_refusal(loaded, sizes, where, budget, 1, float_policy).term
     if wheel is not None:
-        _write_wheel(out, loaded.name, low, wheel, float_policy, as_json)
+        compiled = compile_program(low, contract=float_policy != "exact")
+        say_unknown(compiled)
+        place = write_wheel(out, {loaded.name: (low, compiled)}, wheel, spirv=spirv)
+        _say_wheel(place, loaded.name, wheel, as_json)
         return
     with progress_of("asking the interpreter for the test"):
         library = c_library(low, contract=float_policy != "exact")
@@ -123,16 +136,8 @@ def build(
     )
 
 
-def _write_wheel(
-    out: Path, name: str, low: Program, package: str, float_policy: str, as_json: bool
-) -> None:
-    """A wheel with one function."""
-    from relift.compiler.ahead.wheel import write_wheel
-    from relift.compiler.program import compile_program
-
-    compiled = compile_program(low, contract=float_policy != "exact")
-    say_unknown(compiled)
-    place = write_wheel(out, {name: (low, compiled)}, package)
+def _say_wheel(place: Path, name: str, package: str, as_json: bool) -> None:
+    """Where the wheel of one function is, and how it is used."""
     if as_json:
         print_json({"wheel": str(place), "package": package, "functions": [name]})
     else:
