@@ -42,6 +42,7 @@ def _origin(name: str, origins: dict[str, str]) -> str:
     return f"{origins.get(module, module)}.{own}" if module else origins.get(name, name)
 
 
+@cache
 def closed_unions() -> dict[str, frozenset[str]]:
     """The members of each union of Relift's own classes, unions in unions taken apart."""
     written: dict[str, list[str]] = {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from relift.checking import check
+from relift.checking import check, check_all
 from relift.egraph.encode.rules import encode_rule
 from relift.rewrites.checks.rocq.statements import proposition
 from relift.rewrites.checks.verdicts import TIERS
@@ -71,20 +71,18 @@ def one_of_many(least: int) -> Any:
 
 
 @pytest.mark.parametrize("least", LEAST)
-@pytest.mark.parametrize("made", [split_by, take_of, one_of_many], ids=lambda made: made.__name__)
-def test_a_rule_that_needs_its_least_size_holds_in_every_tier(
-    made: Callable[[int], Rule], least: int
-) -> None:
-    """No tier tries a size below what is stated, and none finds the rule wrong."""
-    tiers = TIERS if least == 2 else (*TIERS[:4], *TIERS[5:])
-    report = check(made(least), tiers=tiers, guards=False)
+def test_rules_that_need_their_least_size_hold_in_every_tier(least: int) -> None:
+    """No tier tries a size below what is stated, and none finds the rules wrong; one least size is proved."""
+    made: tuple[Callable[[int], Rule], ...] = (split_by, take_of, one_of_many)
+    tiers = TIERS if least == 2 else tuple(t for t in TIERS if t != "4b")
 
-    assert not {r.status for r in report.results} & {"refuted", "rejected"}, report.text()
-    assert {r.status for r in report.results if r.tier in "23"} == {"ok"}, report.text()
-    assert (
-        f"where {'associative(op), idempotent(op), ' * (made is one_of_many)}s >= {least}"
-        in report.equation
-    )
+    for make, report in zip(
+        made, check_all([make(least) for make in made], tiers=tiers, guards=False), strict=True
+    ):
+        assert not {r.status for r in report.results} & {"refuted", "rejected"}, report.text()
+        assert {r.status for r in report.results if r.tier in "23"} == {"ok"}, report.text()
+        laws = "associative(op), idempotent(op), " * (make is one_of_many)
+        assert f"where {laws}s >= {least}" in report.equation
 
 
 def test_a_head_needs_an_element() -> None:
