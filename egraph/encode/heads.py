@@ -93,7 +93,7 @@ class Head:
                 return str(self.value)
             case "combine":
                 return str(self.operator)
-            case _:
+            case "var" | "input" | "apply" | "call" | "metavariable" | "pattern" | "substitution":
                 told = [*map(str, self.naturals), *([str(self.operator)] if self.operator else [])]
                 return self.name + (f"({', '.join(told)})" if told else "")
 

@@ -416,8 +416,8 @@ def _key(node: ENode) -> object:
             return ("get", head.index)
         case "input" | "apply" | "call":
             return (head.kind if head.kind != "call" else "apply", head.name)
-        case kind:
-            return kind
+        case "var" | "literal" | "metavariable" | "tuple" | "substitution":
+            return head.kind
 
 
 def _weight(node: ENode) -> float:

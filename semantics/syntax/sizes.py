@@ -149,7 +149,8 @@ class Size:
     def __sub__(self, other: SizeLike) -> Size:
         if isinstance(other, Combined):
             return NotImplemented
-        return self + -Size.of(other)
+        less = Size.of(other)
+        return self + -less if less.terms else self
 
     def __rsub__(self, other: SizeLike) -> Size:
         return Size.of(other) - self
@@ -160,6 +161,8 @@ class Size:
         factor = Size.of(other)
         if factor.constant == 1:
             return self
+        if self.constant == 1:
+            return factor
         terms: dict[Monomial, int] = {}
         for left, c in self.terms.items():
             for right, d in factor.terms.items():
@@ -231,6 +234,8 @@ class Size:
         """The exact quotient, or None: long division by leading terms in a fixed order of atoms."""
         if not divisor.terms:
             return None
+        if divisor.constant == 1:
+            return self
         atoms = sorted(self.atoms() | divisor.atoms(), key=str)
 
         def degree(monomial: Monomial) -> tuple[int, ...]:
@@ -298,6 +303,10 @@ class Size:
         """Replace names by sizes, all at once."""
         if not values or not (self.names() & values.keys()):
             return self
+        if len(self.terms) == 1 and len(self.atoms()) == 1:
+            [(monomial, c)] = self.terms.items()
+            if c == 1 and isinstance(monomial[0][0], str) and monomial[0][1] == 1:
+                return values[monomial[0][0]]  # most sizes are a name
 
         def replaced(atom: Atom) -> Size:
             if isinstance(atom, Power):
@@ -462,8 +471,8 @@ def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Si
 
 
 def _product(left: Monomial, right: Monomial) -> Monomial:
-    if not left:
-        return right
+    if not left or not right:
+        return left or right
     powers = dict(left)
     for atom, power in right:
         powers[atom] = powers.get(atom, 0) + power
