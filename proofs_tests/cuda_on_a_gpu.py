@@ -22,7 +22,7 @@ from relift.compiler.bench.bundle import entry_of
 from relift.compiler.bench.bundle_runner import inputs_of
 from relift.compiler.dialects.cuda.session import CudaSession
 from relift.compiler.program import compile_program, kernels_of
-from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.session import session_on
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program

@@ -19,7 +19,7 @@ from relift.compiler.codegen.values.functions import scalar_of
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
-from relift.compiler.running.isolated import Failed, run_apart
+from relift.compiler.running.processes.isolated import Failed, run_apart
 from relift.rewrites.checks.isolation import in_a_process
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Refuted

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.running.buffers import components
+from relift.compiler.running.arrays.buffers import components
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError

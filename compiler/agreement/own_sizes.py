@@ -9,7 +9,7 @@ from relift.compiler.agreement.comparison import Agreement, agreed, compared, ro
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.agreement.sampled import sampled
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.isolated import Failed, run_apart
+from relift.compiler.running.processes.isolated import Failed, run_apart
 from relift.rewrites.derivation.confirmation import work
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program

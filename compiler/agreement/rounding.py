@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from relift.compiler.running.buffers import components
+from relift.compiler.running.arrays.buffers import components
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Accumulating, Iterate, Reduce
 from relift.semantics.syntax import terms

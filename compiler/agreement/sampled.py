@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.agreement.comparison import Agreement, compared, how_equal, is_exact, rounding
-from relift.compiler.running.buffers import Row, components, flatten
+from relift.compiler.running.arrays.buffers import Row, components, flatten
 from relift.semantics.by_cell import Cells, TooMuch
 from relift.semantics.errors import Undefined, Unsupported
 from relift.semantics.language.programs import Program

@@ -22,7 +22,7 @@ import numpy as np
 
 from relift.compiler.devices.drivers import Driver
 from relift.compiler.running.compiled import LAUNCH, SOURCE, Compiled, files_of, of_files
-from relift.compiler.running.isolated import child_environment
+from relift.compiler.running.processes.isolated import child_environment
 from relift.files import temporary_folder
 
 LIBRARIES = (

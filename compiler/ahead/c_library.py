@@ -23,7 +23,7 @@ from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.dialects.c.printer import prelude as words
 from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.program import compile_program
-from relift.compiler.running.buffers import flatten
+from relift.compiler.running.arrays.buffers import flatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.launch import INT_LIMIT, MOST_ITEMS, Buffer, Kernel
 from relift.compiler.text.opencl_words import KEYWORDS

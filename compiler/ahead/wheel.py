@@ -16,7 +16,7 @@ from relift.compiler.ahead.spirv import spirv_of
 from relift.compiler.bench.bundle import buffers_of
 from relift.compiler.bench.bundle_runner import SPIRV
 from relift.compiler.certificates.consultation import require_not_refuted
-from relift.compiler.running.buffers import components
+from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.compiled import Compiled, files_of
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language.programs import Program

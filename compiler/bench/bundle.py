@@ -20,7 +20,7 @@ from relift.compiler.bench.benchmarks import Benchmark, Draw, Sizes
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.lowering.analyses import EVERYTHING, Analyses
 from relift.compiler.program import compile_program
-from relift.compiler.running.buffers import components
+from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.launch import Launch
 from relift.files import write_text
 from relift.semantics.domains import DTYPES

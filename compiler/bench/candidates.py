@@ -21,7 +21,7 @@ from relift.compiler.bench.bundle import ORIGIN, VERSION, buffers_of, read_json,
 from relift.compiler.bench.bundle_runner import PICKED, inputs_of, picked_rows
 from relift.compiler.certificates.consultation import require_not_refuted
 from relift.compiler.program import compile_program
-from relift.compiler.running.buffers import components
+from relift.compiler.running.arrays.buffers import components
 from relift.files import write_bytes
 from relift.rewrites.checks.random.exact_inputs import index_bounds
 from relift.semantics.errors import ReliftError, Unsupported

@@ -8,7 +8,7 @@ import numpy as np
 
 from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Session
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar, f32, i32

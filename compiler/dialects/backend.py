@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
-from relift.compiler.running.buffers import Held, Row
-from relift.compiler.running.device_array import Memory, Resident
+from relift.compiler.running.arrays.buffers import Held, Row
+from relift.compiler.running.arrays.device_array import Memory, Resident
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing

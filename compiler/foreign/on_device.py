@@ -25,10 +25,10 @@ from relift.compiler.foreign.parameters import (
     parameters_of,
 )
 from relift.compiler.foreign.parsing import parsed
-from relift.compiler.running.buffers import flatten, unflatten
-from relift.compiler.running.build_child import UNCACHED, said_of
-from relift.compiler.running.isolated import apart
+from relift.compiler.running.arrays.buffers import flatten, unflatten
 from relift.compiler.running.launch import Buffer
+from relift.compiler.running.processes.build_child import UNCACHED, said_of
+from relift.compiler.running.processes.isolated import apart
 from relift.compiler.text.c_types import plain
 from relift.files import temporary_folder
 from relift.semantics.domains import DTYPES

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection, Pipe
 from threading import get_ident
 from typing import Any, Literal, TypeAlias
 
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.isolated import child_environment
+from relift.compiler.running.processes.isolated import child_environment
 from relift.semantics.errors import ReliftError, Unsupported
 
 How: TypeAlias = Literal["not built", "crashed", "hangs"]

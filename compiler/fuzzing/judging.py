@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from relift.compiler.fuzzing.containment import Answer, Contained, NoResult, Ran
 from relift.compiler.fuzzing.formulation import in_numpy
 from relift.compiler.fuzzing.subjects import LARGEST, Subject, same, valued
-from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.validation.validate import Report, validate
 from relift.semantics.errors import ReliftError, Undefined, Unsupported

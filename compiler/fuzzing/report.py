@@ -15,7 +15,7 @@ import numpy as np
 from relift.compiler.fuzzing import host
 from relift.compiler.fuzzing.findings import Finding
 from relift.compiler.fuzzing.subjects import Subject
-from relift.compiler.running.buffers import Row, flatten
+from relift.compiler.running.arrays.buffers import Row, flatten
 from relift.compiler.running.compiled import Compiled
 from relift.compiler.running.session import plan_at
 from relift.files import write_folder

@@ -12,15 +12,15 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.denotation import Denotation
-from relift.compiler.meaning.domain import Values
-from relift.compiler.meaning.group import Group, Way, needs_group, prepared
-from relift.compiler.meaning.indexing import Cells
-from relift.compiler.meaning.memory import Result, Unwritable, Written
-from relift.compiler.meaning.polynomials import Index, NotConcrete, Whole
-from relift.compiler.meaning.ranges import Ranges, Split, TooManyQuestions
+from relift.compiler.meaning.kernels.group import Group, Way, needs_group, prepared
+from relift.compiler.meaning.kernels.memory import Result, Unwritable, Written
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.domain import Values
+from relift.compiler.meaning.numbers.polynomials import Index, NotConcrete, Whole
+from relift.compiler.meaning.numbers.ranges import Ranges, Split, TooManyQuestions
+from relift.compiler.meaning.programs.denotation import Denotation
+from relift.compiler.meaning.programs.indexing import Cells
 from relift.compiler.meaning.witness import Differs, witness
 from relift.compiler.running.launch import Kernel, Launch
 from relift.compiler.text.lexing import NotUnderstood
@@ -358,8 +358,8 @@ class Same:
         """Two conditions, by Z3: one holds where the other does."""
         import z3
 
-        from relift.compiler.meaning.polynomials import within
-        from relift.compiler.meaning.ranges import STEPS
+        from relift.compiler.meaning.numbers.polynomials import within
+        from relift.compiler.meaning.numbers.ranges import STEPS
 
         r = self.algebra.ranges
         solver = z3.Solver()

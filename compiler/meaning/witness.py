@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.memory import Written
-from relift.compiler.meaning.polynomials import Atom, Index, Whole
+from relift.compiler.meaning.kernels.memory import Written
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.meaning.shown import shown
 from relift.compiler.validation.symbols import OPEN, Symbol, value_of
 from relift.compiler.validation.validate import Apart, Report

@@ -12,12 +12,9 @@ import numpy as np
 
 from relift.compiler.bench.bundle_runner import EXACT
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
-from relift.compiler.running.buffers import Held, Row, held, unflatten
-from relift.compiler.running.device_array import DeviceArray, is_resident
-from relift.compiler.running.launch import Launch, launch_from_json
-from relift.compiler.running.launch_form import require_form
-from relift.compiler.running.results import (
+from relift.compiler.running.arrays.buffers import Held, Row, held, unflatten
+from relift.compiler.running.arrays.device_array import DeviceArray, is_resident
+from relift.compiler.running.arrays.results import (
     Again,
     call_key,
     common_device,
@@ -28,6 +25,9 @@ from relift.compiler.running.results import (
     taken,
     written_in_place,
 )
+from relift.compiler.running.artefact import Origin, read_artefact, write_artefact
+from relift.compiler.running.launch import Launch, launch_from_json
+from relift.compiler.running.launch_form import require_form
 from relift.compiler.running.session import plan_at, session_on
 from relift.display.blocks import Block, Displayed
 from relift.semantics.array_exchange import as_given, host_arguments, leaves

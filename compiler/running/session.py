@@ -11,7 +11,7 @@ import numpy as np
 from relift.compiler.bench.bundle_runner import poison
 from relift.compiler.certificates.consultation import require_text_not_refuted, unknowns
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.buffers import Held, Row, on_host
+from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.launch import Launch
 from relift.semantics.errors import Unsupported
 

@@ -13,7 +13,7 @@ from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.extraction.states import Candidate
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal
-from relift.egraph.search.staged import Kernel, together
+from relift.egraph.search.starts.staged import Kernel, together
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.matching import apply_rule

@@ -19,9 +19,9 @@ from relift.egraph.checks.admission import admitted
 from relift.egraph.cost.model import Cost
 from relift.egraph.encode.terms import require_searchable
 from relift.egraph.process.saturation import Budget, named
+from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES, tile_choices
+from relift.egraph.search.guidance.plans import Plan
 from relift.egraph.search.outcomes import Proposal, SearchStats
-from relift.egraph.search.planning import NORMAL_FORM, PURPOSES, tile_choices
-from relift.egraph.search.plans import Plan
 from relift.egraph.search.proposals import STAGES, Proposals
 from relift.egraph.search.tuning import Measure, Timings, Tuner, default_path
 from relift.egraph.sketches.language import Sketch

@@ -30,14 +30,11 @@ from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering
 from relift.egraph.process.saturation import Budget, Progress, Request, Stage, saturate
 from relift.egraph.process.workers import MOST_WORKERS, default_workers, in_order
-from relift.egraph.search.admissible import lanes_of, tiles_of
 from relift.egraph.search.derived import Explanations, after, joined, lowered_as, same
-from relift.egraph.search.forms import FORMS, Form, choices_of, is_near, promising
-from relift.egraph.search.guided import Guide
-from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
-from relift.egraph.search.own_rules import applied, by_strategies, stages_with
-from relift.egraph.search.planning import NORMAL_FORM
-from relift.egraph.search.plans import (
+from relift.egraph.search.guidance.admissible import lanes_of, tiles_of
+from relift.egraph.search.guidance.guided import Guide
+from relift.egraph.search.guidance.planning import NORMAL_FORM
+from relift.egraph.search.guidance.plans import (
     Plan,
     chunked_scans,
     cooperative_reductions,
@@ -51,10 +48,13 @@ from relift.egraph.search.plans import (
     shared_windows,
     three_dimensions,
 )
-from relift.egraph.search.remainders import remainder_starts
-from relift.egraph.search.staged import Kernel, choices, kernels_of, lowered
-from relift.egraph.search.stencils import stencil_starts
-from relift.egraph.search.tilings import nest_tiles
+from relift.egraph.search.guidance.tilings import nest_tiles
+from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
+from relift.egraph.search.own_rules import applied, by_strategies, stages_with
+from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
+from relift.egraph.search.starts.remainders import remainder_starts
+from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, lowered
+from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES

@@ -15,7 +15,7 @@ import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.explanation.explainer import Explainer, Unexplained
 from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
-from relift.egraph.search.planning import NORMAL_FORM
+from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES

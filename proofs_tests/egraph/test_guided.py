@@ -24,9 +24,9 @@ from relift.compiler.program import compile_program, refusal
 from relift.device import CPU
 from relift.egraph.process.saturation import Budget
 from relift.egraph.process.saturation_child import peak_mb
-from relift.egraph.search.guided import GoalResult, Guide, reach
+from relift.egraph.search.guidance.guided import GoalResult, Guide, reach
+from relift.egraph.search.guidance.planning import Loop, assign, loops_of, model_sizes, waypoints
 from relift.egraph.search.optimize import optimize
-from relift.egraph.search.planning import Loop, assign, loops_of, model_sizes, waypoints
 from relift.egraph.sketches.language import Sketch, sketch
 from relift.egraph.sketches.search import Unsatisfied
 from relift.rewrites.derivation.confirmation import confirm

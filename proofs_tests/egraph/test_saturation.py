@@ -16,7 +16,7 @@ import relift as rl
 from proofs_tests.egraph.conftest import Case, searchable
 from relift.egraph.encode.snapshot import UnsoundRules
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.search.planning import NORMAL_FORM
+from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, C, m, n
 from relift.rewrites.rule import Rule, rule

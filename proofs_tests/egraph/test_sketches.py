@@ -9,7 +9,7 @@ import pytest
 
 from proofs_tests.egraph.conftest import CASES, Case
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
-from relift.egraph.search.planning import NORMAL_FORM, PURPOSES
+from relift.egraph.search.guidance.planning import NORMAL_FORM, PURPOSES
 from relift.egraph.sketches.language import BadSketch, sketch
 from relift.egraph.sketches.search import SketchSearch, Unsatisfied
 from relift.semantics.patterns import Map, ReduceSeq, Split

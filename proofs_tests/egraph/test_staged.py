@@ -12,10 +12,10 @@ from proofs_tests.egraph.written_programs import PROGRAMS
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program, refusal
 from relift.device import CPU, GPU
-from relift.egraph.search.forms import promising
 from relift.egraph.search.optimize import optimize
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.staged import kernels_of, lowered, together
+from relift.egraph.search.starts.forms import promising
+from relift.egraph.search.starts.staged import kernels_of, lowered, together
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES

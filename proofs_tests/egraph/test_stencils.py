@@ -16,7 +16,7 @@ from relift.compiler.program import compile_program
 from relift.device import CPU
 from relift.egraph.cost.model import estimate
 from relift.egraph.search.optimize import FoundProgram, Optimized, optimize
-from relift.egraph.search.stencils import stencil_starts
+from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program

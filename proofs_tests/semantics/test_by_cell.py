@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import relift as rl
 from proofs_tests.compiler.programs import typed
-from relift.compiler.running.buffers import components, flatten
+from relift.compiler.running.arrays.buffers import components, flatten
 from relift.rewrites.checks.random.draws import KINDS
 from relift.rewrites.checks.random.kernels import random_arguments, random_kernel
 from relift.semantics.by_cell import Cells, Lazy, TooMuch

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from relift.compiler.idioms.lift import lift
     from relift.compiler.meaning.evidence import validate
     from relift.compiler.program import compile_program as compile
-    from relift.compiler.running.device_array import DeviceArray, device_array
+    from relift.compiler.running.arrays.device_array import DeviceArray, device_array
     from relift.device import DeviceDescription
     from relift.egraph.growing import e_graph
     from relift.egraph.search.optimize import Optimized
@@ -106,7 +106,7 @@ __version__ = "0.2.0"
 _LANGUAGE = "relift.semantics.language.vocabulary"
 _PATTERNS = "relift.semantics.language.functions"
 _ELSEWHERE = {
-    "DeviceArray": "relift.compiler.running.device_array",
+    "DeviceArray": "relift.compiler.running.arrays.device_array",
     "DeviceDescription": "relift.device",
     "Fun": "relift.semantics.syntax.signatures",
     "IllTyped": "relift.semantics.errors",
@@ -126,7 +126,7 @@ _ELSEWHERE = {
     "check": "relift.checking",
     "commutative": "relift.rewrites.conditions",
     "compile": "relift.compiler.program:compile_program",
-    "device_array": "relift.compiler.running.device_array",
+    "device_array": "relift.compiler.running.arrays.device_array",
     "devices": "relift.compiler.devices.survey",
     "distributive": "relift.rewrites.conditions",
     "e_graph": "relift.egraph.growing",

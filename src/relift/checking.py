@@ -17,7 +17,7 @@ from relift.compiler.agreement.functions_in_c import functions_agree
 from relift.egraph.checks import admission, shared
 from relift.egraph.checks.tiers import Options
 from relift.egraph.checks.tiers import check_all as by_tiers
-from relift.egraph.search import guided
+from relift.egraph.search.guidance import guided
 from relift.rewrites.checks.verdicts import TIERS, CheckReport, Status, TierName, TierResult
 from relift.rewrites.derivation.own_rules import Assumed
 from relift.rewrites.rule import RejectedRule, Rule
@@ -26,7 +26,7 @@ from relift.semantics.errors import ReliftError
 if TYPE_CHECKING:
     from relift.egraph.checks.admission import Admitted
     from relift.egraph.checks.shared import Part
-    from relift.egraph.search.guided import GoalResult
+    from relift.egraph.search.guidance.guided import GoalResult
     from relift.egraph.sketches.language import Sketch
     from relift.rewrites.declared_laws import FloatPolicy
     from relift.semantics.language.programs import Program
@@ -113,7 +113,7 @@ def reach(
     budget: float = 60.0,
     float: FloatPolicy = "reassociate",
 ) -> GoalResult:
-    """A program equal to `program` that satisfies a sketch, with its derivation; see `egraph.search.guided.reach`.
+    """A program equal to `program` that satisfies a sketch, with its derivation; see `egraph.search.guidance.guided.reach`.
 
     Rules of the user's own, of `rules` and of `stages`, are refused where they name a function in C that is not its Python.
 

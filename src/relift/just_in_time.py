@@ -45,8 +45,8 @@ class Jitted:
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on the device of `target`, or where arrays lie, after a search where none was made at these sizes; arrays
         are taken, given and left where they lie as by `Compiled`."""
-        from relift.compiler.running.device_array import is_resident
-        from relift.compiler.running.results import call_key, returned, taken
+        from relift.compiler.running.arrays.device_array import is_resident
+        from relift.compiler.running.arrays.results import call_key, returned, taken
 
         key = call_key(arrays, out)
         if key is not None and (before := self._calls.get(key)) is not None:
@@ -64,8 +64,8 @@ class Jitted:
         """The kernels for arrays of these shapes, for the device on which they lie, else that of `target`."""
         from relift.compiler.devices.naming import label
         from relift.compiler.devices.survey import find_device
-        from relift.compiler.running.device_array import DeviceArray, is_resident
-        from relift.compiler.running.results import taken
+        from relift.compiler.running.arrays.device_array import DeviceArray, is_resident
+        from relift.compiler.running.arrays.results import taken
 
         arrays, _ = taken(self.program, arrays, None)
         placed = [a for a in leaves(arrays) if isinstance(a, DeviceArray)]

@@ -11,7 +11,7 @@ from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.c import compiler as known
 from relift.compiler.dialects.c.printer import C
-from relift.compiler.running.device_array import Memory
+from relift.compiler.running.arrays.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import Packing

@@ -17,7 +17,7 @@ from pathlib import Path
 from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import IS_CPU
 from relift.compiler.devices.verdicts import processor
-from relift.compiler.running.building import keep
+from relift.compiler.running.processes.building import keep
 from relift.files import temporary_folder, writable_cache, write_bytes, write_text
 from relift.semantics.errors import ReliftError, Unsupported
 

@@ -20,8 +20,8 @@ from relift.compiler.dialects.c.compiler import TITLE, Compiler, built
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
-from relift.compiler.running.buffers import Held, Row, on_host
-from relift.compiler.running.device_array import Resident
+from relift.compiler.running.arrays.buffers import Held, Row, on_host
+from relift.compiler.running.arrays.device_array import Resident
 from relift.compiler.running.launch import Buffer, Launch, Piece
 from relift.compiler.running.session import check_limits, memory, plan_at, poisoned
 from relift.semantics.domains import DTYPES

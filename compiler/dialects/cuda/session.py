@@ -24,9 +24,9 @@ from relift.compiler.dialects.backend import Session
 from relift.compiler.dialects.cuda.nvrtc import ptx
 from relift.compiler.dialects.cuda.printer import Cuda, options
 from relift.compiler.lowering.threads import number
-from relift.compiler.running.buffers import Held, Row, on_host
-from relift.compiler.running.device_array import Exchanged, Resident
-from relift.compiler.running.dlpack import Borrowed, lent
+from relift.compiler.running.arrays.buffers import Held, Row, on_host
+from relift.compiler.running.arrays.device_array import Exchanged, Resident
+from relift.compiler.running.arrays.dlpack import Borrowed, lent
 from relift.compiler.running.launch import Launch, Piece
 from relift.compiler.running.session import plan_at
 from relift.compiler.text.tree import Source

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.dialects.cuda.session import DLPACK, CudaRow, device, driver
-from relift.compiler.running.device_array import DeviceArray
-from relift.compiler.running.dlpack import Borrowed, borrowed
+from relift.compiler.running.arrays.device_array import DeviceArray
+from relift.compiler.running.arrays.dlpack import Borrowed, borrowed
 from relift.semantics.array_exchange import calls, handed_out, library_of
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped

@@ -10,7 +10,7 @@ from relift.compiler.devices.drivers import Driver
 from relift.compiler.devices.naming import Device
 from relift.compiler.dialects.backend import Opened, Session
 from relift.compiler.dialects.opencl.printer import OpenCL
-from relift.compiler.running.device_array import Memory
+from relift.compiler.running.arrays.device_array import Memory
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.tree import Source
 from relift.device import CPU, Packing

@@ -11,7 +11,7 @@ import numpy as np
 
 from relift.compiler.bench.bundle_runner import poison
 from relift.compiler.devices.naming import is_simulator
-from relift.compiler.running.buffers import Row
+from relift.compiler.running.arrays.buffers import Row
 from relift.compiler.running.session import memory, poisoned
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.dialects.opencl.queue import OpenCLRow, queue_of
 from relift.compiler.dialects.reading import HALVES, understood
 from relift.compiler.lowering.threads import number
-from relift.compiler.running.buffers import Held, Row, on_host
-from relift.compiler.running.building import build, build_here
-from relift.compiler.running.device_array import Resident
+from relift.compiler.running.arrays.buffers import Held, Row, on_host
+from relift.compiler.running.arrays.device_array import Resident
 from relift.compiler.running.launch import Launch
+from relift.compiler.running.processes.building import build, build_here
 from relift.compiler.running.session import check_limits, plan_at
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported

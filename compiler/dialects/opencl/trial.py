@@ -15,8 +15,8 @@ import numpy as np
 from relift.compiler.devices.drivers import Driver, register
 from relift.compiler.devices.self_test import GROUP, reason
 from relift.compiler.dialects.backend import Opened
-from relift.compiler.running.buffers import Row
-from relift.compiler.running.build_child import UNCACHED
+from relift.compiler.running.arrays.buffers import Row
+from relift.compiler.running.processes.build_child import UNCACHED
 from relift.semantics.errors import ReliftError
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import MANIFEST
-from relift.compiler.running.isolated import Failed, run_apart
+from relift.compiler.running.processes.isolated import Failed, run_apart
 from relift.rewrites.derivation.files import write_json
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES

@@ -23,7 +23,7 @@ from relift.compiler.certificates.effort import Effort
 from relift.compiler.program import compile_program
 from relift.compiler.running import session as runtime
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.isolated import Failed, run_apart
+from relift.compiler.running.processes.isolated import Failed, run_apart
 from relift.semantics.errors import Refuted
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program

@@ -25,8 +25,8 @@ from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import DEFECTS, devices, find_device, survey
 from relift.compiler.devices.verdicts import verdict
 from relift.compiler.dialects.opencl.trial import mapped
-from relift.compiler.running import building
-from relift.compiler.running.building import build
+from relift.compiler.running.processes import building
+from relift.compiler.running.processes.building import build
 
 SHIM = Path(__file__).with_name("driver.c")
 DOUBLED = """
@@ -265,7 +265,7 @@ def opened() -> Any:
 def in_a_process(code: str, **environment: str) -> str:
     """What a Python prints that has its own devices."""
     lines = (
-        "from relift.compiler.running.building import build; from relift.compiler.running import building",
+        "from relift.compiler.running.processes.building import build; from relift.compiler.running import building",
         "from relift.compiler.devices.survey import find_device; import pyopencl as cl, relift as rl, time",
         "context = cl.Context([find_device('cpu')])",
         f"GOOD = {GOOD!r}",
@@ -340,7 +340,7 @@ def test_what_was_built_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_building_apart_costs_little() -> None:
     """Once the child runs, a build takes hardly longer there than here: less than twice as long, and 50 ms."""
 
-    from relift.compiler.running.building import build_here
+    from relift.compiler.running.processes.building import build_here
 
     context = opened()
 

@@ -37,10 +37,10 @@ from relift.compiler.dialects.c.session import CSession
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.fuzzing.containment import device_of
 from relift.compiler.program import compile_program, kernels_of
-from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.isolated import Failed, run_apart
 from relift.compiler.running.launch import Buffer, Kernel, Launch, Parameter
+from relift.compiler.running.processes.isolated import Failed, run_apart
 from relift.compiler.text.tree import Source
 from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.semantics.errors import Unsupported

@@ -19,7 +19,7 @@ from proofs_tests.compiler.programs import CASES
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.dialects.cuda.printer import Cuda, prelude
 from relift.compiler.program import compile_program, kernels_of
-from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.launch import Launch
 from relift.compiler.text.reader import read_source
 from relift.compiler.text.tree import KernelText, Source

@@ -19,9 +19,9 @@ import pytest
 import relift as rl
 from relift.compiler.devices import survey
 from relift.compiler.dialects.cuda import session, sharing
-from relift.compiler.running import dlpack
+from relift.compiler.running.arrays import dlpack
+from relift.compiler.running.arrays.device_array import exchanging
 from relift.compiler.running.compiled import Compiled
-from relift.compiler.running.device_array import exchanging
 from relift.compiler.running.session import memory
 
 n = rl.nat("n")

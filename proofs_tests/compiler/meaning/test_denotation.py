@@ -8,12 +8,12 @@ import pytest
 
 from proofs_tests.compiler.programs import CASES, Case
 from relift.compiler.lowering.iterations import written_out
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.denotation import Denotation
-from relift.compiler.meaning.domain import Values
-from relift.compiler.meaning.indexing import Cells
-from relift.compiler.meaning.ranges import Ranges
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.domain import Values
+from relift.compiler.meaning.numbers.ranges import Ranges
+from relift.compiler.meaning.programs.denotation import Denotation
+from relift.compiler.meaning.programs.indexing import Cells
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol, TooLarge
 from relift.rewrites.checks.random.draws import KINDS, Kind

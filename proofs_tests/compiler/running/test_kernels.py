@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proofs_tests.compiler.codegen.test_views import layouts
 from proofs_tests.compiler.programs import CASES, Case
 from relift.compiler import compile_program
-from relift.compiler.running.buffers import components, unflatten
+from relift.compiler.running.arrays.buffers import components, unflatten
 from relift.semantics.domains import DTYPES
 from relift.semantics.indices.inverses import invertible_data
 from relift.semantics.language import vocabulary as rl

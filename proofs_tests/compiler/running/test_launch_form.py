@@ -15,10 +15,10 @@ import relift as rl
 from proofs_tests.compiler.programs import typed
 from proofs_tests.tampering import resealed
 from relift.compiler.program import compile_program
-from relift.compiler.running.build_child import said_of
 from relift.compiler.running.compiled import LAUNCH, load
 from relift.compiler.running.launch import launch_from_json
 from relift.compiler.running.launch_form import require_form
+from relift.compiler.running.processes.build_child import said_of
 from relift.semantics.errors import IllTyped, ReliftError
 
 Plan: TypeAlias = dict[str, Any]

@@ -24,8 +24,8 @@ from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.agreement.simulator import NotAvailable, race_check
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import describe, devices, find_device
-from relift.compiler.running import building
 from relift.compiler.running.compiled import load
+from relift.compiler.running.processes import building
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.errors import IllTyped, ReliftError, Unsupported
 from relift.semantics.language import vocabulary as rl
@@ -207,7 +207,7 @@ def test_what_a_driver_says_with_braces_is_shown_as_it_is(
             raise building.Ended(f"ended on the kernel: {log}")
         return "refused", log
 
-    monkeypatch.setattr("relift.compiler.running.building._Child.ask", ask)
+    monkeypatch.setattr("relift.compiler.running.processes.building._Child.ask", ask)
     compiled = compile_program(made("saxpy", 4))
     never_built = Compiled(f"{compiled.source}\n// {ends} {log}\n", compiled.plan)
     place = r"its source is in \S*kernel\.cl"

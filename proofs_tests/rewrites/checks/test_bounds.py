@@ -8,7 +8,7 @@ import pytest
 from relift.checking import check, check_all
 from relift.egraph.encode.rules import encode_rule
 from relift.rewrites.checks.rocq.statements import proposition
-from relift.rewrites.checks.verdicts import TIERS
+from relift.rewrites.checks.verdicts import TIERS, TierName
 from relift.rewrites.conditions import Bound, associative, idempotent, naturals
 from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A
@@ -74,7 +74,7 @@ def one_of_many(least: int) -> Any:
 def test_rules_that_need_their_least_size_hold_in_every_tier(least: int) -> None:
     """No tier tries a size below what is stated, and none finds the rules wrong; one least size is proved."""
     made: tuple[Callable[[int], Rule], ...] = (split_by, take_of, one_of_many)
-    tiers = [t for t in TIERS if t != "4b" or least == 2]
+    tiers: list[TierName] = [t for t in TIERS if t != "4b" or least == 2]
 
     for make, report in zip(
         made, check_all([make(least) for make in made], tiers=tiers, guards=False), strict=True

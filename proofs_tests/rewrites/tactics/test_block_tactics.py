@@ -16,7 +16,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
-from relift.egraph.search.tilings import extent_of
+from relift.egraph.search.guidance.tilings import extent_of
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved

@@ -15,7 +15,7 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU, DeviceDescription
-from relift.egraph.search.tilings import extent_of, nest_tiles, tilings
+from relift.egraph.search.guidance.tilings import extent_of, nest_tiles, tilings
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger

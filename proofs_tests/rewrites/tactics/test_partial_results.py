@@ -13,7 +13,7 @@ import pytest
 import relift as rl
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
-from relift.egraph.search.plans import cooperative_reductions, partial_folds
+from relift.egraph.search.guidance.plans import cooperative_reductions, partial_folds
 from relift.egraph.search.proposals import Proposals
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing

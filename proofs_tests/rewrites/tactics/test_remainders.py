@@ -13,7 +13,7 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.proposals import Proposals
-from relift.egraph.search.remainders import remainder_starts
+from relift.egraph.search.starts.remainders import remainder_starts
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES

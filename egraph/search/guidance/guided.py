@@ -14,7 +14,7 @@ from relift.egraph.checks.admission import Admitted, admitted
 from relift.egraph.explanation.explainer import Explainer
 from relift.egraph.process.saturation import Budget, Request, Saturation, Searcher, Stage
 from relift.egraph.process.saturation_child import peak_mb
-from relift.egraph.search.planning import (
+from relift.egraph.search.guidance.planning import (
     NORMAL_FORM,
     PURPOSES,
     UserStage,

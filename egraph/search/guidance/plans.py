@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from relift.device import DeviceDescription
-from relift.egraph.search.tilings import extent_of
+from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.chunked_scans import in_chunks
 from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
@@ -75,7 +75,7 @@ def register_blocks(program: Program, device: DeviceDescription) -> Iterator[Tac
     A GPU has `nest_tiles` instead: its work-items share what they read.  The second operand is copied in the
     order in which the blocks read it, or read where it is.
 
-    >>> from relift.egraph.search.plans import blocks_of, register_blocks
+    >>> from relift.egraph.search.guidance.plans import blocks_of, register_blocks
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> product = load_program("examples/matmul.py").at({"n": 64, "m": 64, "k": 64})
@@ -102,7 +102,7 @@ def blocks_of(rows: int, columns: int, device: DeviceDescription) -> list[Block]
     """The blocks that divide a result and that the registers of a CPU hold, the best first.
 
     >>> from relift.device import CPU
-    >>> from relift.egraph.search.plans import blocks_of
+    >>> from relift.egraph.search.guidance.plans import blocks_of
     >>> blocks_of(1000, 999, CPU)
     []
     """
@@ -116,7 +116,7 @@ def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[B
     """The blocks by which a result is padded, the best first; none where those that divide it do as well.
 
     >>> from relift.device import CPU
-    >>> from relift.egraph.search.plans import padding_blocks
+    >>> from relift.egraph.search.guidance.plans import padding_blocks
     >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
     (Block(rows=8, vectors=3, lanes=16, packed=True), [])
     """
@@ -163,7 +163,7 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
 
     They raise `NoMatch` where the vectors do not suit the program.
 
-    >>> from relift.egraph.search.plans import lanes
+    >>> from relift.egraph.search.guidance.plans import lanes
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> saxpy = load_program("examples/saxpy.py").at({"n": 1024})
@@ -196,7 +196,7 @@ _VECTORS = (1, 16, 64)
 def shared_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics by which a work-item of a CPU folds for several results; none where they share nothing that they read.
 
-    >>> from relift.egraph.search.plans import shared_folds
+    >>> from relift.egraph.search.guidance.plans import shared_folds
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> len(list(shared_folds(load_program("examples/gemv.py"), CPU)))
@@ -251,7 +251,7 @@ _TILE_SIDES, _STRIP_LENGTHS = range(96, 15, -1), range(16, 3, -1)
 def strips_for(program: Program) -> Iterator[tuple[int, int]]:
     """Tiles for a stencil of two dimensions, and strips: those of `_STRIPS`, or else others that divide its result.
 
-    >>> from relift.egraph.search.plans import strips_for
+    >>> from relift.egraph.search.guidance.plans import strips_for
     >>> from relift.rewrites.loading import load_program
     >>> jacobi = load_program("examples/j2d5pt.py")
     >>> [list(strips_for(jacobi.at({"n": n, "m": n}))) for n in (96, 8188)]
@@ -311,7 +311,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
 
     They raise `NoMatch` where a group does not share the row evenly.
 
-    >>> from relift.egraph.search.plans import folded_rows
+    >>> from relift.egraph.search.guidance.plans import folded_rows
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/gemv.py")
@@ -327,7 +327,7 @@ def folded_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
 def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """Tactics by which what is looked up at indices that are data lies together; none where nothing is.
 
-    >>> from relift.egraph.search.plans import looked_up
+    >>> from relift.egraph.search.guidance.plans import looked_up
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import GPU
     >>> len(list(looked_up(load_program("examples/md.py"), GPU)))
@@ -363,7 +363,7 @@ def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tacti
 
     >>> import relift as rl
     >>> from relift.device import CPU, GPU
-    >>> from relift.egraph.search.plans import chunked_scans
+    >>> from relift.egraph.search.guidance.plans import chunked_scans
     >>> @rl.program
     ... def sums(x: rl.f32[65536]):
     ...     return rl.scan_seq(rl.add, 0.0, x)
@@ -398,7 +398,7 @@ def cooperative_reductions(program: Program, device: DeviceDescription) -> Itera
 
     They raise `NoMatch` where they do not share the elements evenly.
 
-    >>> from relift.egraph.search.plans import cooperative_reductions
+    >>> from relift.egraph.search.guidance.plans import cooperative_reductions
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matvec.py").at({"n": 256, "m": 512})

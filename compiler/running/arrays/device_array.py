@@ -197,7 +197,7 @@ def shared(value: Any, name: str) -> Any:
     What lies on a device that none of ours is stays as it is.
 
     >>> import numpy as np
-    >>> from relift.compiler.running.device_array import shared
+    >>> from relift.compiler.running.arrays.device_array import shared
     >>> x = np.float32([1, 2])
     >>> shared(x, "x") is x
     True

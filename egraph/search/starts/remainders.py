@@ -30,7 +30,7 @@ def remainder_starts(
     """The program with the outermost fold, and with the outermost map, in a main part and a rest; none where vectors divide it.
 
     >>> from relift.device import CPU
-    >>> from relift.egraph.search.remainders import remainder_starts
+    >>> from relift.egraph.search.starts.remainders import remainder_starts
     >>> from relift.rewrites.loading import load_program
     >>> dot = load_program("examples/dot.py")
     >>> [len(list(remainder_starts(dot, {"n": n}, CPU, "reassociate"))) for n in (1009, 1024)]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from relift.compiler.meaning.polynomials import Atom, Index, Whole, made, within
-from relift.compiler.meaning.ranges import Ranges
+from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, made, within
+from relift.compiler.meaning.numbers.ranges import Ranges
 from relift.compiler.validation.symbols import BITS, LIMIT, OPEN, Algebra, Symbol
 
 _NOTHING: frozenset[Any] = frozenset()

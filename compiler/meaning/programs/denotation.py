@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.meaning.carrying import Carrying
-from relift.compiler.meaning.indexing import Cells, plain
-from relift.compiler.meaning.polynomials import Index, Whole
+from relift.compiler.meaning.numbers.polynomials import Index, Whole
+from relift.compiler.meaning.programs.carrying import Carrying
+from relift.compiler.meaning.programs.indexing import Cells, plain
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import Symbol
 from relift.semantics import patterns as p

@@ -43,7 +43,7 @@ def kernels_of(whole: Program) -> list[Kernel]:
     """The kernels of a program that says what is stored, each after those whose values it reads.
 
     >>> from relift import add, f32, map, program, reduce, show, to_global
-    >>> from relift.egraph.search.staged import kernels_of
+    >>> from relift.egraph.search.starts.staged import kernels_of
     >>> @program
     ... def total(x: f32[8]):
     ...     return reduce(add, 0.0, to_global(map(lambda v: v * v, x)))
@@ -146,7 +146,7 @@ def _filled(t: Term, stored: Mapping[str, Term]) -> Term:
 def choices(found: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
     """Which of what was found for each kernel is taken: the best of each, then for one of them another.
 
-    >>> from relift.egraph.search.staged import choices
+    >>> from relift.egraph.search.starts.staged import choices
     >>> list(choices([3, 1, 2], 2))
     [(0, 0, 0), (1, 0, 0), (0, 0, 1)]
     """

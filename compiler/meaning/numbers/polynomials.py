@@ -4,7 +4,7 @@ This is the validation's own arithmetic of indices.  It shares nothing with that
 (`semantics.indices`), so that a mistake there cannot hide itself.  What an order or a quotient depends on is asked
 of a `Ranges`, which has the range of each atom.
 
->>> from relift.compiler.meaning.ranges import Ranges
+>>> from relift.compiler.meaning.numbers.ranges import Ranges
 >>> r = Ranges()
 >>> g, t = r.variable("group", "g", 8), r.variable("turn", "t", 4)
 >>> 4 * g + t + 4, (4 * g + t) // 4, (4 * g + t) % 4, g < 8
@@ -215,8 +215,8 @@ def linear_in(x: Index, atom: Atom) -> tuple[Whole, Whole] | None:
 def rejoined(x: Whole) -> Whole:
     """The same number, in which a quotient times its divisor and the rest are what was divided.
 
-    >>> from relift.compiler.meaning.polynomials import rejoined
-    >>> from relift.compiler.meaning.ranges import Ranges
+    >>> from relift.compiler.meaning.numbers.polynomials import rejoined
+    >>> from relift.compiler.meaning.numbers.ranges import Ranges
     >>> g = Ranges().variable("group", "g", 100)
     >>> rejoined(8 * (g // 4) + 2 * (g % 4) + 1)
     2*g + 1

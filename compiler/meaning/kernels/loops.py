@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.memory import STALE, Own, Written
-from relift.compiler.meaning.polynomials import Index
-from relift.compiler.meaning.polynomials import Whole as Int
+from relift.compiler.meaning.kernels.memory import STALE, Own, Written
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.polynomials import Index
+from relift.compiler.meaning.numbers.polynomials import Whole as Int
 from relift.compiler.text import tree
 from relift.compiler.text.c_types import FLOATS, INT, RANGES, common, plain
 from relift.compiler.validation.machine import Item, Undecided
@@ -132,7 +132,7 @@ class Turns:
         return count > self.loops.unroll
 
     def _opened(self, name: str) -> Any:
-        from relift.compiler.meaning.algebra import Loop as Opened
+        from relift.compiler.meaning.numbers.algebra import Loop as Opened
 
         return Opened(self.loops.algebra, f"{name}_{self.count}", self.count)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.polynomials import Index, Whole
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.polynomials import Index, Whole
 from relift.compiler.text.c_types import FLOATS, RANGES
 from relift.compiler.validation.arithmetic import Arithmetic, Function, fitted, quotient, wrapped
 from relift.compiler.validation.machine import Fault, Item, Undecided

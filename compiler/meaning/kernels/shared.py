@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from relift.compiler.meaning.loops import root_of
+from relift.compiler.meaning.kernels.loops import root_of
 from relift.compiler.text.tree import (
     Assignment,
     Barrier,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from relift.compiler.devices.naming import label
 from relift.compiler.devices.verdicts import child_environment, death
-from relift.compiler.running.build_child import UNCACHED, Address, addressed, said_of
+from relift.compiler.running.processes.build_child import UNCACHED, Address, addressed, said_of
 from relift.files import writable_cache, write_bytes, write_text
 from relift.semantics.errors import ReliftError, Unsupported
 

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.polynomials import Atom, Index, Whole, linear_in, within
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole, linear_in, within
 from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
 

@@ -36,7 +36,7 @@ def stencil_starts(
 ) -> Iterator[Derivation]:
     """The forms of a stencil, each with the steps to it; none for other programs.
 
-    >>> from relift.egraph.search.stencils import stencil_starts
+    >>> from relift.egraph.search.starts.stencils import stencil_starts
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU
     >>> jacobi = load_program("examples/j2d5pt.py")

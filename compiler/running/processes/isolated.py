@@ -1,6 +1,6 @@
 """Running a compiled program in a process of its own: a kernel that crashes a driver, or never ends, takes only that along.
 
-python -m relift.compiler.running.isolated FOLDER DEVICE
+python -m relift.compiler.running.processes.isolated FOLDER DEVICE
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.certificates.consultation import require_not_refuted
-from relift.compiler.running.buffers import unflatten
+from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.compiled import LAUNCH, SOURCE, Compiled, files_of, of_files
 from relift.compiler.running.session import plan_at
 from relift.files import temporary_folder
@@ -57,7 +57,7 @@ def run_apart(
         for name, text in files_of(compiled).items():
             (folder / name).write_text(text, encoding="utf-8")
         np.savez(folder / ARGUMENTS, **rows)  # type: ignore[arg-type]
-        done = apart("relift.compiler.running.isolated", folder, device, seconds)
+        done = apart("relift.compiler.running.processes.isolated", folder, device, seconds)
         if done is None:
             return Failed(f"it did not end within {seconds:.0f} s", finished=False)
         if done.returncode < 0:

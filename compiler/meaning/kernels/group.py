@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.certificates.given import Misfit, given
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.loops import Folded, Loops, waits
-from relift.compiler.meaning.memory import Array, Ghost, Given, InVectors, Own, Result
-from relift.compiler.meaning.polynomials import Index, Whole, number_of
-from relift.compiler.meaning.shared import Slice, numbered
+from relift.compiler.meaning.kernels.loops import Folded, Loops, waits
+from relift.compiler.meaning.kernels.memory import Array, Ghost, Given, InVectors, Own, Result
+from relift.compiler.meaning.kernels.shared import Slice, numbered
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of
 from relift.compiler.running.launch import MOST_ITEMS, Kernel, Launch
 from relift.compiler.text.tree import (
     Declaration,

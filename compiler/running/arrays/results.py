@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relift.compiler.devices.naming import Device, label
-from relift.compiler.running.buffers import Held, Row, components, held, nested
-from relift.compiler.running.device_array import DeviceArray, Exchanged, Resident, shared
+from relift.compiler.running.arrays.buffers import Held, Row, components, held, nested
+from relift.compiler.running.arrays.device_array import DeviceArray, Exchanged, Resident, shared
 from relift.semantics.array_exchange import as_given, host_array, leaves, require_cells
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
@@ -137,7 +137,7 @@ def call_key(arrays: tuple[Any, ...], out: Any) -> Hashable | None:
     """What a call on arrays of a device depends on, but for their cells; None where more of it has to be looked at.
 
     >>> import numpy as np
-    >>> from relift.compiler.running.results import call_key
+    >>> from relift.compiler.running.arrays.results import call_key
     >>> call_key((np.float32(2),), None), call_key((np.ones(2),), None)
     ((dtype('float32'), None), None)
     """

@@ -70,7 +70,7 @@ class Extent:
 def extent_of(program: Program) -> Extent | None:
     """The nest of a program with fixed sizes; None where there is none, or its sizes are open.
 
-    >>> from relift.egraph.search.tilings import extent_of
+    >>> from relift.egraph.search.guidance.tilings import extent_of
     >>> from relift.rewrites.loading import load_program
     >>> extent_of(load_program("examples/matmul.py").at({"n": 64, "m": 32, "k": 16}))
     Extent(rows=64, columns=32, steps=16, batches=1, scalar_bytes=4)
@@ -98,7 +98,7 @@ def _length(t: Term) -> int:
 def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
     """The tiles that a device has room for, the best first: those that divide a nest, and those by which it is padded.
 
-    >>> from relift.egraph.search.tilings import Extent, tilings
+    >>> from relift.egraph.search.guidance.tilings import Extent, tilings
     >>> from relift.device import GPU
     >>> [(t.rows, t.columns) for t in tilings(Extent(4096, 4096, 4096, 1, 4), GPU)[:1]]
     [(128, 128)]
@@ -162,7 +162,7 @@ def nest_tiles(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     None for other devices, for programs without a nest, and for sizes that no tiles divide.  A tactic may raise
     `NoMatch`.
 
-    >>> from relift.egraph.search.tilings import nest_tiles
+    >>> from relift.egraph.search.guidance.tilings import nest_tiles
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import CPU, GPU
     >>> product = load_program("examples/matmul.py").at({"n": 512, "m": 512, "k": 512})

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.domain import Values
-from relift.compiler.meaning.polynomials import Index, Whole, number_of, within
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.domain import Values
+from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of, within
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
 from relift.semantics.indices.functions import IndexFunction, folded

@@ -89,7 +89,7 @@ def borrowed(array: Any, stream: int | None) -> Borrowed:
     """What an array says of its cells by DLPack, after all that its library has enqueued before `stream` goes on.
 
     >>> import numpy as np
-    >>> from relift.compiler.running.dlpack import borrowed
+    >>> from relift.compiler.running.arrays.dlpack import borrowed
     >>> x = np.float32([[1, 2, 3], [4, 5, 6]])
     >>> found = borrowed(x, None)
     >>> found.address == x.ctypes.data, found.shape, found.dtype, found.is_contiguous
@@ -167,7 +167,7 @@ def lent(
     """A capsule of DLPack for cells in a row, which keeps their owner until it is given back.
 
     >>> import numpy as np
-    >>> from relift.compiler.running.dlpack import lent
+    >>> from relift.compiler.running.arrays.dlpack import lent
     >>> class Held:
     ...     x = np.float32([1, 2])
     ...     def __dlpack__(self, **_):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.meaning.algebra import Folding
-from relift.compiler.meaning.arithmetic import Indices
-from relift.compiler.meaning.polynomials import Index
+from relift.compiler.meaning.numbers.algebra import Folding
+from relift.compiler.meaning.numbers.arithmetic import Indices
+from relift.compiler.meaning.numbers.polynomials import Index
 from relift.compiler.validation.domain import Symbols
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol

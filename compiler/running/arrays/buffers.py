@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from relift.compiler.running.device_array import DeviceArray, Resident
+from relift.compiler.running.arrays.device_array import DeviceArray, Resident
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.syntax.sizes import Size
@@ -33,7 +33,7 @@ def components(t: Type, shape: tuple[int, ...] = ()) -> Iterator[tuple[Scalar, t
     """The scalar type and the shape of each component of t, in order.
 
     >>> from relift import f32, i32, tup
-    >>> from relift.compiler.running.buffers import components
+    >>> from relift.compiler.running.arrays.buffers import components
     >>> list(components(tup(f32, i32[2])[3]))
     [(f32, (3,)), (i32, (3, 2))]
     """
@@ -58,7 +58,7 @@ def flatten(value: Any, t: Type, name: str) -> list[Row]:
     """The components of a NumPy value as rows; raises `IllTyped` when it is not of type t.
 
     >>> from relift import f32, i32, tup
-    >>> from relift.compiler.running.buffers import flatten
+    >>> from relift.compiler.running.arrays.buffers import flatten
     >>> import numpy as np
     >>> flatten((np.float32([1, 2]), np.int32([3, 4])), tup(f32, i32)[2], "ps")
     [array([1., 2.], dtype=float32), array([3, 4], dtype=int32)]
@@ -128,7 +128,7 @@ def unflatten(rows: Sequence[Row], t: Type) -> Any:
     """The inverse of `flatten`.
 
     >>> from relift import f32, i32, tup
-    >>> from relift.compiler.running.buffers import unflatten
+    >>> from relift.compiler.running.arrays.buffers import unflatten
     >>> import numpy as np
     >>> unflatten([np.float32([1, 2]), np.int32([3, 4])], tup(f32, i32)[2])
     (array([1., 2.], dtype=float32), array([3, 4], dtype=int32))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from relift.compiler.meaning.algebra import Loop
-from relift.compiler.meaning.indexing import Cells, Indexing
-from relift.compiler.meaning.polynomials import Index, Whole
+from relift.compiler.meaning.numbers.algebra import Loop
+from relift.compiler.meaning.numbers.polynomials import Index, Whole
+from relift.compiler.meaning.programs.indexing import Cells, Indexing
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relift.compiler.meaning.polynomials import (
+from relift.compiler.meaning.numbers.polynomials import (
     Atom,
     AtomKind,
     Index,

@@ -152,7 +152,7 @@ def nest(loops: Sequence[Loop], core: Shape) -> Shape:
 def assign(source: Sequence[Loop], wanted: Sequence[Loop]) -> list[list[int]] | None:
     """For each loop of the program, the loops of the sketch that it is split into; None when there is none.
 
-    >>> from relift.egraph.search.planning import Loop, assign
+    >>> from relift.egraph.search.guidance.planning import Loop, assign
     >>> assign([Loop("map", 6), Loop("fold", 10)],
     ...        [Loop("map", 2), Loop("fold", 10), Loop("map", 3)])
     [[0, 2], [1]]
@@ -286,7 +286,7 @@ def tile_choices(
 
     Those come first whose product is closest to what the registers of the device hold.
 
-    >>> from relift.egraph.search.planning import tile_choices
+    >>> from relift.egraph.search.guidance.planning import tile_choices
     >>> from relift.egraph.sketches.language import sketch
     >>> blocked = sketch("map[n // t](map[t // w](map_vec[w](...)))")
     >>> from relift.device import CPU

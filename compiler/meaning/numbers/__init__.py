@@ -1,0 +1,7 @@
+"""Whole numbers that are not known, and what is computed with them.
+
+polynomials  numbers of groups, turns of loops, sizes; `ranges` decides their orders and quotients, by ends of ranges and Z3
+algebra      symbols of `validation` at such numbers, and folds
+domain       scalars of programs
+arithmetic   what C does to such numbers
+"""
