@@ -323,4 +323,4 @@ def _dot(fold: Fold, write: _Writing) -> Routine:
         (step,), first = _strides(r, (p.counter,))
         arguments += [write.pointer(r.base, first), write.distance(step, Size.of(1))]
     kind = C_TYPES[write.kind]
-    return write.made("dot", "iriri", arguments, result=kind, use=f"*to = {p.alpha} * {{}};")
+    return write.made("dot", "iriri", arguments, result=kind, use=f"*first = {p.alpha} * {{}};")

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -139,6 +143,36 @@ def evidence(
     return Evidence(done)
 
 
+def contained(work: Callable[[], Evidence]) -> Evidence:
+    """What a run shows, in a process of its own where there can be one: C that crashes on what is drawn ends that one."""
+    if not hasattr(os, "fork"):
+        return work()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():  # the child runs nothing that other threads may hold
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with os.fdopen(writing, "wb") as out:
+                pickle.dump(work(), out)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as said:
+        found = said.read()
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended == 0:
+        shown: Evidence = pickle.loads(found)  # what this process's own child has written
+        return shown
+    return Evidence(skipped=f"the C ended its process on drawn inputs ({_ending(ended)})")
+
+
+def _ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
+
+
 # ---- what can be run
 
 
@@ -175,6 +209,8 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
     needed = {p.value for p in lifted.parameters} | {
         n for m in lifted.sizes.values() for n in m.names() if not n.startswith("length of")
     }
+    if found.result in relations.accesses:
+        needed.add(lifted.target.value)
     needed |= lifted.target.first.names() | {n for s in lifted.target.strides for n in s.names()}
     if any(
         function.arguments.get(n) == "ptr"
@@ -223,22 +259,27 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
     for value, size in lifted.values.items():
         values[value] = size.evaluate(sizes)
     _rounded_sizes(lifted, values, sizes, random)
+    if relations.evolution.wraps:  # read without a sign, a negative number is a very large one
+        values = {v: abs(x) if isinstance(x, int) else x for v, x in values.items()}
     case = Case(values, sizes=sizes)
     few = random.choice((1, 2, 4, length))
     for p in lifted.parameters:
         if isinstance(p.type, Scalar) and p.value not in values:
             values[p.value] = _number(p.type, random, few)
+    for value, type_ in relations.function.arguments.items():
+        if value not in values and type_ in ("i32", "i64"):
+            values[value] = random.randint(1, 5)
+        elif value not in values and type_ in ("float", "double"):
+            values[value] = _number(None, random, few)
     for p in lifted.parameters:
         if p.first is not None:
             _place(case, p.value, p.type, p.first, random, few)
+            room = case.rooms[p.value]
+            if relations.evolution.wraps and room.dtype.kind == "i":
+                np.absolute(room, out=room)
     target = lifted.target.value
     if target not in case.rooms and relations.function.type_of(target) == "ptr":
         _place_target(case, lifted, relations, random)
-    for value, type_ in relations.function.arguments.items():
-        if value not in values and type_ in ("i32", "i64"):
-            values[value] = random.randint(0, 5)
-        elif value not in values and type_ in ("float", "double"):
-            values[value] = _number(None, random, few)
     return case
 
 

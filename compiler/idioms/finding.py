@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -103,6 +103,13 @@ class Search:
     found: tuple[Found, ...]
     steps: int
     given_up: tuple[str, ...] = ()
+    everything: tuple[Found, ...] = ()
+    """All solutions; of those that overlap `found` has the largest."""
+
+    def without(self, wrong: Sequence[Found], relations: Relations) -> Search:
+        """The finds where some are none: what they stood for may be."""
+        rest = tuple(f for f in self.everything if f not in wrong)
+        return replace(self, found=tuple(_kept(rest, relations)), everything=rest)
 
 
 @cache
@@ -154,7 +161,8 @@ def find(relations: Relations, most: int = MOST_STEPS) -> Search:
         except TooManySteps:
             given_up.append(idiom.constraint)
         steps += solver.steps
-    return Search(tuple(_kept(everything, relations)), steps, tuple(given_up))
+    found = tuple(_kept(everything, relations))
+    return Search(found, steps, tuple(given_up), tuple(everything))
 
 
 def _solved(idiom: Idiom, solver: Solver, relations: Relations) -> Iterator[Found]:
@@ -166,7 +174,7 @@ def _solved(idiom: Idiom, solver: Solver, relations: Relations) -> Iterator[Foun
             yield Found(idiom.name, relations.loop_at(begin), result, solution)
 
 
-def _kept(everything: list[Found], relations: Relations) -> Iterator[Found]:
+def _kept(everything: Sequence[Found], relations: Relations) -> Iterator[Found]:
     """One find for each result: the largest nest, then the most special idiom."""
     best: dict[str, Found] = {}
     for f in everything:

@@ -20,20 +20,20 @@ proved for all sizes, to the last bit (8 statements, Z3)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
+from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, contained, evidence
 from relift.compiler.idioms.facts.expressions import Opaque, line_of
 from relift.compiler.idioms.facts.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.reading import module_of
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.source import Uncompilable, bitcode, normal_form
-from relift.compiler.idioms.finding import Found, find
-from relift.compiler.idioms.lifting.effects import effect_of
+from relift.compiler.idioms.finding import Found, Search, find
+from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted
 from relift.compiler.idioms.refusals import passed_over, refusal
 from relift.files import temporary_folder
@@ -97,7 +97,19 @@ class LiftedIdiom:
         lengths = tuple(f"{least} <= {self._in_c(str(size))}" for size, least in known.natural)
         everywhere = (f"all its cells are there: {said}" for said in self.under_conditions)
         wraps = sorted(self.relations.evolution.wraps.values())
-        return (*lengths, *known.conditions, *everywhere, *wraps)
+        return (*lengths, *known.conditions, *self._beside(), *everywhere, *wraps)
+
+    def _beside(self) -> Iterator[str]:
+        """That what the loop writes to other arrays is not what is read or written here."""
+        assert self.lifted is not None, "cannot happen: only a program has conditions"
+        spelled, target = self.relations.evolution.spelled, self.lifted.target.value
+        own = dict.fromkeys(self.lifted.reads)
+        if target in self.relations.function.arguments:
+            own[target] = None
+        for other in written_beside(self.relations, self.found.loop, target):
+            yield from (
+                f"{spelled(a)} and {spelled(other)} do not overlap" for a in own if a != other
+            )
 
     def to_json(self) -> dict[str, Any]:
         """The idiom as JSON."""
@@ -204,39 +216,60 @@ def lift(
             (f.name, f"the search for {name} was given up after its bound of steps")
             for name in search.given_up
         ]
-        idioms += _in_function(f, relations, search.found, compiled, runs, seed)
+        found, dependent = _programs(f, relations, search)
+        skipped += [
+            (f.name, f"the loop at line {line_of(relations.evolution, x.loop)} is no idiom: {why}")
+            for x, why in dependent
+        ]
+        idioms += _with_evidence(found, compiled, runs, seed)
         skipped += _uncounted(relations)
-        skipped += passed_over(relations, search.found)
+        skipped += passed_over(relations, [*(i.found for i in found), *(x for x, _ in dependent)])
     return LiftedFile(str(path), tuple(idioms), tuple(skipped), steps, module)
 
 
-def _in_function(
-    f: Function,
-    relations: Relations,
-    found: tuple[Found, ...],
-    compiled: Compiled | None,
-    runs: int,
-    seed: int,
+def _programs(
+    f: Function, relations: Relations, search: Search
+) -> tuple[list[LiftedIdiom], list[tuple[Found, str]]]:
+    """The finds with their programs; and those that are none, with the reason, whose places smaller ones take."""
+    dependent: list[tuple[Found, str]] = []
+    while True:
+        idioms: list[LiftedIdiom] = []
+        before = len(dependent)
+        for one in sorted(search.found, key=lambda x: line_of(relations.evolution, x.loop)):
+            try:
+                idioms.append(_program(f, relations, one))
+            except Dependent as reason:
+                dependent.append((one, str(reason)))
+        if len(dependent) == before:
+            return idioms, dependent
+        search = search.without([x for x, _ in dependent], relations)
+
+
+def _program(f: Function, relations: Relations, one: Found) -> LiftedIdiom:
+    """A find with its program, or the reason why there is none; raises `Dependent`."""
+    extent = next((f.extents[b] for b in one.loop.latches if b in f.extents), None)
+    line = line_of(relations.evolution, one.loop)
+    program, why = None, None
+    try:
+        effect = effect_of(relations, one.loop, one.result, one.idiom)
+        program = lifted(effect, relations, f.name)
+    except Dependent:
+        raise
+    except Opaque as reason:
+        why = str(reason)
+    none = Evidence(skipped="there is no program" if why else "no inputs were asked for")
+    return LiftedIdiom(f.name, one.idiom, line, extent, one, relations, program, none, why)
+
+
+def _with_evidence(
+    found: Sequence[LiftedIdiom], compiled: Compiled | None, runs: int, seed: int
 ) -> Iterator[LiftedIdiom]:
-    for one in sorted(found, key=lambda x: line_of(relations.evolution, x.loop)):
-        extent = next((f.extents[b] for b in one.loop.latches if b in f.extents), None)
-        line = line_of(relations.evolution, one.loop)
-        try:
-            program = lifted(
-                effect_of(relations, one.loop, one.result, one.idiom), relations, f.name
-            )
-        except Opaque as reason:
-            none = Evidence(skipped="there is no program")
-            yield LiftedIdiom(
-                f.name, one.idiom, line, extent, one, relations, None, none, str(reason)
-            )
+    for i in found:
+        if compiled is None or i.lifted is None:
+            yield i
             continue
-        shown = (
-            evidence(relations, one, program, compiled, runs, seed)
-            if compiled is not None
-            else Evidence(skipped="no inputs were asked for")
-        )
-        yield LiftedIdiom(f.name, one.idiom, line, extent, one, relations, program, shown)
+        work = partial(evidence, i.relations, i.found, i.lifted, compiled, runs, seed)
+        yield replace(i, evidence=contained(work))
 
 
 def _uncounted(relations: Relations) -> Iterator[tuple[str, str]]:

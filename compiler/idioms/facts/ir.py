@@ -62,6 +62,17 @@ class Extent:
     column: int
     last_line: int
     last_column: int
+    scopes: tuple[str, ...] = ()
+    """The blocks of C that it is in, the innermost first."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of C: its name, the block of C that it is declared in, and where."""
+
+    name: str
+    scope: str
+    line: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,12 @@ class Function:
     """C variables of an unsigned type."""
     extents: Mapping[str, Extent] = field(default_factory=dict[str, Extent])
     """By the block at whose end a loop goes back."""
+    declared: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    """The C variables, by what LLVM calls them; several may have one name."""
+    assigned: Mapping[str, tuple[tuple[str, str], ...]] = field(
+        default_factory=dict[str, tuple[tuple[str, str], ...]]
+    )
+    """By block, in order: a variable, and the value that it gets; an empty one where that is not known."""
 
     def instructions(self) -> Iterator[Instruction]:
         """All instructions, block by block."""

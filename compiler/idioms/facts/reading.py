@@ -14,13 +14,14 @@ from relift.compiler.idioms.facts.ir import (
     Function,
     Instruction,
     Module,
+    Variable,
 )
 from relift.compiler.idioms.facts.sharing import shared
 
 _NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
 _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
 _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
-_RECORD = re.compile(r"^    #dbg_value\((.*)\)$")
+_RECORD = re.compile(r"^    #dbg_(value|declare)\((.*)\)$")
 _ATTACHED = re.compile(r", !([\w.]+) !(\d+)")
 _FLAGS = frozenset(
     [
@@ -130,6 +131,10 @@ class _Reader:
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     unsigned: set[str] = field(default_factory=set[str])
     extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
+    declared: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    assigned: dict[str, list[tuple[str, str]]] = field(
+        default_factory=dict[str, "list[tuple[str, str]]"]
+    )
     position: int = 0
 
     def function(self, lines: list[str]) -> Function:
@@ -153,7 +158,7 @@ class _Reader:
                 label = "%" + m[1]
                 blocks[label] = []
             elif m := _RECORD.match(text):
-                self._variable(m[1])
+                self._variable(m[2], label, is_declared=m[1] == "declare")
             elif text.startswith("  ") and text[2] not in " ;":
                 blocks[label].append(self._instruction(text.strip(), label))
         return Function(
@@ -166,6 +171,8 @@ class _Reader:
             {value: tuple(dict.fromkeys(names)) for value, names in self.variables.items()},
             frozenset(self.unsigned),
             self.extents,
+            self.declared,
+            {block: tuple(found) for block, found in self.assigned.items()},
         )
 
     def _joined(self, lines: list[str]) -> Iterator[str]:
@@ -178,16 +185,27 @@ class _Reader:
             yield whole
             whole = ""
 
-    def _variable(self, record: str) -> None:
+    def _variable(self, record: str, block: str, *, is_declared: bool) -> None:
+        """What is said of a variable: a value that it gets, or where it lies, which is an array's value."""
         typed, note, expression, *_ = parts(record)
         value = _typed(typed)[1]
         about = self.notes.get(note[1:], "")
         name = re.search(r'name: "([^"]*)"', about)
-        if name is None or expression != "!DIExpression()":
+        if name is None:
             return
-        self.variables.setdefault(value, []).append(name[1])
         of = re.search(r"type: !(\d+)", about)
         described = self.notes.get(of[1], "") if of else ""
+        if is_declared and "DW_TAG_array_type" not in described:
+            return
+        scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
+        self.declared[note] = Variable(
+            name[1], scope[1] if scope else "", int(line[1]) if line else 0
+        )
+        is_value = expression == "!DIExpression()" and value not in ("poison", "undef")
+        self.assigned.setdefault(block, []).append((note, value if is_value else ""))
+        if is_declared or expression != "!DIExpression()":
+            return
+        self.variables.setdefault(value, []).append(name[1])
         if "DW_ATE_unsigned" in described or "typedef" in described:
             self.unsigned.add(name[1])
 
@@ -219,10 +237,17 @@ class _Reader:
         return (int(m[1]), int(m[2] or 0)) if m else (0, 0)
 
     def _extent(self, block: str, note: str) -> None:
-        places = [self._place(n) for n in re.findall(r"!(\d+)", self.notes.get(note, ""))]
-        real = [p for p in places if p[0]]
+        named = re.findall(r"!(\d+)", self.notes.get(note, ""))
+        real = [(self._place(n), n) for n in named if self._place(n)[0]]
         if len(real) >= 2:
-            self.extents[block] = Extent(*real[0], *real[1])
+            (first, at), (last, _), *_ = real
+            self.extents[block] = Extent(*first, *last, tuple(self._scopes(at)))
+
+    def _scopes(self, note: str) -> Iterator[str]:
+        """The blocks of C around a place, the innermost first."""
+        while m := re.search(r"scope: !(\d+)", self.notes.get(note, "")):
+            note = m[1]
+            yield note
 
     def _read(self, opcode: str, rest: str) -> Instruction:
         if opcode in INTEGERS or opcode in FLOATS:

@@ -34,7 +34,11 @@ def shared(function: Function) -> Function:
         label: tuple(sharing.renamed(i) for i in block if i.name not in sharing.same)
         for label, block in function.blocks.items()
     }
-    return replace(function, blocks=blocks, variables=variables)
+    assigned = {
+        label: tuple((v, sharing.kept(value)) for v, value in found)
+        for label, found in function.assigned.items()
+    }
+    return replace(function, blocks=blocks, variables=variables, assigned=assigned)
 
 
 @dataclass

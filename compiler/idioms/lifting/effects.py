@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
+from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.expressions import Expressions, Opaque, Paths, line_of
 from relift.compiler.idioms.facts.folds import replaced
 from relift.compiler.idioms.facts.relations import Relations
@@ -79,8 +81,18 @@ Effect = Cells | Updates | Running | Result
 OLD = "(cell)"
 
 
+class Dependent(Opaque):
+    """What a nest does depends on what it stores elsewhere: it is no idiom."""
+
+
 def effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Effect:
-    """What a nest does to its result; raises `Opaque`."""
+    """What a nest does to its result; raises `Opaque`, and `Dependent` where that is not a function of what was there before."""
+    effect = _effect_of(relations, root, result, idiom)
+    _require_as_before(relations, root, relations.accesses.get(result), effect)
+    return effect
+
+
+def _effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Effect:
     if result not in relations.accesses:
         return _carried(relations, root, result)
     store = relations.accesses[result]
@@ -91,6 +103,70 @@ def effect_of(relations: Relations, root: Loop, result: str, idiom: str) -> Effe
     if atoms:
         return _updates(relations, root, store, expressions)
     return _cells(relations, root, store, expressions)
+
+
+def _computed_from(effect: Effect) -> tuple[Expression, ...]:
+    """The expressions that an effect is made of."""
+    match effect:
+        case Cells():
+            return (effect.value,)
+        case Updates():
+            return (effect.value, effect.guard, effect.cell)
+        case Running():
+            return (effect.start, effect.update, effect.stored)
+        case Result(fold):
+            return (fold,)
+
+
+def _require_as_before(
+    relations: Relations, root: Loop, target: Access | None, effect: Effect
+) -> None:
+    """Raise `Dependent` where the nest writes, beside its result, what the result is computed from.
+
+    What is stored elsewhere may be read at the same cell before that; then it is what was there before the nest.
+    """
+    own = target.base if target is not None else None
+    bases = {r.base for e in _computed_from(effect) for r in all_of(e) if isinstance(r, Read)}
+    known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
+    for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
+        if i.opcode == "call" and not harmless(i):
+            raise Opaque(f"it calls {i.about.lstrip('@')} (line {i.line})")
+        if i.opcode != "store":
+            continue
+        store = known.get(i.position)
+        if store is None:
+            raise Opaque(f"it stores to an address that is not understood (line {i.line})")
+        if store.base == own or store.base not in bases:
+            continue
+        together = target is not None and store.index == target.index
+        for load in (a for a in known.values() if not a.is_store and a.base == store.base):
+            if not comes_first(relations, root, load, store, together=together):
+                array, line = relations.evolution.spelled(store.base), load.instruction.line
+                raise Dependent(f"it reads cells of {array} that it writes (line {line})")
+
+
+def comes_first(
+    relations: Relations, root: Loop, load: Access, store: Access, *, together: bool
+) -> bool:
+    """Whether a cell is read in the one iteration that writes it, and before that.
+
+    `together`: the store moves as that of the result does, of which it is a condition that no two iterations write one cell.
+    """
+    loops = [
+        x for x in relations.control.around(store.instruction.block) if x.header in root.blocks
+    ]
+    return (
+        load.index == store.index
+        and (together or len(loops) == 1)
+        and relations.control.instruction_dominates(load.instruction, store.instruction)
+        and all(relations.evolution.stride(store, x) not in (None, 0) for x in loops)
+    )
+
+
+def written_beside(relations: Relations, root: Loop, target: str) -> Iterator[str]:
+    """The other arrays that a nest writes to."""
+    found = (a.base for _, a in relations.accesses_of(root) if a.is_store)
+    return (base for base in dict.fromkeys(found) if base != target)
 
 
 def _turns(relations: Relations, root: Loop, block: str) -> list[tuple[Loop, Turn]]:
@@ -127,7 +203,8 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
     moving = [t for loop, t in turns if relations.evolution.stride(store, loop) != 0]
     staying = [t for loop, t in turns if relations.evolution.stride(store, loop) == 0]
     for _, turn in turns:
-        if any(name.startswith("$") for name in turn.trips.names()):
+        changes = not all(expressions.plain(name) for name in turn.trips.names())
+        if any(n.startswith("$") for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
     start = _before(relations, root, store, expressions, cell)
     reads_old = _contains(value, old)
@@ -144,7 +221,9 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
             else Accumulator(f"{OLD}{list(reversed(staying))[depth + 1].counter}", kind)
         )
         header = "%" + turn.counter[1:]
-        value = Fold(header, (name,), (begin,), (update,), kind, turn.trips)
+        value = Fold(
+            header, (name,), (begin,), (update,), kind, turn.trips, expressions.atoms(turn.trips)
+        )
     value = rebuilt(value, old, start)
     _other_reads(value, store, cell)
     return Cells(
@@ -205,6 +284,8 @@ def _updates(relations: Relations, root: Loop, store: Access, expressions: Expre
     turns = _turns(relations, root, store.instruction.block)
     kind = expressions.scalar(store.type)
     cell = Read(store.base, store.index, expressions.atoms(store.index), kind)
+    if not all(expressions.plain(n) for _, t in turns for n in t.trips.names()):
+        raise Opaque("the length of a loop changes with the loops around it")
     value, guard = _value(expressions, store, cell, root)
     _other_reads(value, store, cell)
     if any(isinstance(e, Read) and e.base == store.base for e in all_of(guard)):

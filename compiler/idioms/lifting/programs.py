@@ -125,6 +125,8 @@ class _Lifting(Elements):
         """The dimensions of what is written; raises `Opaque` if two iterations may write one cell."""
         strides = [stride_of(effect.index, t.counter) for t in effect.turns]
         shape = shape_of(strides)
+        if strides and shape.strides[-1].constant is None:
+            self.condition(f"{self.said(shape.strides[-1])} is not 0")
         found = walks(effect.index, [t.counter for t in effect.turns], shape)
         trips = {t.counter: t.trips for t in effect.turns}
         for high, low, w in zip(shape.strides, shape.strides[1:], found[1:], strict=False):
@@ -303,8 +305,6 @@ class _Lifting(Elements):
         parameters = (*arrays, *fixed)
         inputs = tuple(Input(p.name, p.type) for p in parameters)
         program = Program(self.name, inputs, well_formed(term, inputs))
-        written = self.relations.accesses.get(target.value)
-        assert written is None, "cannot happen: a target is an array or a value"
         if self.relations.function.type_of(target.value) == "ptr":
             for n in self.bases:
                 if n != target.value:

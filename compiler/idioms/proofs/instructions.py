@@ -15,6 +15,7 @@ from relift.compiler.idioms.facts.ir import Instruction
 from relift.compiler.idioms.facts.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.numbers import literal_of
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.lifting.effects import comes_first
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.rewrites.checks.smt.goals import Number
@@ -329,11 +330,32 @@ class Instructions:
         if at.array not in self.written:
             return self._cell(at.array, index, SCALARS[i.type])
         target = self.target
+        if (target is None or at.array != target.array) and self._is_as_before(i):
+            return self._cell(at.array, index, SCALARS[i.type])
         if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
             return self._unknown(i.type)
         if CELL in names and self.prover.holds(index == target.index):
             return names[CELL]
         return self._unknown(i.type)
+
+    def _is_as_before(self, load: Instruction) -> bool:
+        """Whether a cell that the nest writes, too, is read in the iteration that does, and before that."""
+        known = self.evolution.accesses
+        read = known.get(load.position)
+        stores = [
+            known.get(i.position)
+            for block in self.root.blocks
+            for i in self.function.blocks[block]
+            if i.opcode == "store"
+        ]
+        return read is not None and all(
+            s is not None
+            and (
+                s.base != read.base
+                or comes_first(self.relations, self.root, read, s, together=False)
+            )
+            for s in stores
+        )
 
     def _store(self, i: Instruction, names: Names, reached: Any) -> None:
         at = self.value(i.operands[1], "ptr", names)
