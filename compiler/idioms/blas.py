@@ -92,6 +92,8 @@ class _Writing:
 
     def distance(self, stride: Size, least: Size) -> str:
         """The distance of two rows, which must be as long as a row, and 1."""
+        if stride.constant is not None and stride.constant < 1:
+            raise _NotOne
         there, row = self.wide(stride), self.wide(least)
         self.checks.append(f"({there}) < 1 || ({there}) < ({row})")
         return f"(int)({there})"

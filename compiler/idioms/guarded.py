@@ -54,15 +54,17 @@ class Guarded:
         """The checks of sizes and places; after them `first` is where the result goes, and `data_x` begins what is read of x."""
         lifted = self.lifted
         lines, checks = [self.refuse(c) for c in self.ranges], list[str]()
+        for n, meaning in lifted.sizes.items():
+            too_large = f"size_{n} > 0x7fffffff"
+            if is_length(meaning):
+                checks.append(too_large)
+                continue
+            least = max((k for size, k in lifted.natural if size == meaning), default=0)
+            lines.append(f"  const long long size_{n} = {polynomial(meaning, in_sizes=False)};")
+            lines.append(self.refuse(f"size_{n} < {max(0, least)} || {too_large}"))
         if self.inspected is not None:
             lines += self.inspected.lines
             checks.append("least_index < 0")
-        checks += [f"size_{n} < 0 || size_{n} > 0x7fffffff" for n in lifted.sizes]
-        for n, meaning in lifted.sizes.items():
-            if not is_length(meaning):
-                least = max((k for size, k in lifted.natural if size == meaning), default=0)
-                lines.append(f"  const long long size_{n} = {polynomial(meaning, in_sizes=False)};")
-                checks.append(f"size_{n} < {least}")
         checks += [
             f"{polynomial(s, in_sizes=True, wide=True)} > 0x7fffffffLL - {_ROOM}"
             for s in self.spans
@@ -164,6 +166,11 @@ def kernel_lines(
     lines += _launch_lines(totals, kernel, element, given, name)
     lines += ["  *first = out[0];"] if scalar else _copy_lines(len(lengths_of(lifted)))
     return [*lines, "  relift_free(out);"]
+
+
+def stored(lifted: Lifted) -> list[str]:
+    """What is computed already, brought to where it goes."""
+    return _copy_lines(len(lengths_of(lifted)))
 
 
 def lengths_of(lifted: Lifted) -> list[str]:
@@ -338,4 +345,5 @@ static inline struct relift_bins relift_room(struct relift_bins bins, long long 
   return bins;
 }
 static inline void relift_free(void *memory) { __builtin_free(memory); }
+static inline void relift_drop(void *place) { __builtin_free(*(void **)place); }
 """

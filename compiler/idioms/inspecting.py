@@ -23,7 +23,7 @@ from relift.compiler.idioms.facts.terms import (
 )
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.lifting.effects import Cells, Result, Running, Turn, Updates, effect_of
-from relift.compiler.idioms.spelling import C_TYPES, Kept, counted, counter_of, letter
+from relift.compiler.idioms.spelling import C_TYPES, Kept, counted, counter_of, is_length, letter
 from relift.semantics.syntax.sizes import Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -54,16 +54,22 @@ def inspection(idiom: LiftedIdiom) -> Inspection:
         case Running():
             raise Kept("the length of an array is not known where the loop stands")
     arrays = {p.value: p.name for p in idiom.lifted.parameters if p.first is not None}
-    lengths = {
-        str(next(iter(size.names()))).removeprefix("length of "): name
-        for name, size in idiom.lifted.sizes.items()
-        if any(n.startswith("length of") for n in size.names())
-    }
+    lengths = unknown_lengths(idiom)
     made = _Inspecting(arrays, lengths)
     body = list(made.nest(turns, values))
     written = idiom.lifted.target.value  # which may have no cells where the loop does nothing
     lines = [f"  long long size_{name} = {int(base != written)};" for base, name in lengths.items()]
     return Inspection([*lines, "  long long least_index = 0;", *body], made.values)
+
+
+def unknown_lengths(idiom: LiftedIdiom) -> dict[str, str]:
+    """The arrays that are read at cells that data choose, each with the size that is its length."""
+    assert idiom.lifted is not None, "cannot happen: only a program has lengths"
+    return {
+        str(next(iter(size.names()))).removeprefix("length of "): name
+        for name, size in idiom.lifted.sizes.items()
+        if is_length(size)
+    }
 
 
 @dataclass

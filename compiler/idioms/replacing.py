@@ -23,6 +23,7 @@ from relift.compiler.idioms.guarded import (
     Guarded,
     element_of,
     kernel_lines,
+    stored,
     together,
     wrapper,
 )
@@ -30,6 +31,7 @@ from relift.compiler.idioms.inspecting import Inspection, inspection
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.lowered import lowered
+from relift.compiler.idioms.passing import passed
 from relift.compiler.idioms.ranges import fitting, range_checks
 from relift.compiler.idioms.spelling import C_TYPES, Kept, is_length, letter, names_in
 from relift.compiler.idioms.standing import Standing
@@ -160,6 +162,9 @@ def _call(
     if calls_of == "blas" and (by_blas := routine(idiom)) is not None:
         given, guarded = _guarded(shown, (), None, by_blas.values)
         work, sources = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"], ()
+    elif _has_lengths(shown) and (made := passed(idiom)) is not None:
+        given, guarded = _guarded(shown, (), made)
+        work, by_blas, sources = stored(shown.lifted), None, ()
     else:
         source, launch = _kernel(shown.lifted, shown.name)
         given, guarded = _guarded(shown, launch.kernels[0].spans, _inspected(shown))
@@ -218,7 +223,11 @@ def _of_several(group: Sequence[LiftedIdiom], text: str) -> _Call:
 
 def _inspected(shown: _Shown) -> Inspection | None:
     """What finds out how long arrays are that are read at cells that data choose."""
-    return inspection(shown.idiom) if any(map(is_length, shown.lifted.sizes.values())) else None
+    return inspection(shown.idiom) if _has_lengths(shown) else None
+
+
+def _has_lengths(shown: _Shown) -> bool:
+    return any(map(is_length, shown.lifted.sizes.values()))
 
 
 def _guarded(

@@ -53,6 +53,9 @@ def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_
     assert len(written.replaced) >= least, written.kept
     for idiom, name in written.replaced:
         assert idiom.lifted is not None
+        if not idiom.evidence.ok:
+            assert idiom.proof.ok
+            continue  # among other statements, which the test of those runs
         shown = evidence(idiom.relations, idiom.found, idiom.lifted, compiled, runs=10, seed=1)
         assert shown.ok, f"{idiom.function}: {shown}"
         assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
@@ -73,7 +76,7 @@ def test_calls_of_a_blas_do_the_same(tmp_path: Path) -> None:
         for idiom, name in written.replaced:
             body = written.kernels.partition(f"int {name}(")[2].partition("\n}")[0]
             called = re.search(r"cblas_[sd](\w+)\(", body)
-            if called is None:
+            if called is None or not idiom.evidence.ok:
                 continue
             met[called[1]] += 1
             assert idiom.lifted is not None
