@@ -18,6 +18,9 @@ _ROOM = 4096
 _FIT = 16_384
 """How many cells a thread computes before they go to where they belong: they stay in its cache till then."""
 
+_LONG_ROW = 64
+"""How many cells a row has for which a kernel is worth a call."""
+
 
 def element_of(t: Type) -> Scalar:
     """The type of the cells of a result; raises `Kept` where C has none for it."""
@@ -130,9 +133,7 @@ def _part(name: str, number: int, parts: Sequence[Guarded], launch: Launch, kern
                 for p in guarded.lifted.parameters
                 if p.first is not None and p.value != other.lifted.target.value
             ]
-    store = (
-        ["  *first = out[0];"] if guarded.scalar else _copy_lines(len(lengths_of(guarded.lifted)))
-    )
+    store = ["  *first = out[0];"] if guarded.scalar else _copy_lines(guarded.lifted)
     return "\n".join([
         f"static int {name}_part_{number}(int phase, void **kept, const char **spans, {', '.join(guarded.typed)}) {{",
         *guarded.checks(),
@@ -162,15 +163,15 @@ def kernel_lines(
     lines, given = _given_lines(launch, launch.kernels[0])
     totals = [polynomial(s, in_sizes=True) for s in launch.kernels[0].total]
     if not scalar and totals == lengths_of(lifted)[:1]:
-        return [*lines, *_shared_out(element, kernel, given, len(lengths_of(lifted)), name)]
+        return [*lines, *_shared_out(lifted, element, kernel, given, name)]
     lines += _launch_lines(totals, kernel, element, given, name)
-    lines += ["  *first = out[0];"] if scalar else _copy_lines(len(lengths_of(lifted)))
+    lines += ["  *first = out[0];"] if scalar else _copy_lines(lifted)
     return [*lines, "  relift_free(out);"]
 
 
 def stored(lifted: Lifted) -> list[str]:
     """What is computed already, brought to where it goes."""
-    return _copy_lines(len(lengths_of(lifted)))
+    return _copy_lines(lifted)
 
 
 def lengths_of(lifted: Lifted) -> list[str]:
@@ -266,12 +267,36 @@ def _launch_lines(
     ]
 
 
-def _shared_out(element: str, kernel: str, given: str, dimensions: int, name: str) -> list[str]:
+def _shared_out(lifted: Lifted, element: str, kernel: str, given: str, name: str) -> list[str]:
     """The kernel, run by each thread for some rows after the others, which go from a cache to where they belong.
 
     An iteration reads no cell of the result but its own, so rows may be written before others are computed; and a kernel
-    without barriers does not fail, so nothing is half done.
+    without barriers does not fail, so nothing is half done.  Where a row lies as the kernel writes it, it is written there.
     """
+    run = f"{kernel}(given, offset, range, range, 1);"
+    staged = [
+        f"    {element} *const own = kept + relift_thread() * rows * row, *const out = own - begin * row;",
+        f"    {given}",
+        "    const int offset[3] = {(int)begin, 0, 0}, range[3] = {(int)(end - begin), 1, 1};",
+        f"    {run}",
+        *_copy_lines(lifted, "begin", "end", "own", "    "),
+    ]
+    if _lies_in_rows(lifted):
+        row = "length_1" if len(lifted.target.strides) == 2 else "1"
+        at_once = "end - begin" if row == "1" else f"(stride_0 == {row} ? end - begin : 1)"
+        staged = [
+            f"    const long long most_at_once = {at_once};",
+            f"    if (most_at_once > 1 || {row} >= {_LONG_ROW}) {{",
+            "      for (long long at = begin; at < end; at += most_at_once) {",
+            f"        {element} *const out = first + at * stride_0 - at * row;",
+            f"        {given}",
+            "        const int offset[3] = {(int)at, 0, 0}, range[3] = {(int)most_at_once, 1, 1};",
+            f"        {run}",
+            "      }",
+            "      continue;",
+            "    }",
+            *staged,
+        ]
     return [
         "  const int threads = relift_threads();",
         f"  const long long row = cells / length_0, fit = {_FIT} / row, even = length_0 / (4 * threads);",
@@ -281,26 +306,32 @@ def _shared_out(element: str, kernel: str, given: str, dimensions: int, name: st
         "#pragma omp parallel for schedule(dynamic) num_threads(threads)",
         "  for (long long begin = 0; begin < length_0; begin += rows) {",
         "    const long long end = begin + rows < length_0 ? begin + rows : length_0;",
-        f"    {element} *const own = kept + relift_thread() * rows * row, *const out = own - begin * row;",
-        f"    {given}",
-        "    const int offset[3] = {(int)begin, 0, 0}, range[3] = {(int)(end - begin), 1, 1};",
-        f"    {kernel}(given, offset, range, range, 1);",
-        *_copy_lines(dimensions, "begin", "end", "own", "    "),
+        *staged,
         "  }",
         "  relift_free(kept);",
     ]
 
 
+def _lies_in_rows(lifted: Lifted) -> bool:
+    """Whether the cells of a row of the result lie side by side, and none of them is read."""
+    strides = lifted.target.strides
+    read = any(p.value == lifted.target.value for p in lifted.parameters)
+    return not read and len(strides) <= 2 and strides[-1] == 1
+
+
 def _copy_lines(
-    dimensions: int, begin: str = "0", end: str = "length_0", of: str = "out", pad: str = "  "
+    lifted: Lifted, begin: str = "0", end: str = "length_0", of: str = "out", pad: str = "  "
 ) -> list[str]:
     """The result, to where it goes."""
     lines = [f"{pad}long long from = 0;"]
     place: list[str] = []
-    for d in range(dimensions):
+    for d, stride in enumerate(lifted.target.strides):
         first, last = (begin, end) if d == 0 else ("0", f"length_{d}")
         lines.append(f"{pad}for (long long i_{d} = {first}; i_{d} < {last}; ++i_{d})")
-        place.append(f"i_{d} * stride_{d}")
+        known = (
+            stride.constant
+        )  # a thread is given variables, and would not know that one is a constant
+        place.append(f"i_{d} * {f'stride_{d}' if known is None else known}")
         pad += "  "
     lines.append(f"{pad}first[{' + '.join(place) or '0'}] = {of}[from++];")
     return lines
