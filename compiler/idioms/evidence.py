@@ -8,6 +8,7 @@ whose only effect is the idiom; for others the reason is said.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import math
 import os
 import pickle
@@ -152,6 +153,7 @@ def contained(work: Callable[[], Evidence]) -> Evidence:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
+        faulthandler.disable()  # the parent says how it ended
         status = 1
         try:
             with os.fdopen(writing, "wb") as out:

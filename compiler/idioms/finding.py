@@ -36,6 +36,8 @@ IDIOMS = (
     Idiom("gemm", "GEMM", "output.store", least=3),
     Idiom("gemv", "GEMV", "store", least=2),
     Idiom("csr", "CSR", "output.store", "outer_loop.begin", least=2),
+    Idiom("ell", "ELL", "output.store", "outer_loop.begin", least=2),
+    Idiom("jds", "JDS", "output.store", "outer_loop.begin", least=2),
     Idiom("transposition", "Transposition", "write.store", least=2),
     *(Idiom("stencil", "Stencil", "write.store", depth=n) for n in (3, 2, 1)),
     Idiom("scan", "Scan", "store"),

@@ -358,6 +358,7 @@ static inline int relift_thread(void) {
 static inline __int128 relift_below(__int128 x) { return x < 0 ? x : 0; }
 static inline __int128 relift_above(__int128 x) { return x > 0 ? x : 0; }
 static inline long long relift_up(long long x, long long by) { return x > 0 ? (x - 1) / by + 1 : x / by; }
+static inline long long relift_floor(long long x, long long by) { return x / by - (x % by < 0); }
 static inline int relift_refuse(long *count) { __atomic_add_fetch(count, 1, __ATOMIC_RELAXED); return 0; }
 static inline void *relift_malloc(unsigned long bytes) { return __builtin_malloc(bytes); }
 struct relift_bins { void *memory; unsigned long long room, capacity; };

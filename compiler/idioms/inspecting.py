@@ -159,6 +159,8 @@ class _Inspecting:
                 return self.atom(name, {})
             case Apply("i32" | "i64", (inner,), _) if inner.type in ("i32", "i64"):
                 return self.integer(inner)
+            case Apply("floor_divide", (a, b), _):
+                return f"relift_floor({self.integer(a)}, {self.integer(b)})"
             case Apply(function, (a, b), _) if function in _SIGNS and e.type in ("i32", "i64"):
                 return f"({self.integer(a)} {_SIGNS[function]} {self.integer(b)})"
             case Read() | Constant() | Value() | Apply() | Fold() | Accumulator():

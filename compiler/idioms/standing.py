@@ -73,11 +73,12 @@ class Standing:
             if held == value and name is not None and not self._is_set_in_head(name):
                 return name
         i = self.function.values.get(value)
-        return None if i is None or i.block in self.loop.blocks else self._computed(i)
+        return None if i is None else self._computed(i)
 
     def _computed(self, i: Instruction) -> str | None:
         """A value that has no name, from one that has: what follows a loop, and whole numbers with constants."""
-        if (i.opcode == "phi" and len(set(i.operands)) == 1) or i.opcode == "sext":
+        is_before = i.block not in self.loop.blocks
+        if is_before and ((i.opcode == "phi" and len(set(i.operands)) == 1) or i.opcode == "sext"):
             return self._said(i.operands[0])
         if i.opcode not in _OPERATIONS or not re.match(r"\d+$", i.operands[-1]):
             return None

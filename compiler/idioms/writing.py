@@ -99,6 +99,8 @@ class Writing:
             return f"(({t})((unsigned {t}){given[0]} {_INFIX[function]} (unsigned {t}){given[1]}))"
         if function in _INFIX and (function != "div" or kind in _FLOATS):
             return f"({given[0]} {_INFIX[function]} {given[1]})"
+        if function == "floor_divide":
+            return f"(({C_TYPES[kind]})relift_floor({given[0]}, {given[1]}))"
         if function in C_TYPES:
             return f"(({C_TYPES[function]})({given[0]}))"
         if function == "neg" and kind in _FLOATS:

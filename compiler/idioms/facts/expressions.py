@@ -5,6 +5,7 @@ An expression stands where the iterations of the loops around it are given: read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -36,6 +37,8 @@ BINARY = {
     "add": "add", "fadd": "add", "sub": "sub", "fsub": "sub", "mul": "mul", "fmul": "mul", "fdiv": "div",
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
 }  # fmt: skip
+_SHIFTS = frozenset(["ashr", "lshr"])
+_SIGNED = frozenset(["ashr", "sdiv", "srem"])
 COMPARED = {
     "eq": "equal", "ne": "not_equal", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
@@ -122,7 +125,7 @@ class Expressions:
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode in INTEGERS or i.opcode in FLOATS:
             if i.opcode not in BINARY:
-                raise Opaque(f"{i.opcode} (line {i.line})")
+                return self._divided(i, kind)
             a, b = (self.of(v, i.type) for v in i.operands)
             if i.opcode == "xor" and kind == "boolean":
                 return negation(a) if b == TRUE else Apply("not_equal", (a, b), kind)
@@ -151,6 +154,27 @@ class Expressions:
                 return self.of(i.operands[0], i.type)
             case _:
                 raise Opaque(f"{i.opcode} (line {i.line})")
+
+    def _divided(self, i: Instruction, kind: str) -> Expression:
+        """A quotient or a rest by a number that is known, as whole numbers rounded down; raises `Opaque`."""
+        by = int(i.operands[1]) if re.match(r"\d+$", i.operands[1]) else 0
+        by = 2**by if i.opcode in _SHIFTS and by < 31 else by
+        x = self.of(i.operands[0], i.type)
+        counts = isinstance(x, Index) and all(
+            c > 0 and all(str(a).startswith("$") for a, _ in m) for m, c in x.size.terms.items()
+        )
+        if by < 1 or kind not in ("i32", "i64") or not (counts or i.opcode in _SIGNED):
+            raise Opaque(f"{i.opcode} (line {i.line})")
+        divisor, most = Constant(by, kind), Constant(by - 1, kind)
+        if i.opcode not in ("ashr", "lshr") and not counts:  # C rounds towards zero
+            is_negative = Apply("lt", (x, Constant(0, kind)), "boolean")
+            up = select(is_negative, Apply("add", (x, most), kind), x)
+        else:
+            up = x
+        quotient = Apply("floor_divide", (up, divisor), kind)
+        if i.opcode not in ("srem", "urem"):
+            return quotient
+        return Apply("sub", (x, Apply("mul", (quotient, divisor), kind)), kind)
 
     def _converted(self, i: Instruction, kind: str) -> Expression:
         before = self.scalar(i.types[0], i)

@@ -59,6 +59,9 @@ class Arrays:
     counters: frozenset[str] = frozenset()
     """Those of the loops that are lifted; a loop around them only has a fixed value here."""
 
+    unbounded: frozenset[str] = frozenset()
+    """Of these loops it is data how often they run."""
+
     def prepare(self, turns: Sequence[Turn], values: Sequence[Expression]) -> None:
         """Name the sizes and give every array its type."""
         inside = [e for v in values for e in all_of(v)]
@@ -71,6 +74,7 @@ class Arrays:
             f"${f.loop[1:]}": f.trips for f in folds if not f.computed
         }
         self.counters = frozenset(lengths) | {f"${f.loop[1:]}" for f in folds}
+        self.unbounded = self.counters - lengths.keys()
         slid = self._slid(reads, lengths)
         leasts: dict[Size, int] = {}  # loops that run as often as each other have one size
         for counter, trips in lengths.items():
@@ -109,7 +113,10 @@ class Arrays:
         if len(kinds) > 1:
             raise Opaque(f"{self.spelled(name)} is read as {' and as '.join(sorted(kinds))}")
         base = self.bases[name] = Base(kinds.pop())
-        affine = [r for r in reads if not r.computed and self._is_affine(r)]
+        affine = [
+            r for r in reads
+            if not r.computed and self._is_affine(r) and not r.index.names() & self.unbounded
+        ]  # fmt: skip
         base.gathered = len(affine) < len(reads)
         if base.gathered:
             return

@@ -127,7 +127,8 @@ class Instructions:
         i = self.function.values.get(name)
         type_ = self.function.type_of(name)
         if i is not None and i.block in self.root.blocks:
-            return self._unknown(type_)
+            same = self._same_each_time(i)
+            return self._unknown(type_) if same is None else same
         if i is not None and i.opcode in (
             "add",
             "sub",
@@ -226,7 +227,15 @@ class Instructions:
                     return self._chosen(given[0], given[1], given[2], "ptr")
                 return self._unknown(i.type)
             case _:
-                return self._scalar(i, given)
+                same = self._same_each_time(i)
+                return self._scalar(i, given) if same is None else same
+
+    def _same_each_time(self, i: Instruction) -> Content | None:
+        """A quotient or a rest of what the nest does not change: one number, of which nothing else is known."""
+        divides = i.opcode in ("sdiv", "srem", "udiv", "urem", "ashr", "lshr") and i.type in SCALARS
+        if not divides or not self.evolution.invariant(Size.atom(i.name), self.root):
+            return None
+        return self.scalars.named(i.name, SCALARS[i.type])
 
     def _scalar(self, i: Instruction, given: list[Term]) -> Content:
         kinds = [SCALARS.get(t, "") for t in i.types] or [SCALARS.get(i.type, "")] * len(given)

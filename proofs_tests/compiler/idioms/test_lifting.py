@@ -144,6 +144,14 @@ def test_no_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (status, "clang-of-nowhere" in said) == (2, True)
 
 
+def test_c_that_crashes_on_drawn_inputs_is_said() -> None:
+    """The C runs in a process of its own: where it ends that, there is no evidence, and Relift goes on."""
+    text = "void f(int n, float *x) { for (int i = 0; i < n; i++) x[i] = 1; __builtin_trap(); }\n"
+    (found,) = rl.lift(text, runs=3).idioms
+    assert "the C ended its process on drawn inputs (SIG" in str(found.evidence)
+    assert found.proof.ok
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -154,6 +162,8 @@ def test_no_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ("float f(float *x, int n) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) break; s += x[i]; } return s; }\n", "has several exits"),
         ("float f(float *x) { float s = 0; for (int i = 0; x[i] > 0; i++) s += x[i]; return s; }\n", "is not counted before it begins"),
         ("void g(int); void f(int n) { for (int i = 0; i < n; i++) g(i); }\n", "the loop at line 1 is no idiom: it calls g"),
+        ("void f(float *y, float *z, const float *x, int n) { for (int i = 1; i < n; i++) { y[i] = x[i] + 1; z[i] = y[i - 1] * 2; } }\n", "it reads cells of y that it writes"),
+        ("float f(float *y, const float *x, int n) { float s = 0; for (int i = 1; i < n; i++) { y[i] = x[i]; s += y[i - 1]; } return s; }\n", "it reads cells of y that it writes"),
         ("void f(int n, float *x) { for (int i = 1; i < n; i++) x[i] = x[i - 1] * x[i - 1] + x[i]; }\n", "reads cells of x that other iterations write"),
     ],
 )  # fmt: skip

@@ -16,6 +16,8 @@ OPEN = {
     "scan_in_place": "reads what the iteration before it wrote",
     "csr": "the length of a row is data", "csr_named": "the length of a row is data",
     "csr_onto_itself": "the length of a row is data",
+    "jds": "the length of a row is data", "jds_in_blocks": "the length of a row is data",
+    "diagonals_in_place": "the length of a row is data",
     "scattered_rows": "two dimensions of which it is not known which is the larger",
 }  # fmt: skip
 
