@@ -159,21 +159,27 @@ def _call(
         lines = (*refused, *counted.lines, "  return 1;", "}")
         body = "\n".join([f"long {shown.name}_refused;", f"{head} {{", *lines])
         return _Call(shown.name, shown.place, ", ".join(given), head, body, ())
-    if calls_of == "blas" and (by_blas := routine(idiom)) is not None:
-        given, guarded = _guarded(shown, (), None, by_blas.values)
-        work, sources = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"], ()
-    elif _has_lengths(shown) and (made := passed(idiom)) is not None:
-        given, guarded = _guarded(shown, (), made)
-        work, by_blas, sources = stored(shown.lifted), None, ()
-    else:
-        source, launch = _kernel(shown.lifted, shown.name)
-        given, guarded = _guarded(shown, launch.kernels[0].spans, _inspected(shown))
-        kernel, by_blas, sources = entry(source.kernels[0]).name, None, (source,)
-        work = kernel_lines(shown.lifted, launch, kernel, shown.name, scalar=shown.scalar)
-    head = f"int {shown.name}({', '.join(guarded.typed)})"
-    body = wrapper(guarded, work)
-    declared = by_blas.prototype if by_blas is not None else ""
+    given, body, sources, declared = _made(shown, calls_of)
+    head = body.partition(" {\n")[0].partition("\n")[2]
     return _Call(shown.name, shown.place, ", ".join(given), head, body, sources, declared)
+
+
+def _made(shown: _Shown, calls_of: Calls) -> tuple[list[str], str, tuple[Source, ...], str]:
+    """What does the work of a loop: the arguments, the function, its kernels, and what it declares; raises `Kept`."""
+    lifted = shown.lifted
+    if calls_of == "blas" and (by_blas := routine(shown.idiom)) is not None:
+        given, guarded = _guarded(shown, (), None, by_blas.values)
+        work = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"]
+        return given, wrapper(guarded, work), (), by_blas.prototype
+    if _has_lengths(shown) and (in_one := passed(shown.idiom)) is not None:
+        given, guarded = _guarded(shown, (), in_one)
+        return given, wrapper(guarded, stored(lifted)), (), ""
+    source, launch = _kernel(lifted, shown.name)
+    given, guarded = _guarded(shown, launch.kernels[0].spans, _inspected(shown))
+    work = kernel_lines(
+        lifted, launch, entry(source.kernels[0]).name, shown.name, scalar=shown.scalar
+    )
+    return given, wrapper(guarded, work), (source,), ""
 
 
 def _together(idioms: Sequence[LiftedIdiom], text: str) -> dict[tuple[str, str], _Call]:

@@ -66,8 +66,8 @@ class Standing:
 
     def _said(self, value: str) -> str | None:
         if value.startswith("@"):
-            name = value[1:]
-            return name if name.isidentifier() and name not in self._locals else None
+            of_file = value[1:]
+            return of_file if of_file.isidentifier() and of_file not in self._locals else None
         for variable, held in sorted(self._held.items()):
             name = self._visible.get(variable)
             if held == value and name is not None and not self._is_set_in_head(name):
