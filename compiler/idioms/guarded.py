@@ -314,9 +314,9 @@ def _shared_out(lifted: Lifted, element: str, kernel: str, given: str, name: str
 
 def _lies_in_rows(lifted: Lifted) -> bool:
     """Whether the cells of a row of the result lie side by side, and none of them is read."""
-    strides = lifted.target.strides
+    strides = list(lifted.target.strides)
     read = any(p.value == lifted.target.value for p in lifted.parameters)
-    return not read and len(strides) <= 2 and strides[-1] == 1
+    return not read and 0 < len(strides) <= 2 and strides[-1] == 1
 
 
 def _copy_lines(
