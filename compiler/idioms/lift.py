@@ -180,20 +180,25 @@ class LiftedFile:
 
 @bounded_depth("the C file")
 def lift(
-    source: str | Path, function: str | None = None, *, runs: int = RUNS, seed: int = 0
+    source: str | Path,
+    function: str | None = None,
+    *,
+    runs: int = RUNS,
+    seed: int = 0,
+    options: Sequence[str] = (),
 ) -> LiftedFile:
     """The idioms of a C file, or of C text, as programs.
 
     `function` names the one that is looked at; `runs` are the drawn inputs on which each program is compared with the
-    compiled C.  Raises `Uncompilable` where a compiler is missing or refuses the file.
+    compiled C, `options` are for the compiler.  Raises `Uncompilable` where a compiler is missing or refuses the file.
     """
     if isinstance(source, str) and "\n" in source:
         with temporary_folder() as folder:
             file = folder / "text.c"
             file.write_text(source, encoding="utf-8")
-            return lift(file, function, runs=runs, seed=seed)
+            return lift(file, function, runs=runs, seed=seed, options=options)
     path = Path(source)
-    code = bitcode(path)
+    code = bitcode(path, options=options)
     module = module_of(normal_form(code), str(path))
     if function is not None and function not in module.functions:
         known = ", ".join(sorted(module.functions)) or "none"

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from relift.cli.options import JsonOption, Refusal
-from relift.cli.output import print_json, progress_of
+from relift.cli.output import print_json, print_table, progress_of
 
 if TYPE_CHECKING:
+    from relift.compiler.idioms.collection import Collection
     from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
     from relift.compiler.idioms.replacing import Replacement
 
 
 def lift(
-    file: Annotated[Path, typer.Argument(metavar="FILE.c", help="A file in C.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.c|FOLDER",
+            help="A file in C; or a folder, whose finds are listed and counted.",
+        ),
+    ],
     function: Annotated[str | None, typer.Option(help="Look at this function only.")] = None,
     runs: Annotated[
         int, typer.Option(help="Drawn inputs on which each program is run against the C.", min=0)
@@ -45,9 +53,22 @@ def lift(
             metavar="OUT", help="Write a page: the C with the finds in colour, beside the programs."
         ),
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FINDS.json",
+            help="Of a folder: what --json wrote, with `right` filled in by hand; for the precision.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
+    if file.is_dir():
+        if function is not None or replace is not None or html is not None:
+            raise Refusal(f"{file}: --function, --replace and --html are for one file")
+        _collect(file, labels, as_json=as_json)
+    if labels is not None:
+        raise Refusal(f"--labels {labels}: that is for a folder")
     from relift.compiler.idioms.lift import lift as lifted
 
     with progress_of(f"lifting {file}"):
@@ -63,6 +84,47 @@ def lift(
         if written is not None and replace is not None:
             _print_replacement(written, replace)
     raise typer.Exit(0 if found.ok else 1)
+
+
+def _collect(folder: Path, labels: Path | None, *, as_json: bool) -> NoReturn:
+    """List what is found below a folder, and end."""
+    from relift.compiler.idioms.collection import collection, labels_of
+
+    try:
+        known = labels_of(labels.read_text(encoding="utf-8")) if labels is not None else None
+    except (OSError, ValueError) as error:
+        raise Refusal(f"--labels {labels}: {error}") from None
+    with progress_of(f"lifting {folder}"):
+        found = collection(folder, known)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print_collection(found)
+    raise typer.Exit(0 if found.finds else 1)
+
+
+def _print_collection(found: Collection) -> None:
+    """The finds, then how many of each kind every program has."""
+    from rich.table import Table
+
+    from relift.compiler.idioms.collection import KINDS, OTHER
+
+    for f in found.finds:
+        label = {True: "  right", False: "  WRONG", None: ""}[f.right]
+        none = "" if f.lifted else "  no program"
+        print(f"{f.file}:{f.line}: {f.function}: {f.kind} ({f.idiom}){none}{label}")
+    for file, reason in found.refused:
+        print(f"{file}: skipped: {reason}", file=sys.stderr)
+    kinds, counts = (*KINDS, OTHER), found.counts()
+    table = Table("program", *kinds)
+    for program, count in counts.items():
+        table.add_row(program, *(str(count[k]) for k in kinds))
+    total = sum(counts.values(), Counter[str]())
+    table.add_row("all", *(str(total[k]) for k in kinds))
+    if known := found.precision():
+        said = {k: f"{r} of {n}" for k, (r, n) in known.items()}
+        table.add_row("right", *(said.get(k, "") for k in kinds))
+    print_table(table)
 
 
 def _replaced(found: LiftedFile, file: Path, out: Path, calls: str) -> Replacement:

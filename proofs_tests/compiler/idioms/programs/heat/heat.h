@@ -1,0 +1,2 @@
+#define N 32
+extern double now[N][N], next[N][N];
