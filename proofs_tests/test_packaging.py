@@ -2,18 +2,22 @@
 
 import ast
 import importlib
+import itertools
 import os
 import resource
 import shutil
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import relift
 from relift.semantics.language import functions
+from relift.semantics.language.vocabulary import Elementary
+from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
@@ -190,6 +194,53 @@ from relift import *
 print(*missing, *({*relift.__all__} - {*globals()}), len({*relift.__all__} & {*globals()}))
 """
     assert python(code, tmp_path).split() == [str(len(relift.__all__))]
+
+
+def test_editors_have_something_to_show_of_every_public_name() -> None:
+    """A docstring, or the string below a constant, which is what editors read; the same as at run time."""
+    silent = [name for name in relift.__all__ if _hover_text("relift", name) is None]
+    assert silent == []
+    for name, function in SCALAR_FUNCTIONS.items():
+        if isinstance(getattr(relift, name, None), Elementary):
+            assert _hover_text("relift", name) == function.doc
+
+
+@cache
+def _statements(module: str) -> list[ast.stmt]:
+    """Those of a module, or of its stub, with those below an `if`."""
+    path = Path(importlib.import_module(module).__file__ or "")
+    stub = path.with_suffix(".pyi")
+    body = ast.parse((stub if stub.exists() else path).read_text(encoding="utf-8")).body
+    return body + [s for node in body if isinstance(node, ast.If) for s in node.body]
+
+
+def _hover_text(module: str, name: str) -> str | None:
+    """What the source of a module says of a name, where it is defined; patterns are in a stub."""
+    body = _statements(module)
+    for node, below in itertools.zip_longest(body, body[1:]):
+        match node:
+            case ast.ImportFrom(module=str(origin), names=names):
+                for each in names:
+                    if (each.asname or each.name) == name:
+                        return _hover_text(origin, each.name)
+                    if each.name == "*" and hasattr(importlib.import_module(origin), name):
+                        return _hover_text(origin, name)
+            case ast.FunctionDef() | ast.ClassDef() if node.name == name and (
+                said := ast.get_docstring(node)
+            ):  # of overloads the last has it
+                return said
+            case (
+                ast.AnnAssign(target=ast.Name(id=str(bound)))
+                | ast.Assign(targets=[ast.Name(id=str(bound))])
+            ) if bound == name:
+                match below:
+                    case ast.Expr(value=ast.Constant(value=str(said))):
+                        return said
+                    case _:
+                        return None
+            case _:
+                pass
+    return None
 
 
 def test_facade_says_which_name_it_lacks() -> None:

@@ -58,9 +58,13 @@ class Boundary:
 
 
 clamp: Final = Boundary("clamp")
+"""Beyond its ends an array continues with its first and its last element."""
 mirror: Final = Boundary("mirror")
+"""Beyond its ends an array continues backwards, its end twice."""
 wrap: Final = Boundary("wrap")
+"""Beyond its ends an array continues from its other end."""
 left_open: Final = Boundary("empty")
+"""Beyond its ends an array has elements that nobody may read."""
 _PADS = variants_of(patterns.Bordered, "boundary", patterns.PATTERNS)
 
 
@@ -152,21 +156,37 @@ class Elementary:
 
 
 absolute: Final = Elementary("absolute")
+"""The absolute value."""
 floor: Final = Elementary("floor")
+"""The greatest whole number not above x."""
 ceil: Final = Elementary("ceil")
+"""The least whole number not below x."""
 fma: Final = Elementary("fma")
+"""x * y + z, rounded once."""
 sqrt: Final = Elementary("sqrt")
+"""The square root; NaN below zero."""
 rsqrt: Final = Elementary("rsqrt")
+"""1 / sqrt(x), of -0.0 minus infinity."""
 exp: Final = Elementary("exp")
+"""The exponential."""
 log: Final = Elementary("log")
+"""The natural logarithm; NaN below zero."""
 sin: Final = Elementary("sin")
+"""The sine, in radians."""
 cos: Final = Elementary("cos")
+"""The cosine, in radians."""
 tan: Final = Elementary("tan")
+"""The tangent, in radians."""
 tanh: Final = Elementary("tanh")
+"""The hyperbolic tangent."""
 power: Final = Elementary("power")
+"""x to the power y."""
 hypot: Final = Elementary("hypot")
+"""sqrt(x*x + y*y), without overflow on the way."""
 equal: Final = Elementary("equal")
+"""x is y; of NaN false."""
 not_equal: Final = Elementary("not_equal")
+"""x is not y; of NaN true."""
 
 
 def select(condition: Any, x: Any, y: Any) -> Term:
@@ -226,6 +246,7 @@ def operator(
 
 
 add: Final = operator(lambda x, y: x + y, associative=True, commutative=True, neutral=0, name="add")
+"""x + y: associative and commutative, 0 is neutral."""
 mul: Final = operator(
     lambda x, y: x * y,
     associative=True,
@@ -234,6 +255,7 @@ mul: Final = operator(
     distributes_over=(add,),
     name="mul",
 )
+"""x * y: associative and commutative, 1 is neutral, and it distributes over `add`."""
 
 
 def _extreme(name: str, neutral: float) -> Elementary:
@@ -243,7 +265,9 @@ def _extreme(name: str, neutral: float) -> Elementary:
 
 
 minimum: Final = _extreme("minimum", math.inf)
+"""x if x < y or x is NaN, else y; so NaN when either is."""
 maximum: Final = _extreme("maximum", -math.inf)
+"""x if x > y or x is NaN, else y; so NaN when either is."""
 
 
 def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None) -> Any:

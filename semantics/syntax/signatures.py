@@ -116,7 +116,12 @@ class _Index:
         return IndexKind(Size.of(length))
 
 
-Fun, Op, Index = _Fun(), _Op(), _Index()
+Fun = _Fun()
+"""The notation `Fun[A, B]`: a function from A to B."""
+Op = _Op()
+"""The notation `Op[A]`: a binary operator on A."""
+Index = _Index()
+"""The notation `Index[n]`: a function from the indices below n to indices below n."""
 
 
 Role: TypeAlias = Literal["function", "index", "element", "array"]

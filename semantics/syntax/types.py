@@ -147,11 +147,17 @@ class TypeVariable(AnyType):
 Type: TypeAlias = Scalar | Array | Tuple | Vector | TypeVariable
 
 f16 = Scalar("f16", 2, "float16", "half", "h", "cl_khr_fp16")
+"""A float of 16 bits, IEEE's binary16."""
 f32 = Scalar("f32", 4, "float32", "float", "f")
+"""A float of 32 bits, IEEE's binary32."""
 f64 = Scalar("f64", 8, "float64", "double", "", "cl_khr_fp64")
+"""A float of 64 bits, IEEE's binary64."""
 i32 = Scalar("i32", 4, "int32", "int")
+"""A whole number of 32 bits with a sign, which wraps around."""
 i64 = Scalar("i64", 8, "int64", "long", "L")
+"""A whole number of 64 bits with a sign, which wraps around."""
 boolean = Scalar("boolean", 1, "bool", "int")
+"""A truth value."""
 
 SCALARS: dict[str, Scalar] = {t.name: t for t in [*globals().values()] if isinstance(t, Scalar)}
 """All scalar types, by name: those above, and what else knows scalar types reads this."""
