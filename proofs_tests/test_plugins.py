@@ -47,12 +47,32 @@ BROKEN = """
 gone = relift_evens.nothing
 empty = relift_evens.devices
 evens = relift_evens.rules
+exits = worse_exits
+[relift.backends]
+raises = worse_raises
 [relift.devices]
 wrong = relift_evens.devices:replace
+zero = worse_zero:ZERO
 [relift.gadgets]
 odd = relift_evens.rules
 """
-"""Of a second package: what is missing, what holds nothing, what has a name that is taken, what is something else."""
+"""Of a second package: what is missing, what holds nothing, what has a name that is taken, what is something else, what
+ends the process that imports it, and what raises when it is first asked."""
+
+ZERO = """
+from dataclasses import replace
+from relift.device import preset  # which asks for the plug-ins of its group
+ZERO = replace(preset("cpu"), vector_width=0)
+"""
+RAISES = """
+class BACKEND:
+    name = "raises"
+    text = seen = owns = opened = session = lambda *given: []
+
+    @staticmethod
+    def drivers():
+        raise RuntimeError("of two\\nlines")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +103,9 @@ def broken(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: worse\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(BROKEN)
+    (folder / "worse_zero.py").write_text(ZERO)
+    (folder / "worse_exits.py").write_text("import sys\nsys.exit(3)\n")
+    (folder / "worse_raises.py").write_text(RAISES)
     return folder
 
 
@@ -129,14 +152,20 @@ def test_what_fails_is_named_and_skipped(site: Path, broken: Path) -> None:
     found = json.loads(done.stdout)
     failed = {name: detail for name, state, detail, _ in found if state == "broken"}
 
-    assert failed.keys() == {f"plug-in {n}" for n in ("gone", "empty", "evens", "wrong", "odd")}
+    assert failed.keys() == {
+        f"plug-in {n}"
+        for n in ("gone", "empty", "evens", "exits", "raises", "wrong", "zero", "odd")
+    }
     assert all(fatal == (state == "broken") for _, state, _, fatal in found)
     assert sum(state == "works" for _, state, _, _ in found) == len(GROUPS)
     for name, reason in {
         "gone": "No module named 'relift_evens.nothing'",
         "empty": "it has no rule; it must name a module that defines rules",
         "evens": "relift-evens has one of that name",
+        "exits": "SystemExit: 3",
+        "raises": "RuntimeError: of two lines",
         "wrong": "it must name a relift.device.DeviceDescription",
+        "zero": "its vector_width is 0; it must name a relift.device.DeviceDescription",
         "odd": "there is no group relift.gadgets; there are: relift.patterns",
     }.items():
         assert reason in failed[f"plug-in {name}"]

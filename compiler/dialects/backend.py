@@ -168,14 +168,19 @@ def backends() -> Mapping[str, Backend]:
 
 
 def unfit(value: object) -> str | None:
-    """Why what a plug-in names is no back end."""
+    """Why what a plug-in names is no back end; raises what it raises when it is first asked for its devices."""
     lacking = [
         word for word in ("name", "text", "drivers", "seen", "owns", "opened", "session")
         if not hasattr(_backend(value), word)
     ]  # fmt: skip
-    if not lacking and (FOLDER / _backend(value).name).is_dir():
-        return f"Relift has a back end {_backend(value).name}"
-    return f"it has no {lacking[0]}" if lacking else None
+    if lacking:
+        return f"it has no {lacking[0]}"
+    found = _backend(value)
+    if (FOLDER / found.name).is_dir():
+        return f"Relift has a back end {found.name}"
+    if found.seen([]) or not all(isinstance(d, Driver) for d in found.drivers()):
+        return "it shows devices without a driver, or drivers that are none"
+    return None
 
 
 def _backend(value: Any) -> Backend:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from relift.plugins import working
@@ -108,4 +109,15 @@ def described() -> dict[str, DeviceDescription]:
 
 
 def _unfit(value: object) -> str | None:
-    return None if isinstance(value, DeviceDescription) else f"it names {value!r}"
+    if not isinstance(value, DeviceDescription):
+        return f"it names {value!r}"
+    for field in fields(value):
+        number = getattr(value, field.name)
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            least = 0 if field.name in _MAY_BE_NOTHING else 1e-9
+            if not least <= number < math.inf:
+                return f"its {field.name} is {number}"
+    return None
+
+
+_MAY_BE_NOTHING = ("local_memory_bytes", "launch_seconds")

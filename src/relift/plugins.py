@@ -58,6 +58,8 @@ AWAITED: dict[str, Callable[[Any], None]] = {}
 """By the name of a module of patterns that is just being imported, and so imports Relift: who takes its patterns."""
 
 _judged: dict[str, tuple[Plugin, ...]] = {}
+_loading: set[str] = set()
+"""The groups whose plug-ins are just being imported."""
 
 
 @cache
@@ -75,14 +77,21 @@ def _entry_points() -> tuple[tuple[metadata.EntryPoint, str], ...]:
 
 
 def plugins(group: Group, unfit: Callable[[Any], str | None]) -> tuple[Plugin, ...]:
-    """The plug-ins of a group, those that failed among them; `unfit` says what is wrong with a value."""
+    """The plug-ins of a group, those that failed among them; `unfit` says what is wrong with a value.
+
+    A plug-in that asks for its own group while it is imported finds it empty.
+    """
+    if group in _loading:
+        return ()
     if group not in _judged:
+        _loading.add(group)
         found: list[Plugin] = []
         for point, package in _entry_points():
             if point.group == f"relift.{group}":
                 taken = next((p for p in found if p.name == point.name and not p.failure), None)
                 found.append(_loaded(Plugin(group, point.name, package), point, unfit, taken))
         _judged[group] = tuple(found)
+        _loading.discard(group)
         for plugin in found:
             if plugin.failure:
                 print(f"relift: {plugin} is skipped: {plugin.failure}", file=sys.stderr)
@@ -129,7 +138,7 @@ def _loaded(
     try:
         value = point.load()
         wrong = unfit(value)
-    except Exception as error:  # noqa: BLE001  # whatever the code of others raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever the code of others raises
         said = " ".join(f"{type(error).__name__}: {error}".split())
         return replace(plugin, failure=said[:300])
     if wrong is not None:

@@ -119,8 +119,8 @@ def main() -> None:
             sys.exit(2) if not message else fail(message, 2)  # empty: the help has been printed
         if os.environ.get("RELIFT_TRACEBACK"):
             raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())
         fail(
-            f"internal error: {type(error).__name__}: {error} "
-            "(this is a defect of Relift; relift --verbose shows where)",
+            f"internal error: {said} (this is a defect of Relift; relift --verbose shows where)",
             70,
         )
