@@ -212,7 +212,7 @@ def _by_kernels(
         report(stage.kernel.name)
         judge = Judge(source, compiled.plan, stage, inputs, bounds, body, limit)
         own = next((c for c in certified if c.kernel == stage.kernel.name), None)
-        found.append(_together(judge.finding(), own, stage.kernel.name, sizes))
+        found.append(_together(judge, own, sizes))
         inputs[name] = (stage.body.type, stage.outputs)
     return Meaning(program.name, tuple(found), tuple(functions_agree(program.body)))
 
@@ -238,10 +238,9 @@ def validate(
     return meaning_of(kernel, here)
 
 
-def _together(
-    finding: Finding, certificate: Certificate | None, kernel: str, sizes: str
-) -> KernelMeaning:
+def _together(judge: Judge, certificate: Certificate | None, sizes: str) -> KernelMeaning:
     """The values of a kernel and its certificate: each alone says nothing."""
+    finding, kernel = judge.finding(), judge.stage.kernel.name
     if finding.verdict == "refuted":
         return KernelMeaning(kernel, "refuted", sizes, finding.detail, finding)
     needed = ("bounds", "races", "barriers", "covered")
@@ -251,9 +250,8 @@ def _together(
             if c.verdict == verdict and not _read_in_bounds(c, finding):
                 detail = f"{c.kind} of {c.subject} {verdict}: {c.detail}"
                 return KernelMeaning(kernel, verdict, sizes, detail, finding)
-    if finding.verdict == "validated" and not any(
-        c.kind == "covered" and c.verdict == "proved" for c in claims
-    ):
+    covered = any(c.kind == "covered" and c.verdict == "proved" for c in claims)
+    if finding.verdict == "validated" and judge.filled and not covered:
         detail = "that every cell is written is not proved"
         return KernelMeaning(kernel, "unknown", sizes, detail, finding)
     return KernelMeaning(kernel, finding.verdict, sizes, finding.detail, finding)

@@ -87,6 +87,12 @@ class Judge:
     limit: int = LIMIT
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def filled(self) -> list[str]:
+        """The outputs that have cells, which the kernel must write."""
+        empty = {b.name for b in self.launch.buffers if b.cells == 0}
+        return [name for name in self.stage.outputs if name not in empty]
+
     def finding(self) -> Finding:
         """What is found, in the first way of writing out loops in which the two sides meet."""
         found = Finding("unknown", "nothing was tried")
@@ -151,7 +157,7 @@ class Judge:
             strays += case.group.strays
             written |= case.written
         # certificates say of each array that is written that all of it is, and nothing of others
-        if missing := [name for name in self.stage.outputs if name not in written]:
+        if missing := [name for name in self.filled if name not in written]:
             return Finding("refuted", f"{missing[0]} is not written")
         notes = tuple(dict.fromkeys(self.notes))
         return Finding("validated", "", cells, cases, questions, symbols, notes, tuple(strays))

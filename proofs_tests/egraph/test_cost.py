@@ -47,6 +47,15 @@ def test_predicted_order_is_the_measured_one() -> None:
 
 
 @devices
+@pytest.mark.parametrize("rows", [0, 3])
+def test_what_is_never_run_has_an_estimate(rows: int, device: DeviceDescription) -> None:
+    """Folds in no row, and in rows of no element."""
+    total = lambda row: rl.reduce_seq(rl.add, 0.0, row)
+    found = cost(device, lambda x: rl.map_seq(total, x), x=f32[rows, 3 - rows])
+    assert 0 <= found.seconds < 1
+
+
+@devices
 @pytest.mark.parametrize("b", BENCHMARKS, ids=lambda b: b.name)
 def test_twice_the_data_is_not_cheaper(b: Benchmark, device: DeviceDescription) -> None:
     """For each size by itself."""

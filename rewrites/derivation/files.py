@@ -47,7 +47,7 @@ from relift.semantics.syntax.terms import (
     free_variables,
     unused,
 )
-from relift.semantics.syntax.types import Scalar
+from relift.semantics.syntax.types import Scalar, substitute_type
 
 ONE_LINE = 10**9
 """As wide as a function's text: Python reads no lambda whose body begins on a line of its own."""
@@ -66,6 +66,7 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
         "format": FORMAT,
         "program": program.name,
         "parameters": {p.name: str(p.type) for p in program.parameters},
+        **_promises(program),
         "sizes": dict(derivation.sizes),
         "float": derivation.policy,
         "operators": [
@@ -84,6 +85,12 @@ def to_json(derivation: Derivation, rules: Mapping[str, Rule] = RULES) -> dict[s
         ],
         "result": show(unshadowed(derivation.result)),
     }
+
+
+def _promises(program: Program) -> dict[str, Any]:
+    """What sizes are at least, where that is not 1, which the text of a type does not say."""
+    least = {name: n for name, n in program.least_sizes.items() if n != 1}
+    return {"least": least} if least else {}
 
 
 def _operator_json(o: BinaryOperator, body: Term, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,12 +218,18 @@ def steps_from_json(
             raise BrokenDerivation(
                 f"the derivation has format {data['format']}, this Relift reads format {FORMAT}"
             )
-        _require_fields("the derivation", data, FIELDS)
+        _require_fields("the derivation", data, FIELDS, OPTIONAL)
         given = _own_rules(data, own)
         names = {**_named(data, functions), **_functions_of(given, data)}
-        parameters = tuple(Input(n, parse_type(t)) for n, t in data["parameters"].items())
         sizes = {name: _whole(name, n) for name, n in data["sizes"].items()}
-        symbolic = {name: nat(name) for name in sizes}
+        least = {name: _whole(name, n) for name, n in data.get("least", {}).items()}
+        if unknown := [name for name in least if name not in sizes]:
+            raise BrokenDerivation(f"the derivation has no size {unknown[0]}")
+        symbolic = {name: nat(name, least.get(name, 1)) for name in sizes}
+        parameters = tuple(
+            Input(n, substitute_type(parse_type(t), {}, symbolic))
+            for n, t in data["parameters"].items()
+        )
         names.update({p.name: p for p in parameters})
         body = parse_term(data["source"], {**names, **symbolic})
         origin = Program(str(data["program"]), parameters, body)
@@ -249,17 +262,22 @@ FIELDS = (
     "format", "program", "parameters", "sizes", "float", "operators", "user_functions", "source",
     "own_rules", "steps", "result",
 )  # fmt: skip
+OPTIONAL = ("least",)
+"""What stands in a file where there is something to say."""
+
 STEP_FIELDS = (
     "rule", "statement", "direction", "position", "around", "types", "sizes", "functions", "operators",
     "indices", "choices", "parts",
 )  # fmt: skip
 
 
-def _require_fields(what: str, data: Mapping[str, Any], fields: Collection[str]) -> None:
+def _require_fields(
+    what: str, data: Mapping[str, Any], fields: Collection[str], optional: Collection[str] = ()
+) -> None:
     """No field is missing, and none is there that nobody checks."""
     if missing := [name for name in fields if name not in data]:
         raise BrokenDerivation(f"{what} has no field {missing[0]}")
-    if unknown := [name for name in data if name not in fields]:
+    if unknown := [name for name in data if name not in fields and name not in optional]:
         raise BrokenDerivation(f"{what} has an unknown field {unknown[0]}")
 
 
@@ -427,6 +445,7 @@ def program_hash(program: Program) -> str:
     names = names_used(program.body)
     said = {
         "parameters": {p.name: str(p.type) for p in program.parameters},
+        **_promises(program),
         "operators": [_operator_json(o, program.body, names) for o in _sums_first(names.values())],
         "user_functions": [_user_json(f) for f in names.values() if isinstance(f, UserFunction)],
         "source": show(canonical(program.body)),

@@ -261,3 +261,18 @@ def test_a_component_that_nobody_writes_is_refuted() -> None:
     found = meaning_of(Compiled(text, k.plan), program)
     assert found.verdict == "refuted"
     assert "is not written" in found.kernels[0].detail
+
+
+def test_a_result_without_cells_needs_no_writes() -> None:
+    """Nothing is missing where there is nothing; beside it, all of another result is written."""
+
+    @typed(x=f32[0], y=f32[3])
+    def none_and_three(x: Any, y: Any) -> Any:
+        twice = lambda a: rl.map_seq(lambda v: v * 2.0, a)
+        return twice(x), twice(y)
+
+    k = compile_program(none_and_three)
+    assert meaning_of(k, none_and_three).verdict == "validated"
+    text = k.source.replace("out_1[", "(void)y[")
+    assert text != k.source
+    assert meaning_of(Compiled(text, k.plan), none_and_three).verdict != "validated"

@@ -18,7 +18,7 @@ from relift.rewrites import matching
 from relift.rewrites.conditions import associative, neutral
 from relift.rewrites.derivation import confirmation
 from relift.rewrites.derivation.confirmation import confirm
-from relift.rewrites.derivation.files import from_json, to_json
+from relift.rewrites.derivation.files import from_json, program_hash, to_json
 from relift.rewrites.derivation.steps import (
     BrokenDerivation,
     Derivation,
@@ -296,6 +296,21 @@ def test_a_field_that_nobody_checks_is_refused(field: str) -> None:
     again["steps"][0][field] = "PROVED"
     with pytest.raises(BrokenDerivation, match=f"unknown field {field}"):
         from_json(again, RULES)
+
+
+@pytest.mark.parametrize(("least", "size"), [(0, 0), (3, 4)])
+def test_a_file_keeps_what_sizes_are_at_least(least: int, size: int) -> None:
+    """A result for no element is one of a program that allows none; what is changed there is another program."""
+    x = Input("x", f32[rl.nat("n", least=least)])
+    added = Program("added", (x,), rl.reduce(rl.add, 0.0, x))
+    data = to_json(one_step(added, size, "reduce_to_seq", ()))
+    found = from_json(data, RULES)
+    assert found.origin.least_sizes == {"n": least}
+    assert program_hash(found.origin) == program_hash(added) != program_hash(total)
+    with pytest.raises(ReliftError, match=f"it is at least {size + 1}"):
+        from_json(data | {"least": {"n": size + 1}}, RULES)
+    with pytest.raises(BrokenDerivation, match="has no size m"):
+        from_json(data | {"least": {"m": 0}}, RULES)
 
 
 def test_a_choice_that_is_not_the_size_is_refused() -> None:

@@ -51,16 +51,18 @@ def _assignments(derivation: Derivation) -> Iterator[tuple[dict[str, int], dict[
 
 
 def apart_from(numbers: Sequence[int]) -> list[int]:
-    """Rising numbers, each a prime of its own times those before it that divide the original.
+    """Rising numbers, each a prime of its own times those before it that divide the original; 0 divides nothing.
 
     >>> from relift.rewrites.checks.theorem.instances import apart_from
     >>> apart_from([4, 16, 24, 64])
     [5, 35, 55, 455]
+    >>> apart_from([0, 3])
+    [5, 7]
     """
     found: list[int] = []
     for number, prime in zip(numbers, _primes(), strict=False):
         below = zip(numbers, found, strict=False)
-        dividing = [new for old, new in below if old < number and number % old == 0]
+        dividing = [new for old, new in below if 0 < old < number and number % old == 0]
         found.append(prime * math.lcm(1, *dividing))
     return found
 
