@@ -101,6 +101,66 @@ SCAN_BLOCKED = (
 """
 )
 
+_CHUNKS = "intros A RA B RB k m f f' z z' xs xs' "
+
+SCAN_SPLIT = (
+    f"{_CHUNKS} PA PB M F Z X."
+    + """
+opened.
+reduced.
+intros i I.
+assert (Q : i / m < k) by (apply Nat.div_lt_upper_bound; lia).
+assert (L : i mod m < m) by (apply Nat.mod_upper_bound; lia).
+assert (V : S i = i / m * m + S (i mod m)) by (pose proof (divided i m); lia).
+rewrite V at 1.
+rewrite fold_append.
+apply fold_related.
+- destruct (Nat.ltb_spec (i / m) 1) as [Small | Large].
+  + assert (E : i / m = 0) by lia. rewrite E. simpl. exact Z.
+  + replace (S (i / m - 1)) with (i / m) by lia. rewrite fold_chunks.
+    apply fold_related; [exact Z |]. intros a b c La E.
+    apply fold_related; [exact E |]. intros j d e J G. apply F; [exact G |]. apply X. nia.
+- intros j b c J E. apply F; [exact E |]. apply X. nia.
+"""
+)
+
+_EACH_CHUNK = """
+assert (related : forall i j, i < k -> j < m -> RB (fold f z (i * m + j) xs) (fold f' (fold (fun a c =>
+  fold f' a m c) z' i (fun a b => xs' (a * m + b))) j (fun b => xs' (i * m + b)))).
+{ intros i j I J. rewrite fold_append. apply fold_related.
+  - rewrite fold_chunks. apply fold_related; [exact Z |]. intros a b c La E.
+    apply fold_related; [exact E |]. intros p d e Jp G. apply F; [exact G |]. apply X. nia.
+  - intros p b c Jp E. apply F; [exact E |]. apply X. nia. }
+"""
+"""Before an element of a chunk both sides have the same accumulator."""
+
+SCAN_SPLIT_DEFINED: dict[Direction, str] = {
+    "forward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [K Kf]."
+    + _EACH_CHUNK
+    + """
+assert (defined : forall i j, i < k -> j < m -> Df' (fold f' (fold (fun a c => fold f' a m c) z' i (fun a b =>
+  xs' (a * m + b))) j (fun b => xs' (i * m + b))) (xs' (i * m + j))).
+{ intros i j I J. apply (Ef _ _ (related i j I J) _ _ (X (i * m + j) ltac:(nia))). apply Kf. nia. }
+split; [split; [tauto |] |].
+- intros i I j J. exact (defined i j I J).
+- intros i I j J. opened. reduced. destruct (Nat.ltb_spec i 1) as [Small | Large].
+  + assert (E : i = 0) by lia. subst i. exact (defined 0 j I J).
+  + replace (S (i - 1)) with i by lia. exact (defined i j I J).
+""",
+    "backward": f"{_CHUNKS} Dz Dz' Dx Dx' Df Df' PA PB M F Z X Ez Ex Ef [[K Kf] _]."
+    + _EACH_CHUNK
+    + """
+split; [tauto |].
+intros i I.
+assert (Q : i / m < k) by (apply Nat.div_lt_upper_bound; lia).
+assert (L : i mod m < m) by (apply Nat.mod_upper_bound; lia).
+assert (V : i = i / m * m + i mod m) by (pose proof (divided i m); lia).
+rewrite V.
+apply (Ef _ _ (related _ _ Q L) _ _ (X (i / m * m + i mod m) ltac:(lia))).
+exact (Kf (i / m) Q (i mod m) L).
+""",
+}
+
 SCAN_BLOCKED_APART = (
     _BLOCKS_OF_A_SCAN
     + """apply (trans _ (op (fold op z (i / m * m) xs) (fold op z (S (i mod m)) (fun j => xs (i / m * m + j))))).

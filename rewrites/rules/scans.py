@@ -19,6 +19,8 @@ from relift.rewrites.proof_scripts import (
     REDUCE_SCAN_FUSION_DEFINED,
     SCAN_BLOCKED,
     SCAN_BLOCKED_APART,
+    SCAN_SPLIT,
+    SCAN_SPLIT_DEFINED,
 )
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
@@ -125,7 +127,11 @@ def scan_blocked_apart(op: Op[A], z: A, xs: A[k * m]):
     )
 
 
-@rule(source="RISE scanSeq over chunks; LIFT splitJoin for a loop that carries a value")
+@rule(
+    source="RISE scanSeq over chunks; LIFT splitJoin for a loop that carries a value",
+    proof=SCAN_SPLIT,
+    defined=SCAN_SPLIT_DEFINED,
+)
 def scan_split(f: Fun[B, A, B], z: B, xs: A[k * m]):
     """A scan goes chunk by chunk, each from the fold of the elements before it."""
     folds = scan_seq(lambda acc, c: reduce_seq(f, acc, c), z, split(m, xs))
