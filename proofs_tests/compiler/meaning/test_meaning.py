@@ -268,8 +268,7 @@ def test_a_result_without_cells_needs_no_writes() -> None:
 
     @typed(x=f32[0], y=f32[3])
     def none_and_three(x: Any, y: Any) -> Any:
-        twice = lambda a: rl.map_seq(lambda v: v * 2.0, a)
-        return twice(x), twice(y)
+        return rl.map_seq(lambda v: v * 2.0, x), rl.map_seq(lambda v: v * 2.0, y)
 
     k = compile_program(none_and_three)
     assert meaning_of(k, none_and_three).verdict == "validated"
