@@ -206,7 +206,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
         changes = not all(expressions.plain(name) for name in turn.trips.names())
         if any(n.startswith("$") for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
-    start = _before(relations, root, store, expressions, cell)
+    start = _before(relations, root, store, expressions, cell, is_always=guard == TRUE)
     reads_old = _contains(value, old)
     if staying and not reads_old:
         raise Opaque("cells are overwritten; the last iteration stays")
@@ -233,7 +233,13 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
 
 
 def _before(
-    relations: Relations, root: Loop, store: Access, expressions: Expressions, cell: Read
+    relations: Relations,
+    root: Loop,
+    store: Access,
+    expressions: Expressions,
+    cell: Read,
+    *,
+    is_always: bool,
 ) -> Expression:
     """What the cell holds before: what it held before the loop, or what an earlier store of the nest put there."""
     others = [
@@ -251,6 +257,16 @@ def _before(
         raise Opaque("the array is written in several loops")
     if not relations.control.instruction_dominates(first.instruction, store.instruction):
         raise Opaque("the array is written in several places")
+    loads = [a for _, a in relations.accesses_of(root) if a.base == store.base and not a.is_store]
+    before = [
+        a
+        for a in loads
+        if relations.control.instruction_dominates(a.instruction, first.instruction)
+    ]
+    if before:  # what the later store puts there is computed from what was there before both
+        if len(before) < len(loads) or not is_always or len(own) > len(around):
+            raise Opaque("the array is written in several places")
+        return cell
     value, guard = _value(expressions, first, cell, root)
     if guard != TRUE:
         raise Opaque("the array is written in several places, one of them under a condition")

@@ -152,6 +152,14 @@ def test_c_that_crashes_on_drawn_inputs_is_said() -> None:
     assert found.proof.ok
 
 
+def test_a_cell_that_is_stored_twice_holds_what_is_stored_last() -> None:
+    """What the later store puts there is said once, whichever way LLVM's graph says what it is computed from."""
+    text = "void f(int n, float *y, float *x) {\nfor (int i = 0; i < n; i++) { y[i] *= 2; y[i] += x[i]; }\n}\n"
+    (program,) = (i for i in rl.lift(text, runs=5).idioms if i.lifted is not None)
+    assert program.evidence.ok
+    assert program.proof.ok
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
