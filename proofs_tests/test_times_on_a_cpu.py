@@ -25,12 +25,6 @@ SEARCHED = {
     "matmul_1024", "matmul_2048", "nbody", "saxpy", "transpose",
 }  # fmt: skip
 
-MISSED = {("saxpy", "Intel"), ("saxpy", "PoCL")}
-"""Where what the search puts first is slower than NumPy, or more than a quarter slower than another candidate."""
-
-FASTER_BY_HAND = {"convolution"}
-"""Where what the search puts first has less than 0.8 of the speed of the text written by hand."""
-
 
 def kept(folder: str) -> list[dict[str, Any]]:
     """The rows of times that `relift bench --json` printed for the benchmarks of a folder."""
@@ -92,7 +86,7 @@ def test_no_low_level_program_is_slower_than_numpy_or_much_slower_than_by_hand(n
 
 
 def test_what_the_search_puts_first_is_no_slower_than_numpy() -> None:
-    """On both implementations, and at most a quarter slower than the best of its candidates, but for what the page says."""
+    """On both implementations, and at most a quarter slower than the best of its candidates."""
     missed: set[tuple[str, str]] = set()
     for name in SEARCHED:
         for each in IMPLEMENTATIONS:
@@ -101,15 +95,15 @@ def test_what_the_search_puts_first_is_no_slower_than_numpy() -> None:
             if (speedup(rows[0]) or 0.0) < 1.0 or slowed > 1.25:
                 missed.add((name, each))
 
-    assert missed == MISSED
+    assert not missed
 
 
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 def test_what_the_search_puts_first_is_not_much_slower_than_by_hand(implementation: str) -> None:
-    """At least 0.8 of the speed of the hand-written text, but for what the page says."""
+    """At least 0.8 of the speed of the hand-written text."""
     ratios = {name: over_hand(variants("searched", name, implementation)[0]) for name in SEARCHED}
 
-    assert {name for name, ratio in ratios.items() if (ratio or 0.0) < 0.8} == FASTER_BY_HAND
+    assert not {name for name, ratio in ratios.items() if (ratio or 0.0) < 0.8}
 
 
 def test_products_of_matrices_after_tuning() -> None:
