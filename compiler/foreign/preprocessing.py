@@ -38,8 +38,8 @@ def preprocessed(text: str, file: str, defined: Mapping[str, str]) -> str:
     """The text without directives, comments and macros, on the same lines; raises `NotUnderstood` with the line.
 
     >>> from relift.compiler.foreign.preprocessing import preprocessed
-    >>> preprocessed("a; // b \\\\\\n c;\\nd;", "f.cl", {}).split()
-    ['a;', 'd;']
+    >>> preprocessed("a; // b \\\\\\n c;\\nd;", "f.cl", {}).split()[2:]
+    ['"f.cl"', 'a;', 'd;']
     """
     if m := _UNCLEAR.search(text):
         at = text.count("\n", 0, m.start()) + 1

@@ -278,20 +278,6 @@ class Size:
                 found |= atom.base.names() | atom.exponent.names()
         return frozenset(found)
 
-    def promises(self) -> Iterator[tuple[str, int]]:
-        """The named naturals that occur, each with the least value that it promises: sizes are equal whatever these are.
-
-        >>> from relift import nat
-        >>> nat("n", least=3) == nat("n"), [*nat("n", least=3).promises()]
-        (True, [('n', 3)])
-        """
-        for atom in self.atoms():
-            if isinstance(atom, str):
-                yield atom, atom.least if isinstance(atom, Name) else 0
-            elif isinstance(atom, Power):
-                yield from atom.base.promises()
-                yield from atom.exponent.promises()
-
     @property
     def constant(self) -> int | None:
         """The value of a size without atoms, else None."""
@@ -438,6 +424,21 @@ def bound_size(depth: int) -> Size:
 def is_bound(n: Size) -> bool:
     """Whether a size depends on one that a pattern binds."""
     return any("__" in name for name in n.names())
+
+
+def promises(n: Size) -> Iterator[tuple[str, int]]:
+    """The names in a size, each with the least value that it promises: sizes are equal whatever these are.
+
+    >>> from relift.semantics.syntax.sizes import nat, promises
+    >>> nat("n", least=3) == nat("n"), [*promises(nat("n", least=3))]
+    (True, [('n', 3)])
+    """
+    for atom in n.atoms():
+        if isinstance(atom, str):
+            yield atom, atom.least if isinstance(atom, Name) else 0
+        elif isinstance(atom, Power):
+            yield from promises(atom.base)
+            yield from promises(atom.exponent)
 
 
 def nat(name: str, least: int = 1, *, multiple_of: SizeLike | None = None) -> Size:

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from relift.display.blocks import Block, Displayed, Words
 from relift.semantics.errors import IllTyped
-from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat
+from relift.semantics.syntax.sizes import Size, SizeLike, letter_of, nat, promises
 
 __all__ = [
     "Array", "Scalar", "Tuple", "Type", "TypeVariable", "Vector",
@@ -236,7 +236,7 @@ def least_values(*types: Type) -> dict[str, int]:
 
 def _promises(types: Sequence[Type]) -> Iterator[tuple[str, int]]:
     for n in (n for t in types for n in type_sizes(t)):
-        yield from n.promises()
+        yield from promises(n)
 
 
 def types_within(t: Type) -> Iterator[Type]:
