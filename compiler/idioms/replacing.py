@@ -264,7 +264,22 @@ def _require_call(shown: _Shown, text: str, taken: Sequence[tuple[int, int]]) ->
     rest = text.split("\n")[shown.extent.line - 1].encode()[shown.extent.column - 1 :]
     if not re.match(rb"(for|while|do)\b", rest):
         raise Kept("it is not a loop of this file's own text, but of a macro or another file")
+    if _is_under_pragma(text, shown.place):
+        raise Kept("a pragma before it asks for a loop")
     shown.standing.require_plain_head()
+
+
+def _is_under_pragma(text: str, place: tuple[int, int]) -> bool:
+    """Whether a loop is what a pragma before it is about."""
+    *above, own = text.split("\n")[: place[0]]
+    before = " ".join([*above, own.encode()[: place[1] - 1].decode()]).rstrip()
+    last = next((line for line in reversed(above) if line.strip()), "")
+    continued = len(above) > 1 and any(line.rstrip().endswith("\\") for line in above[-2:])
+    is_first = not own.encode()[: place[1] - 1].strip()
+    directive = last.lstrip().startswith("#") and "pragma" in last
+    return (is_first and (directive or continued)) or bool(
+        re.search(r"_Pragma\s*\([^()]*\)$", before)
+    )
 
 
 def _kernel(lifted: Lifted, name: str) -> tuple[Source, Launch]:

@@ -77,6 +77,7 @@ ATOMS = (
     AtomKind("{} accesses {} at {}", "indexed", "an access to an array at an index that is a value"),
     AtomKind("{} is data in the loop at {}", "data", "an integer that is read or computed from what is read there"),
     AtomKind("{} is contiguous in {}", "contiguous", "an access goes to the next cell, or the one before, with each step"),
+    AtomKind("{} skips cells with {}", "skipping", "an access goes further than to the next cell with each step"),
     AtomKind("{} accesses the same cell as {}", "same cell", "of the same array, in each iteration"),
     AtomKind("{} accesses a neighbour of {}", "neighbour", "cells at a fixed distance, array by array"),
     AtomKind("{} reads beside {}", "beside", "loads of two cells of one array at a fixed distance"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import combinations
 
@@ -114,10 +114,17 @@ class Memory(Structure):
                         yield value, self.begin(loop)
 
     def contiguous(self) -> Iterator[Row]:
+        return self._by_cells(lambda cells: cells in (1, -1))
+
+    def skipping(self) -> Iterator[Row]:
+        return self._by_cells(lambda cells: cells not in (1, -1))
+
+    def _by_cells(self, asked: Callable[[int | None], bool]) -> Iterator[Row]:
+        """The accesses that move with an iterator by a number of cells, none where that is no constant."""
         for name, iterator in self.movements(moving=True):
             loop = self.iterator_loop(iterator)
             stride = self.evolution.stride(self.accesses[name], loop) if loop else None
-            if stride is not None and stride.constant in (1, -1):
+            if stride is not None and asked(stride.constant):
                 yield name, iterator
 
     def beside(self) -> Iterator[Row]:

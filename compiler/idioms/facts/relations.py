@@ -74,6 +74,7 @@ class Relations(Memory):
             "indexed": self.indexed,
             "data": self.data,
             "contiguous": self.contiguous,
+            "skipping": self.skipping,
             "beside": self.beside,
             "previous": self.previous,
             "same cell": self.same_cells,

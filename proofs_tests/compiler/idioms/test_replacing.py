@@ -267,6 +267,8 @@ def test_negative_lengths_take_the_loop(tmp_path: Path) -> None:
         ("void f(int n, float *x) { float *e = x + n; n = 5; for (float *p = x; p != e; p++) *p = n; }\n", "n has no name"),
         ("void f(int n, float *s, float *x) { int i; for (*s = 0, i = 0; i < n; i++) *s += x[i]; }\n", "the head of the loop stores"),
         ("float f(int n, float *x) { register float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n", "register variable"),
+        ("void f(int n, float *x) {\n#pragma omp parallel for\n  for (int i = 0; i < n; i++) x[i] = 1; }\n", "a pragma before it"),
+        ("void f(int n, float *x) { _Pragma(\"GCC ivdep\") for (int i = 0; i < n; i++) x[i] = 1; }\n", "a pragma before it"),
         ("int m(void); void f(float *x) { for (int i = 0, n = m(); i < n; i++) x[i] = 1; }\n", "the head of the loop calls"),
         ("void f(int m, float *x) { int i, n; for (i = 0, n = m, m = 3; i < n; i++) x[i] = 1; }\n", "m has no name"),
         ("#define EACH for (int i = 0; i < n; i++)\nvoid f(int n, float *y, float *x) { EACH y[i] = x[i]; }\n", "of a macro"),
