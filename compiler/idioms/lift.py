@@ -26,7 +26,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, contained, evidence
+from relift.compiler.idioms.containing import contained
+from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
 from relift.compiler.idioms.facts.expressions import Opaque, line_of
 from relift.compiler.idioms.facts.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.reading import module_of

@@ -15,9 +15,9 @@ from relift.compiler.idioms.facts.ir import Instruction
 from relift.compiler.idioms.facts.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.numbers import literal_of
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.lifting.effects import comes_first
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
+from relift.compiler.idioms.proofs.unchanged import is_as_before, is_one_number
 from relift.rewrites.checks.smt.goals import Number
 from relift.semantics.syntax.sizes import Size
 
@@ -54,6 +54,12 @@ class Target:
     index: Number
     moving: Mapping[str, Number]
     """By the block that enters a loop, the iteration that comes to the cell."""
+
+
+_FOLLOWED = frozenset(
+    ["add", "sub", "mul", "shl", "or", "sext", "zext", "getelementptr", "freeze", "bitcast", "xor"]
+)
+"""What is computed before a nest, and known for what it is."""
 
 
 @dataclass
@@ -127,21 +133,10 @@ class Instructions:
         i = self.function.values.get(name)
         type_ = self.function.type_of(name)
         if i is not None and i.block in self.root.blocks:
-            same = self._same_each_time(i)
-            return self._unknown(type_) if same is None else same
-        if i is not None and i.opcode in (
-            "add",
-            "sub",
-            "mul",
-            "shl",
-            "or",
-            "sext",
-            "zext",
-            "getelementptr",
-            "freeze",
-            "bitcast",
-            "xor",
-        ):
+            if is_one_number(self.relations, self.root, i):
+                return self.scalars.named(name, SCALARS[type_])
+            return self._unknown(type_)
+        if i is not None and i.opcode in _FOLLOWED:
             return self._computed(i, {}, z3.BoolVal(True))
         if i is not None and i.opcode == "load" and type_ in SCALARS:
             access = self.evolution.accesses.get(i.position)
@@ -227,15 +222,9 @@ class Instructions:
                     return self._chosen(given[0], given[1], given[2], "ptr")
                 return self._unknown(i.type)
             case _:
-                same = self._same_each_time(i)
-                return self._scalar(i, given) if same is None else same
-
-    def _same_each_time(self, i: Instruction) -> Content | None:
-        """A quotient or a rest of what the nest does not change: one number, of which nothing else is known."""
-        divides = i.opcode in ("sdiv", "srem", "udiv", "urem", "ashr", "lshr") and i.type in SCALARS
-        if not divides or not self.evolution.invariant(Size.atom(i.name), self.root):
-            return None
-        return self.scalars.named(i.name, SCALARS[i.type])
+                if is_one_number(self.relations, self.root, i):
+                    return self.scalars.named(i.name, SCALARS[i.type])
+                return self._scalar(i, given)
 
     def _scalar(self, i: Instruction, given: list[Term]) -> Content:
         kinds = [SCALARS.get(t, "") for t in i.types] or [SCALARS.get(i.type, "")] * len(given)
@@ -339,32 +328,14 @@ class Instructions:
         if at.array not in self.written:
             return self._cell(at.array, index, SCALARS[i.type])
         target = self.target
-        if (target is None or at.array != target.array) and self._is_as_before(i):
+        is_other = target is None or at.array != target.array
+        if is_other and is_as_before(self.relations, self.root, i):
             return self._cell(at.array, index, SCALARS[i.type])
         if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
             return self._unknown(i.type)
         if CELL in names and self.prover.holds(index == target.index):
             return names[CELL]
         return self._unknown(i.type)
-
-    def _is_as_before(self, load: Instruction) -> bool:
-        """Whether a cell that the nest writes, too, is read in the iteration that does, and before that."""
-        known = self.evolution.accesses
-        read = known.get(load.position)
-        stores = [
-            known.get(i.position)
-            for block in self.root.blocks
-            for i in self.function.blocks[block]
-            if i.opcode == "store"
-        ]
-        return read is not None and all(
-            s is not None
-            and (
-                s.base != read.base
-                or comes_first(self.relations, self.root, read, s, together=False)
-            )
-            for s in stores
-        )
 
     def _store(self, i: Instruction, names: Names, reached: Any) -> None:
         at = self.value(i.operands[1], "ptr", names)

@@ -64,11 +64,9 @@ def lift(
 ) -> None:
     """Find reductions, histograms, stencils, linear algebra in C, and say them as programs."""
     if file.is_dir():
-        if function is not None or replace is not None or html is not None:
-            raise Refusal(f"{file}: --function, --replace and --html are for one file")
+        _require_none(f"{file} is a folder", function=function, replace=replace, html=html)
         _collect(file, labels, as_json=as_json)
-    if labels is not None:
-        raise Refusal(f"--labels {labels}: that is for a folder")
+    _require_none(f"{file} is no folder", labels=labels)
     from relift.compiler.idioms.lift import lift as lifted
 
     with progress_of(f"lifting {file}"):
@@ -76,14 +74,26 @@ def lift(
     written = _replaced(found, file, replace, calls) if replace is not None else None
     if html is not None:
         _write_page(found, file, html)
+    _say(found, written, replace, as_json=as_json)
+    raise typer.Exit(0 if found.ok else 1)
+
+
+def _say(
+    found: LiftedFile, written: Replacement | None, out: Path | None, *, as_json: bool
+) -> None:
     if as_json:
         said = {} if written is None else {"replaced": [name for _, name in written.replaced]}
         print_json({**found.to_json(), **said})
-    else:
-        _print(found)
-        if written is not None and replace is not None:
-            _print_replacement(written, replace)
-    raise typer.Exit(0 if found.ok else 1)
+        return
+    _print(found)
+    if written is not None and out is not None:
+        _print_replacement(written, out)
+
+
+def _require_none(why: str, **options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise Refusal(f"--{name} {value}: {why}")
 
 
 def _collect(folder: Path, labels: Path | None, *, as_json: bool) -> NoReturn:

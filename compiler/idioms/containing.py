@@ -1,0 +1,43 @@
+"""The C that is compared in a process of its own: what is drawn may be what it was never meant for."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import signal
+import warnings
+from collections.abc import Callable
+
+from relift.compiler.idioms.evidence import Evidence
+
+
+def contained(work: Callable[[], Evidence]) -> Evidence:
+    """What a run shows, in a process of its own where there can be one: C that crashes on what is drawn ends that one."""
+    if not hasattr(os, "fork"):
+        return work()
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():  # the child runs nothing that other threads may hold
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        faulthandler.disable()  # the parent says how it ended
+        status = 1
+        try:
+            with os.fdopen(writing, "wb") as out:
+                pickle.dump(work(), out)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as said:
+        found = said.read()
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended == 0:
+        shown: Evidence = pickle.loads(found)  # what this process's own child has written
+        return shown
+    return Evidence(skipped=f"the C ended its process on drawn inputs ({_ending(ended)})")
+
+
+def _ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
