@@ -339,8 +339,8 @@ def _cells(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
 
 def _interpreted(lifted: Lifted, case: Case) -> Any:
     """What the program gives, by the interpreter."""
-    program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
     try:
+        program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
         with np.errstate(all="ignore"):
             return program(*_arguments(lifted, program, case.rooms, case.values))
     except Undefined:
