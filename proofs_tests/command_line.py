@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 from relift.cli import main
 
@@ -27,18 +28,27 @@ def relift(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def here(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in this process, which has imported already what a new one would import first."""
+    out, errors, status = io.StringIO(), io.StringIO(), 0
+    with (
+        contextlib.chdir(ROOT),
+        patch.dict(os.environ, environment),
+        patch.object(sys, "argv", ["relift", *words]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(errors),
+    ):
+        try:
+            main()
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), errors.getvalue())
+
+
 def command(*words: str) -> tuple[int, str]:
     """Status and standard error of a command, run in this process."""
-    errors, before = io.StringIO(), sys.argv
-    sys.argv = ["relift", *words]
-    try:
-        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-            main()
-    except SystemExit as stop:
-        return int(stop.code or 0), errors.getvalue()
-    finally:
-        sys.argv = before
-    return 0, errors.getvalue()
+    done = here(*words)
+    return done.returncode, done.stderr
 
 
 def session(leader: int) -> list[int]:

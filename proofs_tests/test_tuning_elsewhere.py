@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import relift as rl
-from proofs_tests.command_line import ROOT, relift
+from proofs_tests.command_line import ROOT, here, relift
 from relift.compiler.bench.candidates import COMPARED, read_times, write_candidates
 from relift.compiler.devices.survey import find_device
 from relift.egraph.search.optimize import as_written
@@ -54,7 +54,7 @@ def run(bundle: Path, *words: str) -> dict[str, Any]:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle that the command line wrote, and that was run; not to be changed."""
     bundle = tmp_path_factory.mktemp("elsewhere") / "bundle"
-    done = relift(*SEARCH, "--top", str(COUNT), "--bundle", str(bundle))
+    done = here(*SEARCH, "--top", str(COUNT), "--bundle", str(bundle))
     assert done.returncode == 0, done.stderr
     assert (
         f"written to {bundle}: dot_1, dot_2, dot_3\n"
@@ -73,7 +73,7 @@ def bundle(measured: Path, tmp_path: Path) -> Path:
 def taken(bundle: Path, *words: str) -> list[dict[str, Any]]:
     """The candidates of a search that takes the times of a bundle."""
     times = ("--times-from", str(bundle / "results.json"), "--times", str(bundle / "t.sqlite"))
-    done = relift(*SEARCH, *times, "--json", *words)
+    done = here(*SEARCH, *times, "--json", *words)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)["candidates"]
     return found
@@ -120,7 +120,7 @@ def test_times_from_elsewhere_are_reused(bundle: Path) -> None:
 def test_a_search_without_the_option_asks_no_database(bundle: Path) -> None:
     """Only `--tune` and `--times-from` order by times."""
     taken(bundle)
-    done = relift(*SEARCH, "--json", RELIFT_TUNING=str(bundle / "t.sqlite"))
+    done = here(*SEARCH, "--json", RELIFT_TUNING=str(bundle / "t.sqlite"))
 
     assert times(json.loads(done.stdout)["candidates"]) == []
 
@@ -164,7 +164,7 @@ def test_no_right_candidate_is_an_error_and_keeps_nothing(bundle: Path) -> None:
         (bundle / f"dot_{number}" / "kernel.cl").write_text("no OpenCL")
     run(bundle)
     file = bundle / "results.json"
-    done = relift(*SEARCH, "--times-from", str(file), "--times", str(bundle / "t.sqlite"))
+    done = here(*SEARCH, "--times-from", str(file), "--times", str(bundle / "t.sqlite"))
 
     assert done.returncode == 2
     assert done.stderr.startswith(f"relift: {file} has no candidate that was right on ")
@@ -330,7 +330,7 @@ def test_results_that_do_not_fit_are_one_message(bundle: Path, change: Any, mess
     file = bundle / "results.json"
     device = json.loads(file.read_text())["device"]
     file.write_text(change(file.read_text()))
-    done = relift(*SEARCH, "--times-from", str(file), "--times", str(bundle / "t.sqlite"))
+    done = here(*SEARCH, "--times-from", str(file), "--times", str(bundle / "t.sqlite"))
 
     assert done.stderr == f"relift: {file} {message.replace('DEVICE', device)}\n"
     assert done.returncode == 2
@@ -369,7 +369,7 @@ def test_options_that_do_not_fit(words: tuple[str, ...], message: str) -> None:
 def test_times_of_candidates_are_none_of_benchmarks(bundle: Path) -> None:
     """`bench --results` says so."""
     file = bundle / "results.json"
-    done = relift("bench", "--results", str(file))
+    done = here("bench", "--results", str(file))
 
     assert done.stderr.startswith(f"relift: {file} holds no times of benchmarks (")
     assert done.stderr.endswith(f"); {ORIGIN}\n")
@@ -545,7 +545,7 @@ def test_rows_of_a_large_result_are_compared(tmp_path: Path) -> None:
 
 def test_the_order_of_a_bundle_is_that_of_tuning(tmp_path: Path) -> None:
     """The candidates are those that `--tune` would measure first, in its order; no GPU is needed."""
-    done = relift(
+    done = here(
         "optimize", DOT, "--size", "n=65536", "--target", "gpu", "--top", str(COUNT),
         "--bundle", str(tmp_path),
     )  # fmt: skip
