@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -72,8 +73,10 @@ def callers_line() -> str | None:
 
 
 _LIBRARIES = tuple(
-    Path(path).resolve() for path in (sys.prefix, sys.base_prefix) if path not in ("", "/usr")
+    Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "scripts")
 )
+_INSTALLED = frozenset(["site-packages", "dist-packages"])
+"""Where Python's own modules and installed ones are: a user's file may well be below the same prefix, as `/usr` is."""
 
 
 @cache
@@ -82,6 +85,5 @@ def _is_ours(file: str) -> bool:
         return True
     resolved = Path(file).resolve()
     layers = ("semantics", "rewrites", "egraph", "compiler", "src")
-    return any(resolved.is_relative_to(_PACKAGE / layer) for layer in layers) or any(
-        resolved.is_relative_to(library) for library in _LIBRARIES
-    )
+    below = [_PACKAGE / layer for layer in layers] + list(_LIBRARIES)
+    return any(map(resolved.is_relative_to, below)) or not _INSTALLED.isdisjoint(resolved.parts)

@@ -265,7 +265,7 @@ def opened() -> Any:
 def in_a_process(code: str, **environment: str) -> str:
     """What a Python prints that has its own devices."""
     lines = (
-        "from relift.compiler.running.processes.building import build; from relift.compiler.running import building",
+        "from relift.compiler.running.processes.building import build; from relift.compiler.running.processes import building",
         "from relift.compiler.devices.survey import find_device; import pyopencl as cl, relift as rl, time",
         "context = cl.Context([find_device('cpu')])",
         f"GOOD = {GOOD!r}",

@@ -20,8 +20,9 @@ from relift.rewrites.rule import Rule
 from relift.semantics.domains import Exact, Value
 from relift.semantics.errors import Undefined
 from relift.semantics.interpreter import World, evaluate, refines
+from relift.semantics.syntax.scalars import IRRATIONAL
 from relift.semantics.syntax.signatures import OperatorKind
-from relift.semantics.syntax.terms import Apply, subterms
+from relift.semantics.syntax.terms import Apply, Call, subterms
 from relift.semantics.syntax.types import Scalar, types_within
 
 TRIED = 200
@@ -29,7 +30,8 @@ TRIED = 200
 
 
 def differs_in_fractions(rule: Rule) -> Counterexample | None:
-    """Fractions at which the sides of a rule differ; None of a rule without floats of its own, or with operators.
+    """Fractions at which the sides of a rule differ; None of a rule without floats of its own, or with more than
+    rational arithmetic.
 
     >>> import relift as rl
     >>> from relift.rewrites.checks.random.fractions import differs_in_fractions
@@ -61,10 +63,18 @@ def differs_in_fractions(rule: Rule) -> Counterexample | None:
 
 
 def _computes_with_floats(rule: Rule) -> bool:
-    """Whether a rule has floats and arithmetic, and no operators, whose laws would have to be kept."""
+    """Whether a rule has floats and arithmetic, and nothing of which more holds than exact numbers show.
+
+    That are operators, whose laws would have to be kept, and functions that leave the rationals, or are a user's own:
+    an `Exact` root is a number of no meaning.
+    """
     if any(isinstance(kind, OperatorKind) for kind in rule.parameters.values()):
         return False
     terms = [t for side in (rule.left, rule.right) for t, _ in subterms(side)]
+    if any(
+        isinstance(t, Call) or (isinstance(t, Apply) and t.function in IRRATIONAL) for t in terms
+    ):
+        return False
     return any(isinstance(t, Apply) for t in terms) and any(
         isinstance(s, Scalar) and s.is_float for t in terms for s in types_within(t.type)
     )
