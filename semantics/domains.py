@@ -70,10 +70,15 @@ class Numeric:
 
 
 class Exact(Numeric):
-    """Exact integers and rationals, whatever the type says.
+    """Exact integers and rationals, whatever the type says, but for constants, which are those of their type.
 
     Functions that leave the rationals (`sqrt`, `exp`, ...) are uninterpreted: each argument gets a rational
     of its own.  No rule knows more of them than that equal arguments give equal results.
+
+    >>> from relift.semantics.domains import Exact
+    >>> from relift.semantics.syntax.types import f32
+    >>> Exact().literal(0.1, f32) == Exact().literal(0.10000000149011612, f32)
+    True
     """
 
     def function(self, name: str) -> Callable[..., Value]:
@@ -87,9 +92,14 @@ class Exact(Numeric):
         return uninterpreted
 
     def literal(self, value: float, t: Type) -> Value:
-        if isinstance(value, int) or not math.isfinite(value):
-            return value  # an infinity compares with rationals as it should
-        return Fraction(value)
+        if isinstance(value, int):
+            return value
+        with np.errstate(
+            over="ignore"
+        ):  # the type has other constants than Python: two texts may be one of them
+            constant = float(super().literal(value, t))
+        # an infinity compares with rationals as it should
+        return Fraction(constant) if math.isfinite(constant) else constant
 
 
 DTYPES: dict[str, np.dtype[Any]] = {t.name: np.dtype(t.dtype) for t in SCALARS.values()}

@@ -283,6 +283,7 @@ def _rule_of(sides, arity: int, t) -> Rule:
     [
         (("drop_drp",), "did you mean drop_drop"),
         (("zzzzzzzz",), "relift ledger lists the library"),
+        (("own/rules.py",), "relift check --file own/rules.py"),
     ],
 )
 def test_an_unknown_rule_is_answered_shortly(words: tuple[str, ...], said: str) -> None:

@@ -82,6 +82,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     if found:
         return f"; did you mean {' or '.join(found)}?"
+    if name.endswith(".py"):
+        return f"; the rules of a file are checked by relift check --file {name}"
     return "; relift ledger lists the library"
 
 
