@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -72,11 +71,18 @@ def callers_line() -> str | None:
     return None
 
 
-_LIBRARIES = tuple(
-    Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "scripts")
-)
 _INSTALLED = frozenset(["site-packages", "dist-packages"])
-"""Where Python's own modules and installed ones are: a user's file may well be below the same prefix, as `/usr` is."""
+"""What the folders of installed modules are called."""
+
+
+@cache
+def _of_python() -> tuple[Path, ...]:
+    """Where Python's own modules and commands are: a user's file may well be below the same prefix, as `/usr` is."""
+    import sysconfig  # only a message asks, and it takes as long as a module of Relift
+
+    return tuple(
+        Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "scripts")
+    )
 
 
 @cache
@@ -85,5 +91,5 @@ def _is_ours(file: str) -> bool:
         return True
     resolved = Path(file).resolve()
     layers = ("semantics", "rewrites", "egraph", "compiler", "src")
-    below = [_PACKAGE / layer for layer in layers] + list(_LIBRARIES)
+    below = (*(_PACKAGE / layer for layer in layers), *_of_python())
     return any(map(resolved.is_relative_to, below)) or not _INSTALLED.isdisjoint(resolved.parts)

@@ -42,10 +42,6 @@ def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
-BEFORE = threads()
-"""Those that no driver started. One that did waits for them in a forked process, where they are not: always, or once in
-30 times, as was seen of Intel's."""
-
 _VECTORS = """
 kernel void vectors{w}(global const float* restrict x, global float* restrict out, int n) {{
   for (int i = get_global_id(0); i < n / {w}; i += get_global_size(0)) {{
@@ -302,8 +298,10 @@ def well(process: int) -> bool:
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def examine(device: Device, opened: Opened, number: int, say: Callable[[Any], None]) -> None:
-    """Test one device, and say what was found."""
+def examine(
+    device: Device, opened: Opened, number: int, say: Callable[[Any], None], before: int
+) -> None:
+    """Test one device, and say what was found; threads beyond those `before` are its driver's."""
     is_gpu = bool(device.type & IS_GPU)
     say(
         {
@@ -327,7 +325,8 @@ def examine(device: Device, opened: Opened, number: int, say: Callable[[Any], No
         say({"doing": "building and running folds of floats"})
         wrong = list(defects(run, group))
         say({"doing": "measuring its speed"})
-        has_threads = threads() > BEFORE and not opened.survives_forks
+        # in a forked process, where they are not, they are waited for: always, or once in 30 times
+        has_threads = threads() > before and not opened.survives_forks
         forked = fork(run, group)
         speed = {} if is_simulator(device) else run.speeds()
         say({"doing": "running a kernel in a forked process"})
@@ -363,13 +362,14 @@ def main(backend: str, library: str, first: int) -> None:
 
     from relift.compiler.dialects.backend import backends
 
+    before = threads()
     say({"doing": "loading it"})
     opened = backends()[backend].opened(library, say)
     if opened is None:
         return
     for number, device in enumerate(opened.devices):
         if number >= first:
-            examine(device, opened, number, say)
+            examine(device, opened, number, say, before)
     say({"files": opened.files()})
 
 
