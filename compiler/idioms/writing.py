@@ -94,7 +94,7 @@ class Writing:
             return f"({given[0]} ? {given[1]} : {given[2]})"
         if kind == "boolean" and function in ("bitwise_and", "bitwise_or"):
             return f"({given[0]} {'&&' if function == 'bitwise_and' else '||'} {given[1]})"
-        if function in _INFIX and kind in ("i32", "i64") and function in ("add", "sub", "mul"):
+        if kind in ("i32", "i64") and function in ("add", "sub", "mul"):
             t = C_TYPES[kind]
             return f"(({t})((unsigned {t}){given[0]} {_INFIX[function]} (unsigned {t}){given[1]}))"
         if function in _INFIX and (function != "div" or kind in _FLOATS):
