@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,17 +46,30 @@ class Symbol:
         raise Unsupported(f"{self} is free, and a branch depends on it", place="")
 
     def __repr__(self) -> str:
-        if self.arguments is None:
-            return self.head + "_".join(map(str, self.path))
-        shown = ", ".join(map(_thaw, self.arguments))
-        return f"{self.head}({shown})" + "".join(f"[{i}]" for i in self.path)
+        # a stack of its own: the symbol of a fold is as deep as its array is long
+        text: list[str] = []
+        left: list[str | Symbol | tuple[Any, ...]] = [self]
+        while left:
+            piece = left.pop()
+            if isinstance(piece, str):
+                text.append(piece)
+            elif isinstance(piece, tuple):
+                text.append(piece[0])
+                left += _listed(piece[1:-1], piece[-1])
+            elif piece.arguments is None:
+                text.append(piece.head + "_".join(map(str, piece.path)))
+            else:
+                text.append(f"{piece.head}(")
+                left += _listed(piece.arguments, ")" + "".join(f"[{i}]" for i in piece.path))
+        return "".join(text)
 
 
-def _thaw(argument: Any) -> str:
-    if not isinstance(argument, tuple):
-        return repr(argument)
-    left, *items, right = argument
-    return f"{left}{', '.join(map(_thaw, items))}{right}"
+def _listed(values: Sequence[Any], closing: str) -> list[str | Symbol | tuple[Any, ...]]:
+    """Values with commas between them and what closes them, last first."""
+    pieces: list[str | Symbol | tuple[Any, ...]] = []
+    for value in values:
+        pieces += [", ", value if isinstance(value, Symbol | tuple) else repr(value)]
+    return [closing, *reversed(pieces[1:])]
 
 
 def freeze(value: Value) -> Any:
@@ -224,44 +237,55 @@ def covers(left: Value, right: Value, fills: dict[Symbol, Symbol] | None = None)
     cell inside a word of an operator is not searched for: then it may say no where a content exists.
     """
     known: dict[Symbol, Symbol] = {} if fills is None else fills
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(
-            covers(x, y, known) for x, y in zip(left, right, strict=True)
-        )
-    if not isinstance(left, Symbol) or not isinstance(right, Symbol):
-        return bool(left == right)
-    if left.owner == OPEN:
-        return known.setdefault(left, right) is right
-    if left is right:
-        return True
-    return (
-        (left.owner, left.head, left.path) == (right.owner, right.head, right.path)
-        and left.arguments is not None
-        and right.arguments is not None
-        and covers(left.arguments, right.arguments, known)
-    )
+    pairs: list[tuple[Value, Value]] = [(left, right)]
+    while pairs:
+        x, y = pairs.pop()
+        if isinstance(x, list | tuple) and isinstance(y, list | tuple):
+            if len(x) != len(y):
+                return False
+            pairs += reversed(list(zip(x, y, strict=True)))
+        elif not isinstance(x, Symbol) or not isinstance(y, Symbol):
+            if x != y:
+                return False
+        elif x.owner == OPEN:
+            if known.setdefault(x, y) is not y:
+                return False
+        elif x is not y:
+            alike = (x.owner, x.head, x.path) == (y.owner, y.head, y.path)
+            if not alike or x.arguments is None or y.arguments is None:
+                return False
+            pairs.append((x.arguments, y.arguments))
+    return True
 
 
 def open_in_words(value: Value) -> bool:
     """Whether an unspecified cell is combined by an operator, where `covers` does not search."""
-    match value:
-        case Symbol(FreeOperator(), _, arguments) if arguments is not None:
-            return has_open_symbols(arguments)
-        case Symbol(_, _, arguments) if arguments is not None:
-            return open_in_words(arguments)
-        case list() | tuple():
-            return any(map(open_in_words, value))
-        case _:
-            return False
+    return any(
+        isinstance(symbol.owner, FreeOperator) and has_open_symbols(symbol.arguments)
+        for symbol in _symbols(value, enter=lambda s: not isinstance(s.owner, FreeOperator))
+    )
 
 
 def has_open_symbols(value: Value) -> bool:
     """Whether a symbol, or one that it is made of, stands for an unspecified cell."""
-    if isinstance(value, list | tuple):
-        return any(map(has_open_symbols, value))
-    return isinstance(value, Symbol) and (
-        value.owner == OPEN or (value.arguments is not None and has_open_symbols(value.arguments))
-    )
+    return any(symbol.owner == OPEN for symbol in _symbols(value))
+
+
+def _symbols(value: Value, enter: Callable[[Symbol], bool] = lambda _: True) -> Iterator[Symbol]:
+    """The symbols in a value and in the arguments of those to be entered, each once."""
+    met: set[Symbol] = set()
+    left: list[Value] = [value]
+    while left:
+        match left.pop():
+            case Symbol() as symbol if symbol not in met:
+                met.add(symbol)
+                yield symbol
+                if symbol.arguments is not None and enter(symbol):
+                    left += symbol.arguments
+            case list() | tuple() as items:
+                left += items
+            case _:
+                pass
 
 
 class Symbolic(Numeric):
