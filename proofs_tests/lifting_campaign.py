@@ -25,10 +25,10 @@ from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected
 from proofs_tests.compiler.idioms.long_files import dense, one_function, sparse
 from proofs_tests.compiler.idioms.mutations import misplaced, mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
-from relift.compiler.idioms.facts.ir import Module
-from relift.compiler.idioms.facts.reading import module_of
+from relift.compiler.idioms.facts.llvm.ir import Module
+from relift.compiler.idioms.facts.llvm.reading import module_of
+from relift.compiler.idioms.facts.llvm.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.source import NAMES, bitcode, module, normal_form
 from relift.compiler.idioms.finding import Search, find
 from relift.compiler.idioms.lift import LiftedIdiom, lift
 from relift.compiler.idioms.lifting.effects import effect_of

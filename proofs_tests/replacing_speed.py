@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import relift as rl
-from relift.compiler.idioms.replacing import replacement
+from relift.compiler.idioms.replacement.replacing import replacement
 from relift.files import temporary_folder
 
 Arguments = tuple[Any, ...]

@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("semantics", "rewrites", "egraph", "compiler", "src/relift")
 RULES = ("rewrites/rules/", "rewrites/ledger/refuted.py")
 BARS = {"file": 500, "function": 60, "class": 300}
+MOST_MODULES = 14
+"""How many modules a folder holds at most: what is more is a chapter of several."""
 
 
 def sources() -> list[Path]:
@@ -32,6 +34,18 @@ def sources() -> list[Path]:
             if not linked and not name.startswith(RULES):
                 found.append(path)
     return found
+
+
+def crowded() -> dict[str, int]:
+    """By folder: how many modules are in it, where these are more than MOST_MODULES."""
+    found: defaultdict[str, int] = defaultdict(int)
+    for path in (*sources(), *_rules()):
+        found[path.parent.relative_to(ROOT).as_posix()] += not path.name.startswith("__")
+    return {folder: count for folder, count in found.items() if count > MOST_MODULES}
+
+
+def _rules() -> list[Path]:
+    return sorted((ROOT / "rewrites" / "rules").rglob("*.py"))
 
 
 def lengths(path: Path) -> Iterator[tuple[str, str, int]]:
@@ -107,7 +121,7 @@ _BLANK = frozenset(
 def by_chapter() -> dict[str, Lines]:
     """The lines of every folder of the source that holds files, and of all together."""
     found: defaultdict[str, Lines] = defaultdict(Lines)
-    for path in (*sources(), *(ROOT / "rewrites" / "rules").glob("*.py")):
+    for path in (*sources(), *_rules()):
         lines = lines_of(path.read_text(encoding="utf-8"))
         for chapter in (path.parent.relative_to(ROOT).as_posix(), "all"):
             found[chapter].code += lines.code

@@ -24,13 +24,13 @@ from typing import Annotated, Any
 import typer
 
 from relift.egraph.checks.search_tier import lawful_operator, product_over
+from relift.rewrites.application.matching import apply_filled
 from relift.rewrites.checks.operator_uses import require_laws
 from relift.rewrites.checks.random.exact_inputs import exact_inputs
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.derivation.files import from_json, steps_from_json, to_json
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_filled
 from relift.rewrites.rule import Rule
 from relift.semantics.domains import Exact
 from relift.semantics.errors import ReliftError, Undefined

@@ -7,10 +7,10 @@ from pathlib import Path
 from proofs_tests.command_line import ROOT
 from relift.chain import chain_of
 from relift.compiler.program import compile_program
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import apply_rule
 from relift.semantics.language.programs import Program
 
 LINKS = ("program", "theorem", "low-level program", "validation", "kernel", "what is trusted")

@@ -27,7 +27,7 @@ from proofs_tests.command_line import command
 from proofs_tests.compiler.programs import typed
 from relift import executors
 from relift.compiler.agreement.verification import failure_on_symbols
-from relift.compiler.fuzzing.variants import lowered
+from relift.compiler.fuzzing.programs.variants import lowered
 from relift.egraph.checks.shared import Part, check_shared, parts_of
 from relift.egraph.checks.tiers import check_all
 from relift.executors import LostWorkers, Workers, each, on

@@ -17,7 +17,7 @@ AREAS: dict[str, str | tuple[str, ...]] = {
     "barriers": "compiler/codegen/barriers.py", "certificates": "compiler/certificates/prover.py",
     "extraction": "egraph/extraction/", "cost": "egraph/cost/",
     "statements": "rewrites/checks/rocq/statements.py", "guards": "rewrites/checks/guards.py",
-    "matching": "rewrites/matching.py",
+    "matching": "rewrites/application/matching.py",
 }  # fmt: skip
 
 

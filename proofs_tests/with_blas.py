@@ -20,7 +20,7 @@ from proofs_tests.compiler.idioms.checks import FOLDER
 from proofs_tests.compiler.idioms.test_replacing import Replaced, library
 from relift.compiler.idioms.evidence import evidence
 from relift.compiler.idioms.lift import lift
-from relift.compiler.idioms.replacing import replacement
+from relift.compiler.idioms.replacement.replacing import replacement
 from relift.files import temporary_folder
 
 RUNS = 50

@@ -3,7 +3,7 @@
 rule           what a rule is, and how a Python function becomes one; `rules/` holds them, one file per family
 well_formed    when two sides make a rule
 conditions     what a rule asks of its metavariables; `metavariables`: which it has; `specialisation`: it at other sizes
-matching       one rule applied at a place; `declared_laws`: what programs declare and grant
+application    one rule applied at a place; `declared_laws`: what programs declare and grant
 derivation     a list of such steps, which replays
 tactics        rules put together: combinators, and schedules for registers and work-groups
 checks         the tiers of rule checking, and what they say

@@ -5,28 +5,18 @@ from __future__ import annotations
 from types import ModuleType
 
 from relift.rewrites.rule import RejectedRule, Rule, RuleFamily
-from relift.rewrites.rules import (
-    boundaries,
-    fission,
-    fusion,
+from relift.rewrites.rules.folds import reduction, scans
+from relift.rewrites.rules.layout import (
     gather_scatter,
-    identities,
-    interchange,
-    iteration,
-    lookups,
-    lowering,
     padding,
     products,
-    reduction,
-    scans,
-    separable,
     split_join,
-    stencil,
     take_drop,
-    tiling,
     transposition,
-    vectorization,
 )
+from relift.rewrites.rules.machine import lookups, lowering, vectorization
+from relift.rewrites.rules.stencils import boundaries, separable, stencil, tiling
+from relift.rewrites.rules.traversals import fission, fusion, identities, interchange, iteration
 
 FAMILIES: tuple[ModuleType, ...] = (
     fusion, fission, interchange, split_join, transposition, identities, products, take_drop,

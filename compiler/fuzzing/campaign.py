@@ -18,16 +18,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.fuzzing.blame import Blame, blamed, of_error
-from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of
-from relift.compiler.fuzzing.containment import Contained, device_of
 from relift.compiler.fuzzing.coverage import FOLLOWED, of_compiler, of_terms, of_text
-from relift.compiler.fuzzing.findings import Finding
-from relift.compiler.fuzzing.judging import FINDINGS, Court, Seen, told
-from relift.compiler.fuzzing.report import FILES, PAGE, files_of
-from relift.compiler.fuzzing.shrinking import shrunk
-from relift.compiler.fuzzing.subjects import Subject, subject_of
-from relift.compiler.fuzzing.variants import Book, book_of, library
+from relift.compiler.fuzzing.judgement.blame import Blame, blamed, of_error
+from relift.compiler.fuzzing.judgement.containment import Contained, device_of
+from relift.compiler.fuzzing.judgement.judging import FINDINGS, Court, Seen, told
+from relift.compiler.fuzzing.judgement.shrinking import shrunk
+from relift.compiler.fuzzing.programs.cases import ALL_KINDS, NAMED, Case, case_of
+from relift.compiler.fuzzing.programs.subjects import Subject, subject_of
+from relift.compiler.fuzzing.programs.variants import Book, book_of, library
+from relift.compiler.fuzzing.reports.findings import Finding
+from relift.compiler.fuzzing.reports.report import FILES, PAGE, files_of
 from relift.executors import each
 from relift.files import write_folder, write_text
 from relift.rewrites.derivation.own_rules import OwnRule

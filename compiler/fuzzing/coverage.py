@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from relift.compiler.fuzzing.subjects import Subject
+from relift.compiler.fuzzing.programs.subjects import Subject
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.terms import Pattern, Term, inside
 
@@ -32,7 +32,7 @@ def of_terms(subject: Subject) -> set[str]:
 
     >>> import numpy as np, relift as rl
     >>> from relift.compiler.fuzzing.coverage import of_terms
-    >>> from relift.compiler.fuzzing.subjects import Subject
+    >>> from relift.compiler.fuzzing.programs.subjects import Subject
     >>> @rl.program
     ... def twice(x: rl.f32[3]):
     ...     return rl.map_glb(0)(lambda v: v + v, rl.gather(rl.reverse, x))

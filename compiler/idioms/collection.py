@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from relift.compiler.idioms.facts.source import Uncompilable
+from relift.compiler.idioms.facts.llvm.source import Uncompilable
 from relift.compiler.idioms.lift import lift
 
 KINDS = {

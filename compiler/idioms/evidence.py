@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from relift.compiler.idioms.facts.evolution import Quotient
-from relift.compiler.idioms.facts.ir import Function, Module
-from relift.compiler.idioms.facts.layout import size_in_bytes
+from relift.compiler.idioms.facts.llvm.ir import Function, Module
+from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.programs import Lifted

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any
 
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
-from relift.compiler.idioms.facts.expressions import Opaque, line_of
-from relift.compiler.idioms.facts.ir import Extent, Function, Module
-from relift.compiler.idioms.facts.reading import module_of
+from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
+from relift.compiler.idioms.facts.llvm.reading import module_of
+from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, normal_form
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.source import Uncompilable, bitcode, normal_form
+from relift.compiler.idioms.facts.values.expressions import Opaque, line_of
 from relift.compiler.idioms.finding import Found, Search, find
 from relift.compiler.idioms.lifting.effects import Dependent, effect_of, written_beside
 from relift.compiler.idioms.lifting.programs import Lifted, lifted

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import harmless, library_name
-from relift.compiler.idioms.facts.expressions import line_of
-from relift.compiler.idioms.facts.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.values.expressions import line_of
 from relift.compiler.idioms.finding import Found
 
 

@@ -8,7 +8,7 @@ are equal by a path of equations and congruences; laid out flat, that is a list 
 One equality of the e-graph is no rule and leaves no row: the component of a class that holds a tuple is the
 tuple's part.  What follows only from it is `Unexplained`.
 
-Every step is replayed by `rewrites.matching` while it is laid out, so what is returned is checked.
+Every step is replayed by `rewrites.application.matching` while it is laid out, so what is returned is checked.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from relift.egraph.encode.terms import written_data
 from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import Equations
 from relift.egraph.process.saturation import Saturation
+from relift.rewrites.application.matching import NoMatch, apply_filled, determines
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
-from relift.rewrites.matching import NoMatch, apply_filled, determines
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import Written
 from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute

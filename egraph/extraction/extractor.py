@@ -9,10 +9,10 @@ from relift.device import DeviceDescription
 from relift.egraph.encode.term_graph import Classes
 from relift.egraph.extraction.options import Options
 from relift.egraph.extraction.states import Candidate, Choice, Lowering, Option, Place, Plan, State
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.syntax.binding import Position
 from relift.semantics.syntax.terms import Term

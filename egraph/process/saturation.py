@@ -27,16 +27,16 @@ from relift.egraph.encode.prelude import laws_text, prelude, totality
 from relift.egraph.encode.rules import EncodedRule, encode_rule
 from relift.egraph.encode.snapshot import Dump, Snapshot
 from relift.egraph.encode.terms import term_text
-from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.declared_laws import FloatPolicy
-from relift.rewrites.library import RULES
-from relift.rewrites.rule import Rule
-from relift.rewrites.totality import (
+from relift.rewrites.application.totality import (
     first_partial,
     first_partial_operator,
     has_open_cells,
     operators_in,
 )
+from relift.rewrites.checks.verdicts import Direction
+from relift.rewrites.declared_laws import FloatPolicy
+from relift.rewrites.library import RULES
+from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError, Unsupported
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.parser import names_used

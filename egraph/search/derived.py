@@ -14,9 +14,9 @@ from relift.egraph.extraction.states import Candidate
 from relift.egraph.process.saturation import Saturation
 from relift.egraph.search.outcomes import Proposal
 from relift.egraph.search.starts.staged import Kernel, together
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.rewrites.tactics.combinators import Tactic, derive
 from relift.semantics.language.programs import Program
 

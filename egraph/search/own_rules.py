@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from relift.egraph.checks.admission import Admitted, RefusedRule
 from relift.egraph.process.saturation import Stage, named
 from relift.egraph.search.derived import after
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, topdown, watched
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program

@@ -55,10 +55,10 @@ from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, 
 from relift.egraph.search.starts.remainders import remainder_starts
 from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, lowered
 from relift.egraph.search.starts.stencils import stencil_starts
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.tactics.combinators import Tactic, apply, attempt, everywhere, first, fuse
 from relift.rewrites.tactics.sharing import inlined, storable, stored
 from relift.rewrites.tactics.spelled_out import spelled_out

@@ -13,12 +13,12 @@ import relift as rl
 from relift.compiler.program import compile_program
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
-from relift.rewrites.tactics.chunked_scans import in_chunks
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.group_scans import rows_scanned, scans_in_groups
+from relift.rewrites.tactics.folds.chunked_scans import in_chunks
+from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import alpha_equal
 

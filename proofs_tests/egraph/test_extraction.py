@@ -13,8 +13,8 @@ from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.extraction.extractor import Extractor
 from relift.egraph.extraction.states import Lowering, Place, State, Want
 from relift.egraph.process.saturation import Budget, Request, Saturation, Stage, saturate
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.rewrites.notation import A, k
 from relift.rewrites.rule import rule
 from relift.semantics.patterns import MapGlb, Take

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import relift as rl
+from relift.rewrites.application.matching import NoMatch, apply_rule, match
 from relift.rewrites.declared_laws import is_neutral
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch, apply_rule, match
 from relift.rewrites.notation import A, n
 from relift.rewrites.rule import rule
 from relift.semantics.syntax.terms import Input, Literal

@@ -9,13 +9,13 @@ import pytest
 
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.conditions import associative, commutative
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation, Step
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.domains import Exact

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from relift.rewrites.application.matching import match_sides
 from relift.rewrites.conditions import Condition, IndexCondition
-from relift.rewrites.matching import match_sides
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.binding import (

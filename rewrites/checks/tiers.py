@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from relift.rewrites.checks.faults import NAMES, unfinished
+from relift.rewrites.checks.floating import float_verdict
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard, redundant_conditions
 from relift.rewrites.checks.isolation import Stopped, in_a_process
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.verdicts import CheckReport, Counterexample, Guard, TierName, TierResult
-from relift.rewrites.floating import float_verdict
 from relift.rewrites.rule import RejectedRule, Rule
 from relift.semantics.errors import ReliftError
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from relift.display.blocks import Block, Displayed
+from relift.rewrites.application.matching import apply_filled, apply_rule
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy, float_policy
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.ledger.book import Verdict, is_proved, verdict
-from relift.rewrites.matching import apply_filled, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program

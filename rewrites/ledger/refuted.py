@@ -13,8 +13,8 @@ from typing import Any
 from relift.rewrites.conditions import associative, bijective, distributive, neutral
 from relift.rewrites.notation import MONOID, A, B, C, D, e, k, m, n, q, r, size, step, w
 from relift.rewrites.rule import RejectedRule, Rule, rule
-from relift.rewrites.rules.separable import weighted_sum
-from relift.rewrites.rules.vectorization import windows_as_vectors
+from relift.rewrites.rules.machine.vectorization import windows_as_vectors
+from relift.rewrites.rules.stencils.separable import weighted_sum
 from relift.semantics.indices.functions import reorder_stride
 from relift.semantics.language.multidimensional import slide_nd
 from relift.semantics.language.vocabulary import (

@@ -1,1 +1,11 @@
-"""Rules applied by name and put together: combinators, nests and their tiles, register blocks, cooperative reductions, scans."""
+"""Rules applied by name and put together.
+
+combinators   tactics, and how they are put together
+nests         two parallel dimensions around a fold: their normal form, blocks, and what divides no block
+groups        schedules for the work-groups of a GPU
+vectors       schedules for the vector registers of a CPU
+folds         folds and scans in parts
+sharing       what is needed more than once is computed once; `looked_up`: what is read at indices that are data
+reuse         where the elements of an array lie in memory, read off its view
+spelled_out   patterns that are others put together stand as those
+"""

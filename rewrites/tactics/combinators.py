@@ -22,11 +22,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program

@@ -7,7 +7,7 @@ vector, is read once for all of them.  Source: SHOC's MD, whose positions are ve
 
 from __future__ import annotations
 
-from relift.rewrites.matching import NoMatch
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, inside, then
 from relift.semantics.patterns import AtRuntimeUnsafe
 from relift.semantics.syntax.binding import Position, positions, term_at

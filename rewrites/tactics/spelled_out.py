@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.checks.verdicts import Direction
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic, apply, first, repeat, topdown
 from relift.semantics.indices.views import is_layout
 from relift.semantics.patterns import Generate, IterateSizes, Store

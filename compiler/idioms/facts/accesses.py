@@ -7,8 +7,8 @@ from functools import cached_property
 
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import Evolution, harmless
-from relift.compiler.idioms.facts.ir import Instruction
-from relift.compiler.idioms.facts.layout import NoLayout, size_in_bytes
+from relift.compiler.idioms.facts.llvm.ir import Instruction
+from relift.compiler.idioms.facts.llvm.layout import NoLayout, size_in_bytes
 from relift.semantics.syntax.sizes import Size
 
 

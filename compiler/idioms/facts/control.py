@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from relift.compiler.idioms.facts.ir import Function, Instruction
+from relift.compiler.idioms.facts.llvm.ir import Function, Instruction
 
 _END = "(end)"
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relift.compiler.idioms.facts.control import Control, Loop
-from relift.compiler.idioms.facts.ir import Function, Instruction, Module
-from relift.compiler.idioms.facts.layout import NoLayout, member, size_in_bytes
+from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
 from relift.semantics.syntax.sizes import Atom, Size
 
 _WHOLE = re.compile(r"-?\d+$")

@@ -9,12 +9,12 @@ from relift.compiler.idioms.constraints.solving import Relation, Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
-from relift.compiler.idioms.facts.expressions import Expressions, Opaque, Paths
-from relift.compiler.idioms.facts.folds import combination, replaced
-from relift.compiler.idioms.facts.ir import Function, Module
+from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.memory import Memory
 from relift.compiler.idioms.facts.structure import Asked, Listed, Same
-from relift.compiler.idioms.facts.terms import Accumulator, Expression, Read, all_of, select
+from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths
+from relift.compiler.idioms.facts.values.folds import combination, replaced
+from relift.compiler.idioms.facts.values.terms import Accumulator, Expression, Read, all_of, select
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 

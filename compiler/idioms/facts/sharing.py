@@ -13,7 +13,7 @@ from itertools import islice
 
 from relift.compiler.idioms.facts.control import immediate_dominators
 from relift.compiler.idioms.facts.evolution import PURE, harmless, library_name
-from relift.compiler.idioms.facts.ir import CASTS, FLOATS, INTEGERS, Function, Instruction
+from relift.compiler.idioms.facts.llvm.ir import CASTS, FLOATS, INTEGERS, Function, Instruction
 
 _COMPUTED = INTEGERS | FLOATS | CASTS | {"getelementptr", "icmp", "fcmp", "select", "fneg"}
 

@@ -10,7 +10,7 @@ from relift.compiler.idioms.constraints.solving import Bound, Row
 from relift.compiler.idioms.facts.accesses import Accesses
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import PURE, library_name
-from relift.compiler.idioms.facts.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 
 _SPELLED = {"branch": "br", "gep": "getelementptr", "return": "ret"}
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from relift.compiler.idioms.facts.expressions import Opaque
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.terms import Expression, Fold, Read, Value, all_of
+from relift.compiler.idioms.facts.values.expressions import Opaque
+from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, Value, all_of
 from relift.compiler.idioms.lifting.effects import Turn
 from relift.compiler.idioms.lifting.layouts import (
     Shape,

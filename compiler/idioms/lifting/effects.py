@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
-from relift.compiler.idioms.facts.expressions import Expressions, Opaque, Paths, line_of
-from relift.compiler.idioms.facts.folds import replaced
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.terms import (
+from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths, line_of
+from relift.compiler.idioms.facts.values.folds import replaced
+from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
     Expression,

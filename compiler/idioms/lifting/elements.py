@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from relift.compiler.idioms.facts.terms import Expression, Fold, Index, Read, all_of
+from relift.compiler.idioms.facts.values.terms import Expression, Fold, Index, Read, all_of
 from relift.compiler.idioms.lifting.arrays import Arrays
 from relift.compiler.idioms.lifting.layouts import Window, view
 from relift.compiler.idioms.lifting.scalars import Scope

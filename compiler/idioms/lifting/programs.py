@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from relift.compiler.idioms.facts.expressions import Opaque
-from relift.compiler.idioms.facts.folds import combination, neutral
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.terms import (
+from relift.compiler.idioms.facts.values.expressions import Opaque
+from relift.compiler.idioms.facts.values.folds import combination, neutral
+from relift.compiler.idioms.facts.values.terms import (
     TRUE,
     Accumulator,
     Expression,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.idioms.facts.expressions import Opaque
-from relift.compiler.idioms.facts.terms import (
+from relift.compiler.idioms.facts.values.expressions import Opaque
+from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
     Constant,

@@ -8,8 +8,8 @@ from typing import Any
 import z3
 
 from relift.compiler.idioms.facts.accesses import Access
-from relift.compiler.idioms.facts.expressions import SCALARS, Opaque
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.layouts import absolute
 from relift.compiler.idioms.lifting.programs import Lifted

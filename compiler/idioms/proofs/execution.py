@@ -16,8 +16,8 @@ from typing import Any
 import z3
 
 from relift.compiler.idioms.facts.control import Loop
-from relift.compiler.idioms.facts.expressions import SCALARS, Opaque, line_of
-from relift.compiler.idioms.facts.ir import Instruction
+from relift.compiler.idioms.facts.llvm.ir import Instruction
+from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque, line_of
 from relift.compiler.idioms.proofs.instructions import CELL, Address, Instructions, Names
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.rewrites.checks.smt.goals import Number

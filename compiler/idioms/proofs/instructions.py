@@ -10,11 +10,17 @@ import z3
 
 from relift.compiler.idioms.facts.control import Loop, postorder
 from relift.compiler.idioms.facts.evolution import PURE, Quotient, harmless, library_name
-from relift.compiler.idioms.facts.expressions import BINARY, COMPARED, LIBRARY, SCALARS, Opaque
-from relift.compiler.idioms.facts.ir import Instruction
-from relift.compiler.idioms.facts.layout import NoLayout, member, size_in_bytes
-from relift.compiler.idioms.facts.numbers import literal_of
+from relift.compiler.idioms.facts.llvm.ir import Instruction
+from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
+from relift.compiler.idioms.facts.llvm.numbers import literal_of
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.values.expressions import (
+    BINARY,
+    COMPARED,
+    LIBRARY,
+    SCALARS,
+    Opaque,
+)
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.compiler.idioms.proofs.unchanged import is_as_before, is_one_number

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from relift.compiler.idioms.facts.control import Loop
-from relift.compiler.idioms.facts.expressions import SCALARS
-from relift.compiler.idioms.facts.ir import Instruction
+from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.relations import Relations
+from relift.compiler.idioms.facts.values.expressions import SCALARS
 from relift.compiler.idioms.lifting.effects import comes_first
 from relift.semantics.syntax.sizes import Size
 

@@ -26,10 +26,10 @@ from relift.egraph.search.guidance.planning import (
 from relift.egraph.sketches.language import Anything, Shape, Sketch, lengths
 from relift.egraph.sketches.language import sketch as parse_sketch
 from relift.egraph.sketches.search import RequiredLowering, SketchMatch, SketchSearch, Unsatisfied
+from relift.rewrites.application.matching import apply_filled, apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation, Step, redo
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_filled, apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.views import is_layout

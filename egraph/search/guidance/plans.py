@@ -3,16 +3,16 @@
 Blocks in registers.  A reduction inside two maps reads a row and a column for every element of its result.
 When one work-item computes a block of the result, it reads each row and column of the block once, and the
 block stays in vector registers while the reduction goes on.  The plan is a tactic for every block that a
-device's registers hold, see `relift.rewrites.tactics.register_blocks`.
+device's registers hold, see `relift.rewrites.tactics.vectors.register_blocks`.
 
 Folds that share what they read.  A work-item folds for several neighbouring results, and reads what is the same for
-all of them once, see `relift.rewrites.tactics.shared_folds`.
+all of them once, see `relift.rewrites.tactics.folds.shared`.
 
 Lanes.  The results of a map become the lanes of vectors that are in the program's text, see
-`relift.rewrites.tactics.lanes`.
+`relift.rewrites.tactics.vectors.lanes`.
 
 Cooperative reductions on a GPU.  The work-items of a group reduce one row together, or share the cells that the windows of
-their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.cooperative` and `relift.rewrites.tactics.group_tiles`.
+their tile read.  The plan is a tactic for every size, see `relift.rewrites.tactics.groups.cooperative` and `relift.rewrites.tactics.groups.tiles`.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
-from relift.rewrites.tactics.chunked_scans import in_chunks
 from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
-from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each
-from relift.rewrites.tactics.dimensions import items_of_three
-from relift.rewrites.tactics.group_scans import rows_scanned, scans_in_groups
-from relift.rewrites.tactics.group_tiles import stencil_in_groups
-from relift.rewrites.tactics.lanes import (
+from relift.rewrites.tactics.folds.chunked_scans import in_chunks
+from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.shared import (
+    blocks_across_results,
+    blocks_of_folds,
+    folds_that_share,
+)
+from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
+from relift.rewrites.tactics.groups.dimensions import items_of_three
+from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
+from relift.rewrites.tactics.groups.rows import rows_by_groups
+from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
+from relift.rewrites.tactics.groups.stencil_strips import (
+    lines_in_groups,
+    strips_in_groups,
+    strips_of_items,
+    strips_of_lines,
+)
+from relift.rewrites.tactics.groups.tiles import stencil_in_groups
+from relift.rewrites.tactics.looked_up import tuples_side_by_side
+from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
     depth_of,
     rows_in_lanes,
     tiles_in_lanes,
 )
-from relift.rewrites.tactics.looked_up import tuples_side_by_side
-from relift.rewrites.tactics.partial_results import partial_results
-from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
-from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.rows_by_groups import rows_by_groups
-from relift.rewrites.tactics.shared_folds import (
-    blocks_across_results,
-    blocks_of_folds,
-    folds_that_share,
-)
-from relift.rewrites.tactics.stencil_strips import (
-    lines_in_groups,
-    strips_in_groups,
-    strips_of_items,
-    strips_of_lines,
-)
-from relift.rewrites.tactics.strips_in_lanes import strips_in_lanes
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import AtRuntimeUnsafe, Map, Reduce, ScanSeq, Slide, Transpose
 from relift.semantics.syntax.terms import Term, subterms

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from relift.device import DeviceDescription
-from relift.rewrites.matching import NoMatch
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Rewriting, Tactic
-from relift.rewrites.tactics.group_tiles import (
+from relift.rewrites.tactics.groups.tiles import (
     OTHER_REGISTERS,
     REGISTER_FILE,
     Tiles,
     tile_for_groups,
 )
-from relift.rewrites.tactics.nest_dimensions import nested
-from relift.rewrites.tactics.nests import nest_in
+from relift.rewrites.tactics.nests.dimensions import nested
+from relift.rewrites.tactics.nests.normal_form import nest_in
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.binding import term_at
 from relift.semantics.syntax.terms import Term

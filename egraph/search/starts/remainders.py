@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from relift.device import DeviceDescription
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.remainders import fold_with_rest, map_with_rest
+from relift.rewrites.tactics.folds.remainders import fold_with_rest, map_with_rest
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import Map, Reduce, Slide
 from relift.semantics.syntax.terms import Term, subterms

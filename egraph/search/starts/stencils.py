@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from relift.device import DeviceDescription
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Derivation
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Tactic,
     derive,

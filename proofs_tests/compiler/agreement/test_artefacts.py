@@ -34,10 +34,10 @@ from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
 from relift.compiler.running.artefact import MANIFEST
 from relift.compiler.running.processes.isolated import Failed, run_apart
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.files import write_json
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.notation.printer import show

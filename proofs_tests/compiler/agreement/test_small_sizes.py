@@ -15,10 +15,10 @@ from relift.compiler.devices.naming import label
 from relift.compiler.devices.survey import find_device
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.confirmation import small_confirmations
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import nat

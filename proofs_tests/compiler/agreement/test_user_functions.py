@@ -21,13 +21,13 @@ from relift.compiler.certificates.claims import certificates
 from relift.compiler.meaning.evidence import meaning_of, with_meaning
 from relift.compiler.program import compile_program
 from relift.optimization import optimize
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.checks.verdicts import TierResult
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.derivation.own_rules import assume
 from relift.rewrites.derivation.steps import Derivation, Step
 from relift.rewrites.library import RULES as LIBRARY
 from relift.rewrites.loading import load_file, load_rules
-from relift.rewrites.matching import apply_rule
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Refuted, ReliftError
 from relift.semantics.language import vocabulary as rl

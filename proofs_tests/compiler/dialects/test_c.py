@@ -35,7 +35,7 @@ from relift.compiler.dialects.c import compiler as made_by
 from relift.compiler.dialects.c.compiler import Compiler, compiler, drivers
 from relift.compiler.dialects.c.session import CSession
 from relift.compiler.dialects.opencl.printer import OpenCL
-from relift.compiler.fuzzing.containment import device_of
+from relift.compiler.fuzzing.judgement.containment import device_of
 from relift.compiler.program import compile_program, kernels_of
 from relift.compiler.running.arrays.buffers import unflatten
 from relift.compiler.running.compiled import Compiled

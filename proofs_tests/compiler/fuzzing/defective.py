@@ -16,8 +16,8 @@ import re
 import signal
 import sys
 
-from relift.compiler.fuzzing.child import serve
-from relift.compiler.fuzzing.containment import Contained
+from relift.compiler.fuzzing.judgement.child import serve
+from relift.compiler.fuzzing.judgement.containment import Contained
 
 _BARRIER = re.compile(r"\bbarrier\([^)]*\);")
 

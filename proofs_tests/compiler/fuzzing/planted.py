@@ -21,9 +21,9 @@ from pathlib import Path
 from proofs_tests.compiler.fuzzing.defective import device
 from proofs_tests.planted_mutants import copied, mutants
 from relift.compiler.fuzzing.campaign import Settings, State, Task, outcome_of, round_of
-from relift.compiler.fuzzing.cases import case_of
-from relift.compiler.fuzzing.containment import device_of, end_all
-from relift.compiler.fuzzing.judging import Court
+from relift.compiler.fuzzing.judgement.containment import device_of, end_all
+from relift.compiler.fuzzing.judgement.judging import Court
+from relift.compiler.fuzzing.programs.cases import case_of
 
 COMPILER = {
     "W1": "what a group may skip keeps apart what stands behind it, as random kernels see it",

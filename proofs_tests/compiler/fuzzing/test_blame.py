@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from relift.compiler.fuzzing.blame import blamed
-from relift.compiler.fuzzing.cases import Case
-from relift.compiler.fuzzing.containment import Contained, NoResult
-from relift.compiler.fuzzing.formulation import in_numpy
-from relift.compiler.fuzzing.judging import Court, Seen
-from relift.compiler.fuzzing.shrinking import shrunk, weight
-from relift.compiler.fuzzing.subjects import Subject, same, subject_of
-from relift.compiler.fuzzing.variants import lowered
+from relift.compiler.fuzzing.judgement.blame import blamed
+from relift.compiler.fuzzing.judgement.containment import Contained, NoResult
+from relift.compiler.fuzzing.judgement.formulation import in_numpy
+from relift.compiler.fuzzing.judgement.judging import Court, Seen
+from relift.compiler.fuzzing.judgement.shrinking import shrunk, weight
+from relift.compiler.fuzzing.programs.cases import Case
+from relift.compiler.fuzzing.programs.subjects import Subject, same, subject_of
+from relift.compiler.fuzzing.programs.variants import lowered
 from relift.compiler.program import runs
 from relift.compiler.running.compiled import Compiled
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.derivation.own_rules import OwnRule
 from relift.rewrites.derivation.steps import Derivation, Step
-from relift.rewrites.matching import apply_rule
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import Unsupported

@@ -18,7 +18,6 @@ from proofs_tests.compiler.fuzzing.test_blame import SUBJECT
 from relift.compiler.devices.naming import Device
 from relift.compiler.devices.survey import find_device
 from relift.compiler.dialects.backend import backend_of
-from relift.compiler.fuzzing.blame import Blame
 from relift.compiler.fuzzing.campaign import (
     CHUNK,
     FOUND,
@@ -28,9 +27,10 @@ from relift.compiler.fuzzing.campaign import (
     campaign,
     round_of,
 )
-from relift.compiler.fuzzing.findings import Finding
-from relift.compiler.fuzzing.judging import Seen
-from relift.compiler.fuzzing.report import FILES, HOST, PAGE, SOURCE, write_report
+from relift.compiler.fuzzing.judgement.blame import Blame
+from relift.compiler.fuzzing.judgement.judging import Seen
+from relift.compiler.fuzzing.reports.findings import Finding
+from relift.compiler.fuzzing.reports.report import FILES, HOST, PAGE, SOURCE, write_report
 from relift.semantics.errors import ReliftError, Unsupported
 
 SETTINGS, COUNT = Settings(NO_DEVICE, seed=1), 2 * CHUNK

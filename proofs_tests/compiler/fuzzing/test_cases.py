@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from relift.compiler.codegen.barriers import Barriers
-from relift.compiler.fuzzing.cases import ALL_KINDS, NAMED, Case, case_of, program_of
-from relift.compiler.fuzzing.inputs import SORTS, arguments_of, cropped, simpler
-from relift.compiler.fuzzing.judging import Court
-from relift.compiler.fuzzing.subjects import subject_of
+from relift.compiler.fuzzing.judgement.judging import Court
+from relift.compiler.fuzzing.programs.cases import ALL_KINDS, NAMED, Case, case_of, program_of
+from relift.compiler.fuzzing.programs.inputs import SORTS, arguments_of, cropped, simpler
+from relift.compiler.fuzzing.programs.subjects import subject_of
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
 from relift.semantics.language import vocabulary as rl

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import relift as rl
-from relift.compiler.idioms.facts.ir import Module
-from relift.compiler.idioms.facts.source import module
+from relift.compiler.idioms.facts.llvm.ir import Module
+from relift.compiler.idioms.facts.llvm.source import module
 from relift.compiler.idioms.lift import LiftedFile
 
 FOLDER = Path(__file__).parent / "fixtures"

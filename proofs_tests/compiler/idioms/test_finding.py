@@ -8,8 +8,8 @@ import pytest
 
 from proofs_tests.compiler.idioms.checks import FILES, FUNCTIONS, compiled, expected
 from proofs_tests.compiler.idioms.long_files import one_function
+from relift.compiler.idioms.facts.llvm.source import module
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.source import module
 from relift.compiler.idioms.finding import Search, find
 from relift.compiler.idioms.refusals import refusal
 

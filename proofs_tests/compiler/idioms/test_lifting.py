@@ -15,7 +15,7 @@ from proofs_tests.command_line import command, relift
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import mutants
 from relift.compiler.idioms.evidence import Compiled, evidence
-from relift.compiler.idioms.facts.source import bitcode
+from relift.compiler.idioms.facts.llvm.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.rounding import Bounded, bounds, rounded_inputs
 from relift.semantics.interpreter import World, evaluate
@@ -131,7 +131,7 @@ def test_bad_input_is_one_line(
 
 def test_no_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the compiler that was asked for, it is named."""
-    from relift.compiler.idioms.facts.source import front_end
+    from relift.compiler.idioms.facts.llvm.source import front_end
 
     file = tmp_path / "f.c"
     file.write_text("int f(void) { return 1; }\n")

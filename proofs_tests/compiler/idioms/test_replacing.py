@@ -17,7 +17,7 @@ import relift as rl
 from proofs_tests.command_line import command
 from proofs_tests.compiler.idioms.checks import FOLDER, lifted
 from relift.compiler.idioms.evidence import Compiled, evidence
-from relift.compiler.idioms.replacing import Replacement, replacement
+from relift.compiler.idioms.replacement.replacing import Replacement, replacement
 
 
 def library(

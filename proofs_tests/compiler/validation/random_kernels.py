@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from relift.compiler.fuzzing.containment import Contained
-from relift.compiler.fuzzing.judging import Court, Seen
-from relift.compiler.fuzzing.subjects import Subject
+from relift.compiler.fuzzing.judgement.containment import Contained
+from relift.compiler.fuzzing.judgement.judging import Court, Seen
+from relift.compiler.fuzzing.programs.subjects import Subject
 from relift.rewrites.checks.random.draws import Kind, Seeded
 from relift.rewrites.checks.random.kernels import random_arguments, random_kernel, random_sizes
 from relift.semantics.language.programs import Program

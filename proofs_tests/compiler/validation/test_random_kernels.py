@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from proofs_tests.compiler.validation.random_kernels import judged, seen_of
-from relift.compiler.fuzzing.containment import device_of
+from relift.compiler.fuzzing.judgement.containment import device_of
 from relift.rewrites.checks.random.draws import KINDS, Kind
 from relift.rewrites.checks.random.kernels import random_kernel
 from relift.semantics.language import programs

@@ -7,10 +7,10 @@ import pytest
 
 from relift.checking import check, check_all
 from relift.egraph.encode.rules import encode_rule
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.checks.rocq.statements import proposition
 from relift.rewrites.checks.verdicts import TIERS, TierName
 from relift.rewrites.conditions import Bound, associative, idempotent, naturals
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A
 from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.rewrites.specialisation import specialised

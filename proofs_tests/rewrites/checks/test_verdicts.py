@@ -13,11 +13,11 @@ from proofs_tests.rewrites.reviewed_rules import RIGHT, WRONG
 from relift import map
 from relift.checking import check
 from relift.rewrites.checks import isolation
+from relift.rewrites.checks.floating import float_verdict
 from relift.rewrites.checks.isolation import Stopped, in_a_process
 from relift.rewrites.checks.random.tier import check_random
 from relift.rewrites.checks.tiers import check_rule
 from relift.rewrites.checks.verdicts import CheckReport, Status, TierName, TierResult, summary
-from relift.rewrites.floating import float_verdict
 from relift.rewrites.ledger.refuted import REFUTED
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import CannotLoad, load_rules

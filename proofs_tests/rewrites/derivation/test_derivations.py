@@ -14,7 +14,8 @@ import relift as rl
 from proofs_tests.tampering import campaign, derivation_of
 from relift.egraph.encode.rules import encode_rule
 from relift.egraph.search.optimize import optimize
-from relift.rewrites import matching
+from relift.rewrites.application import matching
+from relift.rewrites.application.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.conditions import associative, neutral
 from relift.rewrites.derivation import confirmation
 from relift.rewrites.derivation.confirmation import confirm
@@ -28,7 +29,6 @@ from relift.rewrites.derivation.steps import (
 )
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.notation import k, m
 from relift.rewrites.rule import Rule, rule
 from relift.semantics.errors import ReliftError

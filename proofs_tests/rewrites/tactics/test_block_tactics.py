@@ -17,14 +17,14 @@ import relift as rl
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.egraph.search.guidance.tilings import extent_of
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ReduceSeq, ToGlobal, ToPrivate
 from relift.semantics.syntax.terms import subterms

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from relift.rewrites.application.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch, apply_filled, apply_rule
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.cooperative import cooperative_all, cooperative_each, share
+from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each, share
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import add, map, reduce
 from relift.semantics.notation.printer import show

@@ -16,14 +16,14 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
 from relift.device import GPU, DeviceDescription
 from relift.egraph.search.guidance.tilings import extent_of, nest_tiles, tilings
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.group_tiles import Tiles, stencil_in_groups, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import Tiles, stencil_in_groups, tile_for_groups
 from relift.semantics.language.programs import Program, program
 from relift.semantics.language.vocabulary import add, map, minimum, operator, reduce, transpose, zip
 from relift.semantics.syntax.binding import tidy

@@ -17,18 +17,18 @@ from proofs_tests.command_line import ROOT
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.egraph.search.optimize import optimize
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.lanes import (
+from relift.rewrites.tactics.vectors.lanes import (
     chunks_in_lanes,
     columns_in_lanes,
     rows_in_lanes,
     tiles_in_lanes,
 )
-from relift.rewrites.tactics.strips_in_lanes import strips_in_lanes
+from relift.rewrites.tactics.vectors.strips import strips_in_lanes
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import MapVec
 from relift.semantics.syntax.terms import subterms

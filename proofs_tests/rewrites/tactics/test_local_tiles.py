@@ -34,22 +34,22 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
 from relift.compiler.running.compiled import Compiled
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive, then
-from relift.rewrites.tactics.dimensions import items_of_three
-from relift.rewrites.tactics.looked_up import tuples_side_by_side
-from relift.rewrites.tactics.row_tiles import rows_in_groups, tiles_across, zipped_across
-from relift.rewrites.tactics.stencil_strips import (
+from relift.rewrites.tactics.groups.dimensions import items_of_three
+from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
+from relift.rewrites.tactics.groups.stencil_strips import (
     lines_in_groups,
     strips_in_groups,
     strips_of_items,
     strips_of_lines,
 )
+from relift.rewrites.tactics.looked_up import tuples_side_by_side
 from relift.semantics.language.programs import Program
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -15,14 +15,14 @@ from relift import zip as zipped
 from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.certificates.claims import certificates
 from relift.compiler.program import compile_program
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.ledger import book as ledger
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, derive
-from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
-from relift.rewrites.tactics.register_blocks import Block, blocks_of_pairs
+from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
 
 b, n, m, k = nat("b"), nat("n"), nat("m"), nat("k")
 

@@ -12,7 +12,7 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.compiler.program import refusal
 from relift.rewrites.library import RULES
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.group_tiles import Tiles, tile_for_groups
+from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 
 SMALL = Tiles(8, 8, 4, 1, 1)
 PLAIN = Manner(

@@ -15,12 +15,12 @@ from relift.compiler.agreement.inputs import whole_inputs
 from relift.device import GPU
 from relift.egraph.search.guidance.plans import cooperative_reductions, partial_folds
 from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.partial_results import partial_results
+from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")

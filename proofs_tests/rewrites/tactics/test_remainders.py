@@ -14,12 +14,12 @@ from relift.compiler.program import refusal
 from relift.device import CPU, GPU, DeviceDescription
 from relift.egraph.search.proposals import Proposals
 from relift.egraph.search.starts.remainders import remainder_starts
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.derivation.steps import require_standing
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.remainders import fold_with_rest, map_with_rest
+from relift.rewrites.tactics.folds.remainders import fold_with_rest, map_with_rest
 from relift.semantics.language.programs import Program
 
 n, m = rl.nat("n"), rl.nat("m")

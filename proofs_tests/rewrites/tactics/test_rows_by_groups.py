@@ -18,11 +18,11 @@ from relift.compiler.program import compile_program
 from relift.device import GPU
 from relift.egraph.cost.model import least_seconds
 from relift.egraph.search.proposals import Proposals
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.rows_by_groups import rows_by_groups
+from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.semantics.language.programs import Program
 
 b, n, m = rl.nat("b"), rl.nat("n"), rl.nat("m")

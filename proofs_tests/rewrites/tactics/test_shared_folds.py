@@ -15,13 +15,13 @@ from proofs_tests.command_line import ROOT
 from relift.compiler.agreement.inputs import random_inputs
 from relift.compiler.program import compile_program
 from relift.egraph.search.optimize import optimize
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.ledger.book import require_proved
 from relift.rewrites.library import RULES
 from relift.rewrites.loading import load_program
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.shared_folds import blocks_across_results, blocks_of_folds
+from relift.rewrites.tactics.folds.shared import blocks_across_results, blocks_of_folds
 from relift.semantics.language.programs import Program
 from relift.semantics.patterns import ReduceSeq
 from relift.semantics.syntax.terms import subterms

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.derivation.confirmation import confirm
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch
 from relift.rewrites.tactics.combinators import (
     Tactic,
     apply,

@@ -57,7 +57,7 @@ def fuzz(
     and a script of NumPy and pyopencl only.
     """
     from relift.compiler.fuzzing.campaign import Settings
-    from relift.compiler.fuzzing.cases import ALL_KINDS
+    from relift.compiler.fuzzing.programs.cases import ALL_KINDS
 
     if count is None and seconds is None:
         count = 1000
@@ -95,7 +95,7 @@ def _tried(
 ) -> State:
     """What a campaign finds, while a person watches."""
     from relift.compiler.fuzzing.campaign import campaign
-    from relift.compiler.fuzzing.containment import end_all
+    from relift.compiler.fuzzing.judgement.containment import end_all
     from relift.executors import on
 
     try:

@@ -15,7 +15,7 @@ from relift.cli.output import print_json, print_table, progress_of
 if TYPE_CHECKING:
     from relift.compiler.idioms.collection import Collection
     from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
-    from relift.compiler.idioms.replacing import Replacement
+    from relift.compiler.idioms.replacement.replacing import Replacement
 
 
 def lift(
@@ -138,7 +138,7 @@ def _print_collection(found: Collection) -> None:
 
 
 def _replaced(found: LiftedFile, file: Path, out: Path, calls: str) -> Replacement:
-    from relift.compiler.idioms.replacing import CALLS, replacement
+    from relift.compiler.idioms.replacement.replacing import CALLS, replacement
     from relift.files import write_text
 
     if out.suffix != ".c" or out.resolve() == file.resolve():

@@ -12,6 +12,9 @@ import pytest
 import relift as rl
 from proofs_tests.position_rules import TRUE_RULES
 from proofs_tests.prover import needs_prover
+from relift.rewrites.application.matching import NoMatch, apply_rule
+from relift.rewrites.application.substitutions import require_operator
+from relift.rewrites.application.totality import first_partial, first_partial_operator
 from relift.rewrites.checks.calls import lost
 from relift.rewrites.checks.rocq.definedness import definedness, directions
 from relift.rewrites.checks.rocq.statements import proposition
@@ -19,11 +22,8 @@ from relift.rewrites.checks.rocq.tier import prove
 from relift.rewrites.conditions import bijective
 from relift.rewrites.ledger.book import is_proved, load, verdict
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, k, m, n
 from relift.rewrites.rule import Rule, rule
-from relift.rewrites.substitutions import require_operator
-from relift.rewrites.totality import first_partial, first_partial_operator
 from relift.semantics.errors import IllTyped, Undefined
 from relift.semantics.language import vocabulary as language
 from relift.semantics.language.programs import Program

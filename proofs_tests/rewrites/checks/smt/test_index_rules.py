@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.rules import encode_rule
+from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.checks.free.algebra import Algebra, FreeOperator, Symbol
 from relift.rewrites.checks.free.tier import check_free
 from relift.rewrites.checks.guards import infer_guard
@@ -29,7 +30,6 @@ from relift.rewrites.conditions import (
 )
 from relift.rewrites.derivation.files import from_json, to_json
 from relift.rewrites.derivation.steps import Derivation, Step
-from relift.rewrites.matching import NoMatch, apply_rule
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import RejectedRule, Rule, rule
 from relift.semantics.indices.functions import reverse, shift

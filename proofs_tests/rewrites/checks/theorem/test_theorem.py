@@ -20,6 +20,7 @@ import relift as rl
 from proofs_tests.command_line import relift
 from proofs_tests.prover import PROVER, needs_prover
 from proofs_tests.theorems import Verdicts, forgeries, judged
+from relift.rewrites.application.matching import apply_rule
 from relift.rewrites.checks.rocq import tier
 from relift.rewrites.checks.rocq.installed import compiled_library
 from relift.rewrites.checks.theorem import proving, shared
@@ -30,7 +31,6 @@ from relift.rewrites.checks.theorem.store import Store
 from relift.rewrites.derivation.files import from_json, to_json, write_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
 from relift.rewrites.library import RULES
-from relift.rewrites.matching import apply_rule
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 

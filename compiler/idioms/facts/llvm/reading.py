@@ -1,0 +1,331 @@
+"""LLVM's text as a graph: one syntax, that of the LLVM in llvmlite, whichever compiler the bitcode is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from relift.compiler.idioms.facts.llvm.ir import (
+    CASTS,
+    FLOATS,
+    INTEGERS,
+    Extent,
+    Function,
+    Instruction,
+    Module,
+    Variable,
+)
+from relift.compiler.idioms.facts.sharing import shared
+
+_NAME = r'[%@](?:"[^"]*"|[\w.$-]+)'
+_DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
+_LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
+_RECORD = re.compile(r"^    #dbg_(value|declare)\((.*)\)$")
+_ATTACHED = re.compile(r", !([\w.]+) !(\d+)")
+_FLAGS = frozenset(
+    [
+        "nsw",
+        "nuw",
+        "nneg",
+        "exact",
+        "disjoint",
+        "inbounds",
+        "nusw",
+        "samesign",
+        "fast",
+        "nnan",
+        "ninf",
+        "nsz",
+        "arcp",
+        "contract",
+        "afn",
+        "reassoc",
+        "volatile",
+        "atomic",
+        "tail",
+        "musttail",
+        "notail",
+    ]
+)
+_LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?")
+
+
+def module_of(text: str, file: str) -> Module:
+    """The graph of a module that LLVM has printed."""
+    lines = text.splitlines()
+    notes = _notes(lines)
+    functions: dict[str, Function] = {}
+    types: dict[str, str] = {}
+    structures: dict[str, list[str]] = {}
+    body: list[str] | None = None
+    for line in lines:
+        if line.startswith("define "):
+            body = [line]
+        elif line == "}" and body is not None:
+            found = shared(_Reader(notes).function(body))
+            functions[found.name] = found
+            body = None
+        elif body is not None:
+            body.append(line)
+        elif m := re.match(rf"({_NAME}) = .*?(?:global|constant) (.*)", line):
+            types[m[1]] = parts(m[2])[0].rpartition(" ")[0] or parts(m[2])[0]
+        elif m := re.match(rf"({_NAME}) = type <?\{{(.*)\}}>?", line):
+            structures[m[1]] = [p.strip() for p in parts(m[2])]
+    return Module(file, functions, types, structures)
+
+
+def parts(text: str) -> list[str]:
+    """A list with commas, those inside of brackets left alone.
+
+    >>> from relift.compiler.idioms.facts.llvm.reading import parts
+    >>> parts("i32 %a, [2 x i32] %b, {i32, i32} %c")
+    ['i32 %a', '[2 x i32] %b', '{i32, i32} %c']
+    """
+    found, depth, start, quoted = [], 0, 0, False
+    for at, c in enumerate(text):
+        if c == '"':
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif c in "([{<":
+            depth += 1
+        elif c in ")]}>":
+            depth -= 1
+        elif c == "," and depth == 0:
+            found.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*found, last] if last else found
+
+
+def _typed(text: str) -> tuple[str, str]:
+    """The type and the value of `TYPE attributes VALUE`."""
+    text = text.strip()
+    depth = 0
+    for at, c in enumerate(text):
+        depth += (c in "([{<") - (c in ")]}>")
+        if c == " " and depth == 0:
+            type_, rest = text[:at], text[at + 1 :]
+            break
+    else:
+        return text, ""
+    while m := re.match(r"(?:noundef|nonnull|signext|zeroext|noalias|nocapture|readonly|align \d+"
+                        r"|captures\([^)]*\)|dereferenceable\(\d+\)|immarg|range\([^)]*\)) ", rest + " "):  # fmt: skip
+        rest = rest[m.end() :]
+    return type_, rest
+
+
+def _notes(lines: list[str]) -> dict[str, str]:
+    """The numbered notes of a module."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if m := re.match(r"!(\d+) = (?:distinct )?(!.*)", line):
+            found[m[1]] = m[2]
+    return found
+
+
+@dataclass
+class _Reader:
+    notes: dict[str, str]
+    variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    unsigned: set[str] = field(default_factory=set[str])
+    extents: dict[str, Extent] = field(default_factory=dict[str, Extent])
+    declared: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    assigned: dict[str, list[tuple[str, str]]] = field(
+        default_factory=dict[str, "list[tuple[str, str]]"]
+    )
+    position: int = 0
+
+    def function(self, lines: list[str]) -> Function:
+        head = _DEFINE.match(lines[0])
+        assert head is not None, f"cannot happen: LLVM prints a definition otherwise: {lines[0]}"
+        arguments, variadic = {}, False
+        for part in parts(head[2]):
+            if part == "...":
+                variadic = True
+                continue
+            type_, name = _typed(part)
+            arguments[name.rpartition(" ")[2]] = type_
+        note = re.search(r"!dbg !(\d+)", lines[0])
+        about = self.notes.get(note[1], "") if note else ""
+        line = re.search(r"\bline: (\d+)", about)
+        result = re.search(rf"([^\s]+) {re.escape(head[1])}\(", lines[0])
+        blocks: dict[str, list[Instruction]] = {}
+        label = ""
+        for text in self._joined(lines[1:]):
+            if m := _LABEL.match(text):
+                label = "%" + m[1]
+                blocks[label] = []
+            elif m := _RECORD.match(text):
+                self._variable(m[2], label, is_declared=m[1] == "declare")
+            elif text.startswith("  ") and text[2] not in " ;":
+                blocks[label].append(self._instruction(text.strip(), label))
+        return Function(
+            head[1][1:],
+            result[1] if result else "void",
+            arguments,
+            {label: tuple(block) for label, block in blocks.items()},
+            int(line[1]) if line else 0,
+            variadic,
+            {value: tuple(dict.fromkeys(names)) for value, names in self.variables.items()},
+            frozenset(self.unsigned),
+            self.extents,
+            self.declared,
+            {block: tuple(found) for block, found in self.assigned.items()},
+        )
+
+    def _joined(self, lines: list[str]) -> Iterator[str]:
+        """Lines, those of a switch as one."""
+        whole = ""
+        for line in lines:
+            whole = f"{whole} {line.strip()}" if whole else line
+            if whole.lstrip().startswith("switch ") and "]" not in whole:
+                continue
+            yield whole
+            whole = ""
+
+    def _variable(self, record: str, block: str, *, is_declared: bool) -> None:
+        """What is said of a variable: a value that it gets, or where it lies, which is an array's value."""
+        typed, note, expression, *_ = parts(record)
+        value = _typed(typed)[1]
+        about = self.notes.get(note[1:], "")
+        name = re.search(r'name: "([^"]*)"', about)
+        if name is None:
+            return
+        of = re.search(r"type: !(\d+)", about)
+        described = self.notes.get(of[1], "") if of else ""
+        if is_declared and "DW_TAG_array_type" not in described:
+            return
+        scope, line = re.search(r"scope: !(\d+)", about), re.search(r"line: (\d+)", about)
+        self.declared[note] = Variable(
+            name[1], scope[1] if scope else "", int(line[1]) if line else 0
+        )
+        is_value = expression == "!DIExpression()" and value not in ("poison", "undef")
+        self.assigned.setdefault(block, []).append((note, value if is_value else ""))
+        if is_declared or expression != "!DIExpression()":
+            return
+        self.variables.setdefault(value, []).append(name[1])
+        if "DW_ATE_unsigned" in described or "typedef" in described:
+            self.unsigned.add(name[1])
+
+    def _instruction(self, text: str, block: str) -> Instruction:
+        attached = dict(_ATTACHED.findall(text))
+        text = _ATTACHED.sub("", text)
+        name = ""
+        if m := re.match(rf"({_NAME}) = ", text):
+            name, text = m[1], text[m.end() :]
+        words = text.split(" ")
+        flags: set[str] = set()
+        while words[0] in _FLAGS:
+            flags.add(words.pop(0))
+        opcode = words.pop(0)
+        while words and words[0] in _FLAGS:
+            flags.add(words.pop(0))
+        found = self._read(opcode, " ".join(words))
+        self.position += 1
+        line, column = self._place(attached.get("dbg"))
+        if "llvm.loop" in attached:
+            self._extent(block, attached["llvm.loop"])
+        return replace(
+            found, name=name, flags=frozenset(flags), block=block, position=self.position,
+            line=line, column=column,
+        )  # fmt: skip
+
+    def _place(self, note: str | None) -> tuple[int, int]:
+        m = _LOCATION.search(self.notes.get(note or "", ""))
+        return (int(m[1]), int(m[2] or 0)) if m else (0, 0)
+
+    def _extent(self, block: str, note: str) -> None:
+        named = re.findall(r"!(\d+)", self.notes.get(note, ""))
+        real = [(self._place(n), n) for n in named if self._place(n)[0]]
+        if len(real) >= 2:
+            (first, at), (last, _), *_ = real
+            self.extents[block] = Extent(*first, *last, tuple(self._scopes(at)))
+
+    def _scopes(self, note: str) -> Iterator[str]:
+        """The blocks of C around a place, the innermost first."""
+        while m := re.search(r"scope: !(\d+)", self.notes.get(note, "")):
+            note = m[1]
+            yield note
+
+    def _read(self, opcode: str, rest: str) -> Instruction:
+        if opcode in INTEGERS or opcode in FLOATS:
+            first, second = parts(rest)
+            type_, a = _typed(first)
+            return Instruction("", opcode, type_, (a, second), (type_, type_))
+        match opcode:
+            case "icmp" | "fcmp":
+                predicate, _, more = rest.partition(" ")
+                first, second = parts(more)
+                type_, a = _typed(first)
+                return Instruction("", opcode, "i1", (a, second), (type_, type_), predicate)
+            case "load":
+                type_, pointer, *_ = parts(rest)
+                return Instruction("", opcode, type_, (_typed(pointer)[1],), ("ptr",))
+            case "store":
+                value, pointer, *_ = parts(rest)
+                type_, v = _typed(value)
+                return Instruction("", opcode, "void", (v, _typed(pointer)[1]), (type_, "ptr"))
+            case "phi":
+                type_, _, pairs = (
+                    rest.partition(" [") if not rest.startswith("[") else _array_phi(rest)
+                )
+                found = [parts(p.strip(" []")) for p in parts("[" + pairs)]
+                return Instruction(
+                    "",
+                    opcode,
+                    type_.strip(),
+                    tuple(v for v, _ in found),
+                    labels=tuple(b for _, b in found),
+                )
+            case "br" | "switch":
+                labels = tuple(re.findall(rf"label ({_NAME})", rest))
+                condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)
+                return Instruction("", opcode, "void", condition, labels=labels)
+            case "call":
+                return _call(rest)
+            case "getelementptr":
+                source, *others = parts(rest)
+                typed = [_typed(p) for p in others]
+                return Instruction(
+                    "",
+                    opcode,
+                    "ptr",
+                    tuple(v for _, v in typed),
+                    tuple(t for t, _ in typed),
+                    source,
+                )
+            case _ if opcode in CASTS:
+                value, _, to = rest.rpartition(" to ")
+                type_, v = _typed(value)
+                return Instruction("", opcode, to, (v,), (type_,))
+            case _:
+                typed = [_typed(p) for p in parts(rest)]
+                type_ = typed[-1][0] if typed else "void"
+                labels = tuple(re.findall(rf"label ({_NAME})", rest))
+                operands = tuple(v for _, v in typed)
+                result = "ptr" if opcode == "alloca" else type_
+                return Instruction(
+                    "", opcode, result, operands, tuple(t for t, _ in typed), rest, labels=labels
+                )
+
+
+def _array_phi(rest: str) -> tuple[str, str, str]:
+    type_, value = _typed(rest)
+    return type_, " ", value.lstrip("[")
+
+
+def _call(rest: str) -> Instruction:
+    m = re.match(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$", rest)
+    if m is None:
+        return Instruction("", "call", "void", (), about="?")
+    head = m[1].split()
+    callee = m[2] if not m[2].startswith("asm") else "asm"
+    typed = [_typed(p) for p in parts(m[3])]
+    type_ = next((w for w in reversed(head) if re.match(r"[\w\[{%<]", w)), "void")
+    if "(" in m[1]:
+        type_ = head[-1] if head and "(" not in head[-1] else "void"
+    return Instruction(
+        "", "call", type_, tuple(v for _, v in typed), tuple(t for t, _ in typed), callee
+    )

@@ -1,0 +1,6 @@
+"""Values as expressions.
+
+terms         what an expression is
+expressions   a value as one, with control flow as selection and loops as folds
+folds         which updates are order-independent
+"""

@@ -1,0 +1,421 @@
+"""What a value is, as an expression: control flow becomes selection, a loop inside becomes a fold.
+
+An expression stands where the iterations of the loops around it are given: reads say which cell by the counters of loops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from relift.compiler.idioms.facts.accesses import Accesses
+from relift.compiler.idioms.facts.control import Control, Loop
+from relift.compiler.idioms.facts.evolution import PURE, library_name
+from relift.compiler.idioms.facts.llvm.ir import FLOATS, INTEGERS, Instruction
+from relift.compiler.idioms.facts.llvm.numbers import literal_of
+from relift.compiler.idioms.facts.values.terms import (
+    FALSE,
+    TRUE,
+    Accumulator,
+    Apply,
+    Constant,
+    Expression,
+    Fold,
+    Index,
+    Read,
+    Value,
+    both,
+    either,
+    negation,
+    select,
+)
+from relift.semantics.syntax.sizes import Size
+
+SCALARS = {"float": "f32", "double": "f64", "i32": "i32", "i64": "i64", "i1": "boolean"}
+BINARY = {
+    "add": "add", "fadd": "add", "sub": "sub", "fsub": "sub", "mul": "mul", "fmul": "mul", "fdiv": "div",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+_SHIFTS = frozenset(["ashr", "lshr"])
+_SIGNED = frozenset(["ashr", "sdiv", "srem"])
+COMPARED = {
+    "eq": "equal", "ne": "not_equal", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
+LIBRARY = {
+    "fabs": "absolute", "abs": "absolute", "labs": "absolute", "sqrt": "sqrt", "exp": "exp", "log": "log",
+    "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "pow": "power", "floor": "floor", "ceil": "ceil",
+    "hypot": "hypot", "fma": "fma", "smax": "maximum", "smin": "minimum",
+}  # fmt: skip
+
+
+class Opaque(Exception):
+    """A value that is no expression, and why."""
+
+
+@dataclass
+class Expressions:
+    """The expressions of values in one loop and all in it, the root."""
+
+    evolution: Accesses
+    root: Loop
+    carried: dict[str, Accumulator] = field(default_factory=dict[str, Accumulator])
+    _memo: dict[str, Expression] = field(default_factory=dict[str, "Expression"])
+
+    @property
+    def control(self) -> Control:
+        """The control flow of the function."""
+        return self.evolution.control
+
+    def of(self, value: str, type_: str = "") -> Expression:
+        """A value as an expression; raises `Opaque`."""
+        if value in self.carried:
+            return self.carried[value]
+        found = self.evolution.function.values.get(value)
+        if found is None:
+            return self._outside(value, type_)
+        if value not in self._memo:
+            self._memo[value] = self._of(found)
+        return self._memo[value]
+
+    def scalar(self, type_: str, i: Instruction | None = None) -> str:
+        """The scalar type of the language; raises `Opaque`."""
+        if type_ not in SCALARS:
+            where = f" (line {i.line})" if i is not None and i.line else ""
+            raise Opaque(f"a value of type {type_}{where}; f32, f64, i32 and i64 are lifted")
+        return SCALARS[type_]
+
+    def _outside(self, value: str, type_: str) -> Expression:
+        kind = self.scalar(type_ or self.evolution.function.type_of(value))
+        if value.startswith(("%", "@")):
+            return Value(value, kind)
+        if value in ("undef", "poison"):
+            raise Opaque("a value that is not initialised")
+        return Constant(literal_of(value, kind), kind)
+
+    def _of(self, i: Instruction) -> Expression:
+        kind = self.scalar(i.type, i)
+        if i.block not in self.root.blocks and i.opcode != "phi":
+            return self._first_cell(i, kind) or Value(i.name, kind)
+        if kind in ("i32", "i64"):
+            size = self.evolution.of(i.name)
+            if size.constant is not None:
+                return Constant(size.constant, kind)
+            if i.name not in size.names() and all(self.plain(name) for name in size.names()):
+                return Index(size, kind)
+        if i.opcode == "phi":
+            return self._phi(i, kind)
+        if i.block not in self.root.blocks:
+            return Value(i.name, kind)
+        return self._computed(i, kind)
+
+    def _first_cell(self, i: Instruction, kind: str) -> Expression | None:
+        """A cell that was read before the loop, and that nothing in the function writes."""
+        access = self.evolution.accesses.get(i.position)
+        if i.opcode != "load" or access is None or self.evolution.is_written(access.base):
+            return None
+        if not access.index.names() <= self.evolution.function.arguments.keys():
+            return None
+        return Read(access.base, access.index, (), kind, i.position)
+
+    def plain(self, name: str) -> bool:
+        """Whether an atom is a counter or does not change in the root."""
+        return name.startswith("$") or self.evolution.invariant(Size.atom(name), self.root)
+
+    def _computed(self, i: Instruction, kind: str) -> Expression:
+        if i.opcode in INTEGERS or i.opcode in FLOATS:
+            if i.opcode not in BINARY:
+                return self._divided(i, kind)
+            a, b = (self.of(v, i.type) for v in i.operands)
+            if i.opcode == "xor" and kind == "boolean":
+                return negation(a) if b == TRUE else Apply("not_equal", (a, b), kind)
+            if kind == "boolean" and i.opcode in ("and", "or"):
+                return both(a, b) if i.opcode == "and" else either(a, b)
+            return Apply(BINARY[i.opcode], (a, b), kind)
+        match i.opcode:
+            case "load":
+                return self._load(i, kind)
+            case "icmp" | "fcmp":
+                return self._comparison(i)
+            case "select":
+                c, a, b = (
+                    self.of(v, t) for v, t in zip(i.operands, ("i1", i.type, i.type), strict=True)
+                )
+                if kind == "boolean":
+                    return either(both(c, a), both(negation(c), b))
+                return select(c, a, b)
+            case "fneg":
+                return Apply("neg", (self.of(i.operands[0], i.type),), kind)
+            case "sext" | "sitofp" | "fpext" | "fptrunc" | "trunc" | "zext" | "uitofp" | "fptosi":
+                return self._converted(i, kind)
+            case "call":
+                return self._call(i, kind)
+            case "freeze":
+                return self.of(i.operands[0], i.type)
+            case _:
+                raise Opaque(f"{i.opcode} (line {i.line})")
+
+    def _divided(self, i: Instruction, kind: str) -> Expression:
+        """A quotient or a rest by a number that is known, as whole numbers rounded down; raises `Opaque`."""
+        by = int(i.operands[1]) if re.match(r"\d+$", i.operands[1]) else 0
+        by = 2**by if i.opcode in _SHIFTS and by < 31 else by
+        x = self.of(i.operands[0], i.type)
+        counts = isinstance(x, Index) and all(
+            c > 0 and all(str(a).startswith("$") for a, _ in m) for m, c in x.size.terms.items()
+        )
+        if by < 1 or kind not in ("i32", "i64") or not (counts or i.opcode in _SIGNED):
+            raise Opaque(f"{i.opcode} (line {i.line})")
+        divisor, most = Constant(by, kind), Constant(by - 1, kind)
+        if i.opcode not in ("ashr", "lshr") and not counts:  # C rounds towards zero
+            is_negative = Apply("lt", (x, Constant(0, kind)), "boolean")
+            up = select(is_negative, Apply("add", (x, most), kind), x)
+        else:
+            up = x
+        quotient = Apply("floor_divide", (up, divisor), kind)
+        if i.opcode not in ("srem", "urem"):
+            return quotient
+        return Apply("sub", (x, Apply("mul", (quotient, divisor), kind)), kind)
+
+    def _converted(self, i: Instruction, kind: str) -> Expression:
+        before = self.scalar(i.types[0], i)
+        inner = self.of(i.operands[0], i.types[0])
+        if before == "boolean":
+            if i.opcode not in ("zext", "uitofp"):
+                raise Opaque(f"{i.opcode} of a truth value (line {i.line})")
+            one: float | int = 1.0 if kind in ("f32", "f64") else 1
+            return select(inner, Constant(one, kind), Constant(one - one, kind))
+        if i.opcode in ("zext", "uitofp") and "nneg" not in i.flags:
+            self.evolution.wraps[i.name] = (
+                f"{self.evolution.spelled(i.operands[0])} (line {i.line}) is not negative"
+            )
+        return Apply(kind, (inner,), kind)
+
+    def _comparison(self, i: Instruction) -> Expression:
+        predicate = i.about.split()[-1]
+        a, b = (self.of(v, i.types[0]) for v in i.operands)
+        if i.opcode == "icmp":
+            if predicate in ("eq", "ne"):
+                return Apply(COMPARED[predicate], (a, b), "boolean")
+            if predicate[0] == "u" and "samesign" not in i.about:
+                raise Opaque(f"an unsigned comparison (line {i.line})")
+            return Apply(COMPARED[predicate[1:]], (a, b), "boolean")
+        order, kind = predicate[0], predicate[1:]
+        if predicate in ("une", "oeq") or (order == "o" and kind != "ne"):
+            return Apply(COMPARED[kind], (a, b), "boolean")
+        if order == "u" and kind in ("lt", "le", "gt", "ge"):  # not the ordered contrary
+            contrary = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[kind]
+            return negation(Apply(COMPARED[contrary], (a, b), "boolean"))
+        raise Opaque(f"the comparison {predicate} (line {i.line})")
+
+    def _call(self, i: Instruction, kind: str) -> Expression:
+        name = library_name(i.about)
+        if name not in PURE:
+            raise Opaque(f"a call of {i.about.lstrip('@')} (line {i.line})")
+        plain = name.removeprefix("llvm.")
+        plain = plain if plain in LIBRARY else plain.removesuffix("f")
+        if plain == "fmuladd":
+            a, b, c = (self.of(v, i.type) for v in i.operands)
+            return Apply("add", (Apply("mul", (a, b), kind), c), kind)
+        if plain not in LIBRARY:
+            raise Opaque(f"a call of {name} (line {i.line})")
+        used = i.operands[:1] if plain == "abs" else i.operands
+        return Apply(LIBRARY[plain], tuple(self.of(v, i.type) for v in used), kind)
+
+    def _load(self, i: Instruction, kind: str) -> Expression:
+        return self._read(self.evolution.of(i.operands[0]), i, kind)
+
+    def _read(self, address: Size, i: Instruction, kind: str) -> Expression:
+        """A cell; where one of several arrays is chosen, one of several cells."""
+        for name in address.names():
+            pointer = self.evolution.function.values.get(name)
+            if (
+                pointer is not None
+                and pointer.type == "ptr"
+                and pointer.opcode in ("phi", "select")
+            ):
+                return self._chosen(address, pointer, i, kind)
+        access = self.evolution.at(address, i)
+        if access is None or not self.plain(access.base):
+            raise Opaque(f"a load from an address that is not understood (line {i.line})")
+        return Read(access.base, access.index, self.atoms(access.index), kind, i.position)
+
+    def _chosen(self, address: Size, pointer: Instruction, i: Instruction, kind: str) -> Expression:
+        """A load from one of several addresses: one of several loads."""
+
+        def instead(value: str) -> Expression:
+            return self._read(address.substitute({pointer.name: self.evolution.of(value)}), i, kind)
+
+        if pointer.opcode == "select":
+            condition, yes, no = pointer.operands
+            return select(self.of(condition, "i1"), instead(yes), instead(no))
+        start = self.control.dominator[pointer.block]
+        if (
+            pointer.block in self.control.loops
+            or start is None
+            or pointer.block not in self.root.blocks
+        ):
+            raise Opaque(f"a load through a pointer that changes (line {i.line})")
+        reached, found = Paths(self, start), None
+        for value, label in reversed(list(zip(pointer.operands, pointer.labels, strict=True))):
+            e = instead(value)
+            found = e if found is None else select(reached.edge(label, pointer.block), e, found)
+        assert found is not None, "cannot happen: a phi has operands"
+        return found
+
+    def atoms(self, index: Size) -> tuple[tuple[str, Expression], ...]:
+        """The atoms of an index that change with the loops and are no counters."""
+        return tuple(
+            (name, self.of(name)) for name in sorted(index.names()) if not self.plain(name)
+        )
+
+    # ---- phis
+
+    def _phi(self, i: Instruction, kind: str) -> Expression:
+        if i.block in self.control.loops:
+            if i.block not in self.root.blocks:
+                return Value(i.name, kind)
+            raise Opaque(
+                f"{self.evolution.spelled(i.name)} is carried from one iteration to the next (line {i.line})"
+            )
+        if len(set(i.operands)) == 1:
+            return self._after(i, i.operands[0])
+        if i.block not in self.root.blocks:
+            return Value(i.name, kind)
+        start = self.control.dominator[i.block]
+        assert start is not None, "cannot happen: a phi stands where paths meet"
+        reached = Paths(self, start)
+        found: Expression | None = None
+        for value, label in reversed(list(zip(i.operands, i.labels, strict=True))):
+            e = self.of(value, i.type)
+            found = e if found is None else select(reached.edge(label, i.block), e, found)
+        assert found is not None, "cannot happen: a phi has operands"
+        return found
+
+    def _after(self, i: Instruction, value: str) -> Expression:
+        """The value that a loop leaves."""
+        inner = self.evolution.function.values.get(value)
+        if inner is None:
+            return self.of(value, i.type)
+        loop = self.control.loop_of.get(inner.block)
+        if loop is None or i.block in loop.blocks:
+            return self.of(value, i.type)
+        if loop.header not in self.root.blocks:
+            return Value(i.name, self.scalar(i.type, i))
+        return self.fold(loop, value, i)
+
+    def fold(self, loop: Loop, value: str, i: Instruction) -> Fold:
+        """What a loop leaves in a value that it carries; raises `Opaque`."""
+        trips = self.evolution.trips(loop)
+        if trips is None:
+            raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
+        phis = {p.name: p for p in self.evolution.function.blocks[loop.header] if p.opcode == "phi"}
+        start = value if value in phis else next(
+            (name for name, p in phis.items() if value in _back(p, loop)), None
+        )  # fmt: skip
+        late = self.evolution.is_late(loop)
+        if start is None or (start == value) == late:
+            raise Opaque(f"what the loop at line {line_of(self.evolution, loop)} leaves is no fold")
+        names = [start]
+        while True:
+            inner = Expressions(self.evolution, self.root, dict(self.carried))
+            for name in names:
+                inner.carried[name] = Accumulator(name, self.scalar(phis[name].type, phis[name]))
+            try:
+                updates = [inner.of(_back(phis[n], loop)[0], phis[n].type) for n in names]
+                break
+            except Opaque:
+                more = _carried_too(self.evolution, phis, names, loop)
+                if not more:
+                    raise
+                names += more
+        starts = tuple(self.of(_entry(phis[n], loop)[0], phis[n].type) for n in names)
+        return Fold(
+            loop.header, tuple(names), starts, tuple(updates), self.scalar(i.type, i),
+            trips, self.atoms(trips),
+        )  # fmt: skip
+
+
+def _back(phi: Instruction, loop: Loop) -> list[str]:
+    return [v for v, label in zip(phi.operands, phi.labels, strict=True) if label in loop.blocks]
+
+
+def _entry(phi: Instruction, loop: Loop) -> list[str]:
+    return [
+        v for v, label in zip(phi.operands, phi.labels, strict=True) if label not in loop.blocks
+    ]
+
+
+def _carried_too(
+    evolution: Accesses, phis: Mapping[str, Instruction], names: list[str], loop: Loop
+) -> list[str]:
+    """The other phis of the loop that the updates of some need, one more at a time."""
+    met: set[str] = set()
+    stack = [v for n in names for v in _back(phis[n], loop)]
+    while stack:
+        value = stack.pop()
+        if value in met:
+            continue
+        met.add(value)
+        if value in phis and value not in names and evolution.step(value) is None:
+            return [value]
+        i = evolution.function.values.get(value)
+        if i is not None and i.block in loop.blocks and value not in phis:
+            stack += i.operands
+            if i.opcode == "phi":
+                stack += [
+                    v for label in i.labels for v in evolution.function.blocks[label][-1].operands
+                ]
+                top = evolution.control.dominator[i.block]
+                if top is not None:
+                    stack += evolution.function.blocks[top][-1].operands
+    return []
+
+
+class Paths:
+    """Under which condition a block is reached from one that dominates it, loops inside being passed through."""
+
+    def __init__(self, expressions: Expressions, start: str) -> None:
+        self.of, self.start = expressions, start
+        self._memo: dict[str, Expression] = {start: TRUE}
+
+    def reached(self, block: str) -> Expression:
+        """The condition."""
+        if block not in self._memo:
+            control = self.of.control
+            found: Expression = FALSE
+            self._memo[block] = FALSE
+            above = control.dominator[block]
+            known = above is not None and control.dominates(self.start, above)
+            if above is not None and known and control.follows(block, above):
+                self._memo[block] = self.reached(above)
+                return self._memo[block]
+            for before in control.function.predecessors[block]:
+                if not control.dominates(block, before) and control.dominates(self.start, before):
+                    found = either(found, self.edge(before, block))
+            self._memo[block] = found
+        return self._memo[block]
+
+    def edge(self, before: str, block: str) -> Expression:
+        """The condition for going from one block to the next."""
+        control = self.of.control
+        last = control.function.blocks[before][-1]
+        here = self.reached(before)
+        loop = control.loop_of.get(before)
+        if loop is not None and block not in loop.blocks and loop.header != self.start:
+            return self.reached(loop.header)  # every loop ends
+        leaves = loop is not None and any(label not in loop.blocks for label in last.labels)
+        if len(last.labels) == 1 or leaves:  # the iteration is one that is run
+            return here
+        if last.opcode != "br":
+            raise Opaque(f"{last.opcode} (line {last.line})")
+        condition = self.of.of(last.operands[0], "i1")
+        return both(here, condition if last.labels[0] == block else negation(condition))
+
+
+def line_of(evolution: Accesses, loop: Loop) -> int:
+    """The line where a loop begins."""
+    function = evolution.function
+    for latch in loop.latches:
+        if latch in function.extents:
+            return function.extents[latch].line
+    return next((i.line for i in function.blocks[loop.header] if i.line), function.line)

@@ -1,0 +1,134 @@
+"""Whether a term is defined whatever its data are, as far as its text tells.
+
+Partial are the patterns that say so (`at_runtime_unsafe`, `gather_indices`, ..), but for index functions that
+are seen to stay in range.  What branches or indexes is partial where there are unspecified cells: at a cell that
+`pad_empty` leaves open it is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from relift.semantics.indices import expressions as indices
+from relift.semantics.indices.functions import IndexFunction
+from relift.semantics.indices.ranges import surely_within
+from relift.semantics.interpreter import operand_type, operator_lambda
+from relift.semantics.patterns import Gather, Scatter
+from relift.semantics.syntax import terms
+from relift.semantics.syntax.signatures import OperatorKind
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Type, Vector, least_values
+
+LARGEST_TABLE = 1 << 20
+"""An index function whose ranges do not tell is tried at all indices up to this many."""
+
+
+def first_partial(t: terms.Term, *, open_cells: bool = False) -> str | None:
+    """What may be undefined in a term, by name; None where it is total.
+
+    >>> from relift import i32
+    >>> from relift.rewrites.application.totality import first_partial
+    >>> from relift.semantics.notation.parser import parse_term
+    >>> from relift.semantics.syntax.terms import Input
+    >>> xs = Input("xs", i32[8])
+    >>> first_partial(parse_term("map(lambda i: at_runtime_unsafe(i, xs), xs)", xs=xs))
+    'at_runtime_unsafe'
+    >>> first_partial(parse_term("gather(lambda i: 7 - i, xs)", xs=xs))
+    """
+    return next(_partial(t, open_cells), None)
+
+
+def first_partial_operator(operator: terms.Operator, element: Type, open_cells: bool) -> str | None:
+    """The same of an operator, on elements of a type."""
+    least = tuple(least_values(element).items())
+    return _first_partial_operator(operator, element, open_cells, least)
+
+
+@cache
+def _first_partial_operator(
+    operator: terms.Operator, element: Type, open_cells: bool, _least: tuple[tuple[str, int], ...]
+) -> str | None:
+    """Types are equal whatever their sizes are at least, but what is defined hangs on it."""
+    match operator:
+        case terms.OperatorMetavariable():
+            return None
+        case terms.Vectorized(_, inner):
+            assert isinstance(element, Vector), "cannot happen: vectorize works on vectors"
+            return first_partial_operator(inner, element.element, open_cells)
+        case terms.BinaryOperator():
+            return first_partial(operator_lambda(operator, element).body, open_cells=open_cells)
+
+
+def has_open_cells(t: terms.Term) -> bool:
+    """Whether some cells of a term are left open."""
+    return any(isinstance(u, terms.Pattern) and u.leaves_open for u, _ in terms.subterms(t))
+
+
+def _partial(t: terms.Term, open_cells: bool) -> Iterator[str]:
+    for u, _ in terms.subterms(t):
+        match u:
+            case terms.Apply("select") if open_cells:
+                yield "select"
+            case terms.Call(function) if function.body is not None:
+                yield from _partial(function.body.body, open_cells)
+            case terms.Call(function) if open_cells:
+                yield function.name
+            case Gather(idx):
+                if not stays(idx, u.solved["n"]):
+                    yield u.name
+            case Scatter(idx):
+                if not permutes(idx, u.solved["n"]):
+                    yield u.name
+            case terms.Pattern():
+                if u.partial or (open_cells and u.branches):
+                    yield u.name
+            case (
+                terms.Var() | terms.Input() | terms.Literal() | terms.MakeTuple() | terms.Get()
+                | terms.Metavariable()
+            ):  # fmt: skip
+                pass
+            case terms.Apply() | terms.Call() | terms.Combine():
+                pass
+    for operator, element in operators_in(t):
+        if (found := first_partial_operator(operator, element, open_cells)) is not None:
+            yield found
+
+
+def operators_in(t: terms.Term) -> Iterator[tuple[terms.Operator, Type]]:
+    """The operators of a term, each with the type of what it combines."""
+    for u, _ in terms.subterms(t):
+        match u:
+            case terms.Combine(operator, left):
+                yield operator, left.type
+            case terms.Pattern():
+                for place, kind in u.signature.parameters.items():
+                    if isinstance(kind, OperatorKind):
+                        yield getattr(u, place), operand_type(u)
+            case (
+                terms.Var() | terms.Input() | terms.Literal() | terms.Apply() | terms.Call()
+                | terms.MakeTuple() | terms.Get() | terms.Metavariable()
+            ):  # fmt: skip
+                pass
+
+
+def stays(f: IndexFunction, n: Size) -> bool:
+    """Whether an index function is seen to map the indices below n to such indices."""
+    if f.metavariable is not None:
+        return True
+    if f.metavariables:
+        return False
+    if surely_within(f.of(indices.variable("an index", n)), n):
+        return True
+    return _tried(n) and f.escapes(n) is None
+
+
+def permutes(f: IndexFunction, n: Size) -> bool:
+    """Whether an index function is seen to be a permutation of the indices below n."""
+    if f.metavariables or not _tried(n) or n.constant is None:
+        return False
+    return sorted(f.table(n.constant).tolist()) == list(range(n.constant))
+
+
+def _tried(n: Size) -> bool:
+    return n.constant is not None and n.constant <= LARGEST_TABLE

@@ -1,0 +1,1 @@
+"""Folds: reductions and scans, in parts."""

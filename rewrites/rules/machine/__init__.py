@@ -1,0 +1,1 @@
+"""The machine: who computes a map, where a result lies, vectors, and lookups in memory."""

@@ -1,0 +1,1 @@
+"""Stencils: windows and tiles of them, separable sums, borders."""

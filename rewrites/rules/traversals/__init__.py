@@ -1,0 +1,1 @@
+"""Traversals: fused, apart, nested in another order, iterated, or left out."""

@@ -1,0 +1,92 @@
+"""Folds of many results in two kernels: partial results of blocks first, then the results of all blocks.
+
+A map of folds has a work-item for each result.  Where these are too few for a device, and neighbouring work-items read
+neighbouring elements, as the columns of a matrix are read, a team for each result would read far apart.  Here each fold
+is made of the folds of `blocks` chunks, which are computed by a work-item each, stored, and folded by a second kernel.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Term, free_variables
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+
+def partial_results(blocks: int) -> Tactic:
+    """The outermost map of folds by two kernels, with so many blocks for each fold.
+
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.partial_results import partial_results
+    >>> from relift import add, f32, map, nat, program, reduce, transpose
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def column_sums(a: f32[n, m]):
+    ...     return map(lambda column: reduce(add, 0.0, column), transpose(a))
+    >>> found = derive(column_sums, partial_results(4), {"n": 64, "m": 8})
+    >>> [step.rule for step in found.steps][:3]
+    ['partial_reduce_chunks', 'map_fusion', 'map_to_glb']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        below, fold = _map_of_folds(term_at(at.term, place))
+        here = (*place, *below)
+        length = _length(term_at(at.term, (*here, "f", *fold, "xs")).type)
+        if length % blocks or length == blocks:
+            raise NoMatch(f"{blocks} blocks do not divide {length} elements")
+        at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // blocks))(at, here)
+        at = inside("f", *fold, "xs")(_ELEMENTS_IN_CHUNKS)(at, here)
+        partial = {"g": ("f", *fold, "xs")}
+        if fold:
+            at = apply("map_fission_with_zip", parts=partial)(at, here)
+            at = inside("xs", "ys")(_PARTIAL)(at, here)
+        else:
+            at = apply("map_fusion", "backward", parts=partial)(at, here)
+            at = inside("xs")(_PARTIAL)(at, here)
+        return then(_IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
+
+    return tactic
+
+
+def _map_of_folds(t: Term) -> tuple[Position, Position]:
+    """Where the outermost map is that computes a value by a single fold, and where in its function the fold is."""
+    for place, u in positions(t):
+        if isinstance(u, Map) and not free_variables(u) and not isinstance(u.f.body.type, Array):
+            folds = [at for at, v in positions(u.f.body) if isinstance(v, Reduce)]
+            if len(folds) == 1:
+                return place, folds[0]
+    raise NoMatch("no map of folds stands by itself")
+
+
+def _length(t: Type) -> int:
+    """How many elements an array has at the sizes of a search."""
+    match t:
+        case Array(_, n) if n.constant is not None:
+            return n.constant
+        case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
+            raise NoMatch("the number of elements is not known")
+
+
+_PARTIAL = then(
+    inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), apply("store_global")
+)
+"""Neighbouring work-items have neighbouring results."""
+
+_ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
+"""What is computed of each element is computed in its chunk."""
+
+_RULES = ("map_fusion", "zip_map_left", "zip_map_right", "reduce_to_seq", "reduce_map_fusion")
+
+_IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in _RULES))))
+"""Each fold by one work-item, which computes each of its elements when it needs it, and what is done with the result."""

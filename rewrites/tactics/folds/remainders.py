@@ -1,0 +1,82 @@
+"""Sizes that do not divide: a main part whose length blocks divide, and a rest of fewer elements.
+
+A fold of an operator with a neutral element is the fold of its main part combined with that of the rest; a map is its
+main part and the rest one after the other.  What is computed of each element is computed in its part, so that the main
+part has the form that tilings and vectors are made for.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import Pattern
+from relift.semantics.syntax.types import Array, Scalar, Tuple, TypeVariable, Vector
+
+
+def fold_with_rest(block: int) -> Tactic:
+    """The outermost fold as one of as many elements as `block` divides, and one of the rest.
+
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.folds.remainders import fold_with_rest
+    >>> from relift.rewrites.loading import load_program
+    >>> found = derive(load_program("examples/dot.py"), fold_with_rest(16), {"n": 97})
+    >>> found.steps[0].rule, found.steps[0].substitution.sizes["m"].constant
+    ('concat_take_drop', 96)
+    """
+    apart = then(inside("xs")(_split(block)), apply("reduce_concat"))
+    return then(topdown(_where(Reduce, apart)), _pushed())
+
+
+def map_with_rest(block: int) -> Tactic:
+    """The outermost map likewise; its parts stand one after the other."""
+    apart = then(inside("xs")(_split(block)), apply("map_concat"))
+    return then(topdown(_where(Map, apart)), _pushed())
+
+
+def fold_here_with_rest(main: int) -> Tactic:
+    """A fold as that of its first `main` elements combined with that of the others, each of the part of what is computed."""
+    split = inside("xs")(apply("concat_take_drop", "backward", m=main))
+    return then(split, apply("reduce_concat"), _pushed())
+
+
+def map_here_with_rest(main: int) -> Tactic:
+    """A map as its first `main` elements and the others."""
+    return then(inside("xs")(apply("concat_take_drop", "backward", m=main)), apply("map_concat"))
+
+
+def _where(pattern: type[Pattern], tactic: Tactic) -> Tactic:
+    def guarded(at: Rewriting, place: Position) -> Rewriting:
+        if not isinstance(term_at(at.term, place), pattern):
+            raise NoMatch(f"no {pattern.name} is here")
+        return tactic(at, place)
+
+    return guarded
+
+
+def _split(block: int) -> Tactic:
+    """An array as its main part and the rest."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        match term_at(at.term, place).type:
+            case Array(_, length) if (n := length.constant) is not None and n > block and n % block:
+                return apply("concat_take_drop", "backward", m=n - n % block)(at, place)
+            case Scalar() | Array() | Tuple() | Vector() | TypeVariable():
+                raise NoMatch(f"blocks of {block} leave no rest, or nothing else")
+
+    return tactic
+
+
+def _pushed() -> Tactic:
+    """Parts of what is computed are computed of parts."""
+    return repeat(topdown(first(apply("take_map"), apply("drop_map"))))

@@ -1,0 +1,245 @@
+"""Tactics for folds that share what they read: a work-item folds for several neighbouring results at once.
+
+The programs are maps, alone or the whole of what maps around them compute,
+
+    map (\\x. e x (fold f z (zip (g x) ys))) xs
+
+for any e, f, g and z: a fold of arrays of which one is the same for every x.  An element of `ys` is read once for
+all results of a block, which stay in registers:
+
+    blocks_of_folds         a result has a vector of accumulators, whose lanes are folded at the end (rows of a matrix)
+    blocks_across_results   the lanes of a vector are neighbouring results (columns of a matrix)
+
+Either way the folds of a block become one fold, with an array of accumulators (`lifted`).  What fills no block is computed apart.
+Source: LIFT, GPGPU'16, macro rule apply1DRegisterBlocking; Goto and van de Geijn, TOMS 2008.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    fuse,
+    inside,
+    repeat,
+    then,
+    topdown,
+    vectorize_reduction,
+)
+from relift.rewrites.tactics.groups.tiles import UNROLLED, copy
+from relift.rewrites.tactics.nests.normal_form import through_what_is_read
+from relift.rewrites.tactics.vectors.lanes import depth_of
+from relift.semantics.patterns import Bordered, Map, ReduceSeq, ReduceSeqUnroll, Reduction, Zip
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Lambda, Term, children, free_variables
+from relift.semantics.syntax.types import dimensions
+
+_MOST_DIMENSIONS = 3
+
+
+def folds_that_share(t: Term) -> list[Position]:
+    """Where, in a map, the folds are that read an array which is the same for all its elements.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.folds.shared import folds_that_share
+    >>> folds_that_share(load_program("examples/matvec.py").body)
+    [('f',)]
+    >>> folds_that_share(load_program("examples/transpose.py").body)
+    []
+    """
+    if not isinstance(t, Map):
+        return []
+    own = {x.name for x in t.f.parameters}
+    found: list[Position] = []
+    for below, u in _once(t.f.body, ("f",)):
+        nested = any(below[: len(outer)] == outer for outer in found)
+        if not nested and isinstance(u, Reduction) and _is_shared(u.xs, own):
+            found.append(below)
+    return found
+
+
+def _once(t: Term, place: Position) -> list[tuple[Position, Term]]:
+    """The parts of a term that no function in it repeats, with their places."""
+    found = [(place, t)]
+    for field, child in children(t):
+        if not isinstance(child, Lambda):
+            found += _once(child, (*place, field))
+    return found
+
+
+def _is_shared(data: Term, own: set[str]) -> bool:
+    """Whether some of what is zipped depends on these variables, and some does not."""
+    while isinstance(data, Map):
+        data = data.xs
+    depends = [bool(free_variables(part) & own) for part in _zipped(data)]
+    return any(depends) and not all(depends)
+
+
+def _zipped(t: Term) -> list[Term]:
+    return [*_zipped(t.xs), *_zipped(t.ys)] if isinstance(t, Zip) else [t]
+
+
+def blocks_of_folds(results: int, width: int) -> Tactic:
+    """A work-item has `results` neighbouring results, each with a vector of up to `width` accumulators.
+
+    >>> from relift.rewrites.tactics.folds.shared import blocks_of_folds
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/gemv.py"), blocks_of_folds(4, 16), {"n": 64, "m": 128})
+    >>> "lift_reduce_seq" in {step.rule for step in found.steps}
+    True
+    """
+
+    def results_of(at: Rewriting, place: Position) -> Rewriting:
+        loops: list[Position] = []
+        for fold in _sharing(at, place):
+            at = inside(*fold)(in_vectors(width))(at, place)
+            loops.append((*fold, *_loop(term_at(at.term, (*place, *fold)))))
+        written = copy(UNROLLED) if loops == [("f",)] else UNROLLED
+        block = then(*(apart(loop, lifted()) for loop in loops), written)
+        return _in_blocks(results, block)(at, place)
+
+    return _of_innermost(results_of)
+
+
+def blocks_across_results(vectors: int, width: int) -> Tactic:
+    """A work-item has `vectors` vectors, whose lanes are `width` neighbouring results.
+
+    >>> from relift.rewrites.tactics.folds.shared import blocks_across_results
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/matvec.py"), blocks_across_results(2, 16), {"n": 64, "m": 128})
+    >>> "as_vector_map_fold" in {step.rule for step in found.steps}
+    True
+    """
+    folded = then(
+        apply("as_scalar_as_vector", "backward", w=width),
+        inside("vs")(then(apply("as_vector_map_fold"), lifted())),
+    )
+
+    def results_of(at: Rewriting, place: Position) -> Rewriting:
+        folds = _sharing(at, place)
+        if len(folds) != 1:
+            raise NoMatch("lanes of neighbouring results are those of one fold")
+        at = inside(*folds[0])(then(fuse(), _shared_first(at, place)))(at, place)
+        if folds[0] == ("f",):
+            block = then(folded, inside("vs")(copy(UNROLLED)))
+        else:
+            lanes = then(apply("vectorize_map", w=width), inside("vs")(UNROLLED))
+            block = then(apart(folds[0], folded), lanes)
+        return _in_blocks(vectors * width, block)(at, place)
+
+    return _of_innermost(results_of)
+
+
+# ---- folds
+
+
+def _sharing(at: Rewriting, place: Position) -> list[Position]:
+    t = term_at(at.term, place)
+    if any(isinstance(u, Bordered) for _, u in positions(at.term)):
+        raise NoMatch("what is read across a border is no vector")
+    folds = folds_that_share(t)
+    if not folds:
+        raise NoMatch("no fold here reads what others read too")
+    return folds
+
+
+def in_vectors(width: int) -> Tactic:
+    """A fold by as many lanes as divide its length, if its operator allows it; the lanes are folded one by one."""
+    lanes = [w for w in (16, 8, 4, 2) if w <= width]
+    vectors = first(*(vectorize_reduction(w) for w in lanes))
+    computed = inside("xs", "vs", "x", "xs")(attempt(apply("as_vector_map")))
+    written_out = then(vectors, computed, fuse(), apply("reduce_seq_to_unroll"))
+    return first(written_out, fuse())
+
+
+def _loop(t: Term) -> Position:
+    """Where the loop is of a fold that may be by vectors."""
+    return ("xs", "vs", "x") if isinstance(t, ReduceSeqUnroll) else ()
+
+
+def _shared_first(at: Rewriting, place: Position) -> Tactic:
+    """A fold of pairs, of which the first is the same for all results."""
+    t = term_at(at.term, place)
+    own = {x.name for x in t.f.parameters} if isinstance(t, Map) else set[str]()
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        fold = term_at(at.term, place)
+        if not isinstance(fold, ReduceSeq) or not isinstance(zipped := fold.xs, Zip):
+            raise NoMatch("lanes of neighbouring results are of folds that go through two arrays")
+        if free_variables(zipped.xs) & own:
+            return then(inside("xs")(apply("zip_swap")), apply("reduce_map_fusion"))(at, place)
+        return at
+
+    return tactic
+
+
+def lifted() -> Tactic:
+    """The folds of all elements of a map as one, with an array of accumulators in registers."""
+    return then(
+        apply("lift_reduce_seq"),
+        inside("init")(then(UNROLLED, apply("store_private"))),
+        inside("f")(UNROLLED),
+    )
+
+
+def apart(fold: Position, tactic: Tactic) -> Tactic:
+    """The folds of all elements of a map, and with their results what the map does with them."""
+
+    def tactic_apart(at: Rewriting, place: Position) -> Rewriting:
+        if fold == ("f",):
+            return tactic(at, place)
+        alone = inside("xs", "ys")(then(through_what_is_read(), tactic))
+        return then(apply("map_fission_with_zip", parts={"g": fold}), alone)(at, place)
+
+    return tactic_apart
+
+
+# ---- work-items
+
+
+def _of_innermost(tactic: Tactic) -> Tactic:
+    """The tactic at the innermost of nested maps, and work-items for those around it."""
+
+    def nested(at: Rewriting, place: Position) -> Rewriting:
+        at = repeat(topdown(apply("map_fusion")))(at, place)
+        depth = depth_of(term_at(at.term, place))
+        if not 1 <= depth <= _MOST_DIMENSIONS:
+            raise NoMatch("blocks of results are of maps in up to three dimensions")
+        at = inside(*("f",) * (depth - 1))(tactic)(at, place)
+        for level in range(depth - 1):
+            at = inside(*("f",) * level)(apply("map_to_glb", d=depth - 1 - level))(at, place)
+        return at
+
+    return nested
+
+
+def _in_blocks(results: int, block: Tactic) -> Tactic:
+    """A map by so many results for each work-item; those that fill no block are work-items of their own."""
+    blocks = then(
+        apply("split_join", m=results),
+        inside("xss")(then(inside("f")(block), apply("map_to_glb", d=0))),
+    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        assert isinstance(t, Map), "cannot happen: it is the innermost of nested maps"
+        n = dimensions(t.xs.type)[0][0].constant or 0
+        whole = n // results * results
+        if whole == n:
+            return blocks(at, place)
+        if whole == 0 or place:
+            raise NoMatch(f"{n} results are no blocks of {results}")
+        return then(
+            inside("xs")(apply("concat_take_drop", "backward", m=whole)),
+            apply("map_concat"),
+            inside("xs")(blocks),
+            inside("ys")(apply("map_to_glb", d=0)),
+        )(at, place)
+
+    return tactic

@@ -1,0 +1,8 @@
+"""Schedules for the work-groups of a GPU.
+
+tiles           a nest, tile by tile
+row_tiles       maps over rows or tiles, which a group copies to local memory
+stencil_strips  stencils: a work-item has several windows below one another
+cooperative     reductions that the work-items of a group share; `rows`: all loops over a row, `scans`: running ones
+dimensions      maps in three dimensions, a work-item for each element
+"""

@@ -1,0 +1,115 @@
+"""Tactics for cooperative reductions: work-items of a group reduce together, each a share of the elements.
+
+reduce op z xs
+  =  the lanes, of the group's results, of what each member reduces    (vectorize_reduce, partial_reduce_strided)
+
+Members read neighbouring vectors, so that a group reads whole rows of memory at a time.  What they found
+stands in local memory, and one of them reduces it: in front of a map over one element, which is where a
+kernel can store it (`map_one_by_one`).
+Source: LIFT, GPGPU'16, macro rules vectorizeReduce and partialReduceWithReorder.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    inside,
+    then,
+    vectorize_reduction,
+)
+from relift.semantics.patterns import Map, Reduce
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.types import Array, dimensions
+
+PARTS = ("xs", "vs", "x", "xs")
+"""From a reduction by vectors to the results of the members."""
+
+
+def share(members: int, width: int) -> Tactic:
+    """A reduction by this many `members`, which reduce vectors of `width`; what is reduced is computed by them."""
+    return then(vectorize_reduction(width), inside(*PARTS[:-1])(shared(members)))
+
+
+def shared(members: int) -> Tactic:
+    """A reduction of vectors, each member with every `members`-th of them."""
+    return then(
+        inside("xs")(attempt(apply("as_vector_map"))),
+        apply("partial_reduce_strided", m=members),
+        inside("xs", "xs")(
+            attempt(then(inside("xss")(apply("split_map")), apply("map_map_transpose", "backward")))
+        ),
+        inside("xs")(attempt(apply("map_fusion"))),
+        inside("xs", "f")(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))),
+    )
+
+
+def reductions(at: Rewriting, place: Position) -> list[Position]:
+    """The reductions below a place that no other reduction and no map encloses."""
+    found: list[Position] = []
+    for below, t in positions(term_at(at.term, place)):
+        if any(below[: len(outer)] == outer for outer in found):
+            continue
+        reduces = isinstance(t, Reduce)
+        if reduces or isinstance(t, Map):
+            found.append(below)
+    return [below for below in found if isinstance(term_at(at.term, (*place, *below)), Reduce)]
+
+
+def cooperative_each(members: int, width: int) -> Tactic:
+    """A map whose function reduces, cooperatively for every element; raises `NoMatch` for other terms."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or isinstance(t.f.body.type, Array):
+            raise NoMatch("a cooperative reduction computes one value of every element of a map")
+        within = reductions(at, (*place, "f"))
+        if len(within) != 1:
+            raise NoMatch(
+                f"the function of the map has {len(within)} reductions; a cooperative one is alone there"
+            )
+        (reduction,) = within
+        at = inside("f", *reduction)(share(members, width))(at, place)
+        first = {"h": ("f", *reduction, *PARTS)}
+        return apply("map_one_by_one", parts=first)(at, place)
+
+    return tactic
+
+
+def by_groups(members: int, width: int) -> Tactic:
+    """The same, lowered: a group for every element of the map, whose first work-item reduces what its members found."""
+    one = then(inside("f")(everywhere(attempt(apply("reduce_to_seq")))), apply("map_to_lcl", d=0))
+    found = inside("xs", "x")(then(apply("map_to_lcl", d=0), apply("store_local")))
+    group = then(inside("f")(then(found, one)), apply("map_to_wrg", d=0))
+    return then(cooperative_each(members, width), inside("xss")(group))
+
+
+def cooperative_all(groups: int, members: int, width: int) -> Tactic:
+    """A reduction of everything: `groups` groups reduce a chunk each, and one work-item what they found."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Reduce):
+            raise NoMatch("a cooperative reduction needs a `reduce`")
+        (length,) = dimensions(t.xs.type)[0]
+        chunk = length.divided_by(Size.of(groups))
+        if chunk is None or chunk.constant is None:
+            raise NoMatch(f"{groups} groups do not share {length} elements evenly")
+        split = then(
+            apply("partial_reduce_chunks", m=chunk.constant),
+            inside("xs")(
+                then(
+                    attempt(inside("xs")(apply("split_map"))),
+                    attempt(apply("map_fusion")),
+                    cooperative_each(members, width),
+                )
+            ),
+        )
+        return split(at, place)
+
+    return tactic

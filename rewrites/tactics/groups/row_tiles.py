@@ -1,0 +1,205 @@
+"""Tactics for maps over rows or tiles on a GPU: a group copies what it reads to local memory, side by side.
+
+A work-item that goes through a row of its own reads far from its neighbours, which do the same one row further.  Here
+the rows of a group, which lie one after the other, are copied first, neighbours copying neighbouring cells, and read
+from local memory then; an open cell follows each row there, so that neighbours read from different banks.  A table
+that lies column by column, and is written row by row, goes through local memory by square tiles in the same way.
+Source: the padding is that of Ruetsch and Micikevicius, 2009, for transpositions.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    fuse,
+    inside,
+    then,
+)
+from relift.rewrites.tactics.groups.tiles import GROUPS, WORK_ITEMS, copy, nest
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Map, Zip
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+
+LEAST_ROW = 8
+"""Cells of a row that neighbours read far apart: fewer lie in what memory sends at a time."""
+
+
+def rows_in_groups(items: int, local_bytes: int) -> Tactic:
+    """A map over rows by groups of so many work-items, with their rows in local memory; an element of `zip` may be a row.
+
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.row_tiles import rows_in_groups
+    >>> from relift import add, f32, map, nat, program, reduce
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def row_sums(a: f32[n, m]):
+    ...     return map(lambda row: reduce(add, 0.0, row), a)
+    >>> found = derive(row_sums, rows_in_groups(32, 48 * 1024), {"n": 64, "m": 9})
+    >>> [step.rule for step in found.steps][:3], found.steps[-1].rule
+    (['reduce_to_seq', 'split_join', 'map_to_wrg'], 'map_to_lcl')
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = fuse()(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or isinstance(t.f.body.type, Array) or not is_layout(t.xs):
+            raise NoMatch("no map over rows computes one value for each here")
+        tables = list(_tables(at, (*place, "xs")))
+        if not tables:
+            raise NoMatch("neighbours read no rows that lie one after the other")
+        room = sum(items * (length + 2) * size for _, length, size in tables)
+        if room > local_bytes:
+            raise NoMatch("the rows of a group do not fit into local memory")
+        at = apply("split_join", m=items)(at, place)
+        at = inside("xss")(_zips_apart)(at, place)
+        at = inside("xss")(then(apply("map_to_wrg", d=0)))(at, place)
+        for below, length, _ in tables:
+            at = inside("xss", "f", "xs", *below)(rows_staged(items, length))(at, place)
+        return inside("xss", "f")(apply("map_to_lcl", d=0))(at, place)
+
+    return tactic
+
+
+def _behind(cells: int) -> Tactic:
+    """The columns of a table, of which each row is followed by so many open cells."""
+    return then(
+        apply("pad_empty_removed", "backward", left=0, right=cells),
+        inside("xs")(then(apply("drop_nothing"), apply("pad_empty_transpose"))),
+    )
+
+
+def tiles_across(side: int) -> Tactic:
+    """A map over the cells of a table that lies across, by groups with a square tile each, read from local memory.
+
+    Neighbours read the tile along the lines of memory, and write it along those of the result.  A map over tables, as
+    of a batch, gives each to groups of the third dimension.
+
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.row_tiles import tiles_across
+    >>> found = derive(load_program("examples/transpose.py"), tiles_across(32), {"n": 64, "m": 96})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("tile", "store", "pad"))]
+    ['tile_map', 'pad_empty_removed', 'pad_empty_transpose', 'store_local']
+    """
+    tile = then(nest(*WORK_ITEMS), inside("xs")(_ACROSS))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, Map) and not place and _row(t.f.body.type) is not None:
+            return then(inside("f")(tactic), apply("map_to_wrg", d=2))(at, place)
+        if is_layout(t):
+            at = then(apply("insert_copy"), inside("f")(apply("insert_copy")))(at, place)
+        at = then(attempt(apply("map_map_transpose", "backward")), fuse())(at, place)
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or _row(t.xs.type) is None or not is_layout(t.xs):
+            raise NoMatch("no map over the cells of one table stands here")
+        if not lies_across(at.term, (*place, "xs")):
+            raise NoMatch("neighbours read what lies side by side")
+        at = apply("tile_map", m=side, n=side)(at, place)
+        return inside("xs", "xss", "xs")(nest(*GROUPS, tile))(at, place)
+
+    return tactic
+
+
+_ACROSS = then(
+    apply("transpose_transpose", "backward"),
+    inside("xss")(copy(*WORK_ITEMS)),
+    _behind(1),
+    inside("xs", "xss")(apply("store_local")),
+)
+"""A tile that lies across, in local memory; an open cell follows each of its lines."""
+
+
+def zipped_across(side: int) -> Tactic:
+    """A map over the cells of two tables of which one lies across, by groups with a square tile of each.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.row_tiles import zipped_across
+    >>> @rl.program
+    ... def sums(a: rl.f32[64, 96], b: rl.f32[96, 64]):
+    ...     rows = rl.zip(a, rl.transpose(b))
+    ...     return rl.map(lambda p: rl.map(lambda q: q[0] + q[1], rl.zip(p[0], p[1])), rows)
+    >>> [s.rule for s in derive(sums, zipped_across(32)).steps if s.rule.startswith(("tile", "store"))]
+    ['tile_map', 'tile_zip', 'store_local']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or not isinstance(t.xs, Zip) or not isinstance(t.f.body, Map):
+            raise NoMatch("no map over the cells of two tables stands here")
+        across = [f for f in ("xs", "ys") if lies_across(at.term, (*place, "xs", f))]
+        if not across:
+            raise NoMatch("neighbours read what lies side by side")
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+        at = apply("tile_map", m=side, n=side)(at, place)
+        blocks = (*place, "xs", "xss", "xs")
+        at = inside("xs")(apply("tile_zip"))(at, blocks)
+        at = fuse()(at, blocks)
+        for field in across:
+            at = inside("f", "f", "xs", field)(_ACROSS)(at, blocks)
+        return nest(*GROUPS, *WORK_ITEMS)(at, blocks)
+
+    return tactic
+
+
+def _tables(at: Rewriting, place: Position) -> list[tuple[Position, int, int]]:
+    """The tables of rows that are zipped here and lie row by row: where, how long a row is, and the bytes of a cell."""
+    t = term_at(at.term, place)
+    if isinstance(t, Zip):
+        return [
+            ((field, *below), length, size)
+            for field in ("xs", "ys")
+            for below, length, size in _tables(at, (*place, field))
+        ]
+    row = _row(t.type)
+    if row is None or row[0] < LEAST_ROW or lies_across(at.term, place):
+        return []
+    return [((), *row)]
+
+
+def _row(t: Type) -> tuple[int, int] | None:
+    """How many scalars the rows of a table have, and the bytes of each; None for what is no table of scalars."""
+    match t:
+        case Array(Array(Scalar() as scalar, n), _) if n.constant is not None:
+            return n.constant, scalar.bytes
+        case Array() | Scalar() | Tuple() | Vector() | TypeVariable():
+            return None
+
+
+def _zips_apart(at: Rewriting, place: Position) -> Rewriting:
+    """A map over chunks of zips as one over zips of chunks."""
+    t = term_at(at.term, (*place, "xs", "xs"))
+    if not isinstance(t, Zip):
+        return at
+    at = then(inside("xs")(apply("split_zip")), apply("map_fusion"))(at, place)
+    return at
+
+
+def rows_staged(items: int, length: int) -> Tactic:
+    """A table of rows in local memory, copied cell by cell by all work-items, with one or two open cells behind each row, so that an odd number of cells is between them."""
+    cells = then(
+        apply("split_of_join", "backward"),
+        inside("xs")(
+            then(
+                apply("join_split", "backward", m=items),
+                inside("xss")(copy(apply("map_to_seq"), apply("map_to_lcl", d=0))),
+            )
+        ),
+    )
+    return then(cells, apart_by_rows(length))
+
+
+def apart_by_rows(length: int) -> Tactic:
+    """A table whose rows have so many cells, in local memory as `rows_staged` has it."""
+    return then(
+        apply("transpose_transpose", "backward"),
+        inside("xss")(_behind(1 + length % 2)),
+        inside("xss", "xs", "xss")(apply("store_local")),
+    )

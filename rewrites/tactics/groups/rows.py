@@ -1,0 +1,204 @@
+"""Tactics for maps over rows on a GPU: a group has a row, and its work-items share every loop over it.
+
+A function of a row that folds it, once or several times, and computes a value or a new row of what the folds gave, as
+softmax and layer norm do.  The folds get names, in the order in which they need each other.  Each is done by all
+work-items of the group together, whose partial results stand in local memory, where every work-item folds them; arrays
+that several need stand there, too.  What is computed of them is shared out along the lines of memory.
+Source: LIFT, GPGPU'16, for the folds; Halide's compute_at, PLDI'13, for what stands between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    everywhere,
+    first,
+    inside,
+    then,
+)
+from relift.rewrites.tactics.folds.remainders import fold_here_with_rest, map_here_with_rest
+from relift.rewrites.tactics.groups.cooperative import PARTS, share, shared
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Let, Map, Reduce
+from relift.semantics.syntax.binding import Position, binders_at, canonical, positions, term_at
+from relift.semantics.syntax.terms import Term, Var, free_variables, subterms
+from relift.semantics.syntax.types import Array, cells
+
+_WORK_ITEMS = apply("map_to_lcl", d=0)
+_MOST_TURNS = 32
+"""Vectors of a row that a work-item goes through: an H200 takes 270 us instead of 140 with 64 for each."""
+
+_IN_ORDER = everywhere(attempt(then(apply("reduce_to_seq"), attempt(apply("reduce_map_fusion")))))
+
+
+def rows_by_groups(depth: int, members: int, width: int, local_bytes: int) -> Tactic:
+    """A map over rows, in `depth` - 1 maps more, by groups of `members` work-items that read vectors of `width`.
+
+    Raises `NoMatch` where the function of a row does not fold it, or the group cannot share that evenly.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.rows import rows_by_groups
+    >>> @rl.program
+    ... def parts(a: rl.f32[8, 512]):
+    ...     return rl.map(lambda row: rl.map(lambda v: v / rl.reduce(rl.add, 0.0, row), row), a)
+    >>> steps = derive(parts, rows_by_groups(1, 32, 4, 48 * 1024)).steps
+    >>> [step.rule for step in steps][:3]
+    ['let_inline', 'vectorize_reduce', 'partial_reduce_strided']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        row = (*place, *("f",) * depth)
+        for around in range(depth):
+            if not isinstance(term_at(at.term, row[: len(place) + around]), Map):
+                raise NoMatch(f"no {depth} maps stand in one another here")
+        if not isinstance(term_at(at.term, row).type, Array):
+            at = _in_an_array(at, row[:-1])
+            row = (*row[:-1], "xss", "f")
+        at, names = _named(at, row, local_bytes)
+        if not names:
+            raise NoMatch("the function of a row folds nothing")
+        for i in range(names):
+            at = _lowered(members, width)(at, (*row, *("f",) * i, "x"))
+        at = _written(members, width)(at, (*row, *("f",) * names))
+        above = (row[:i] for i in range(len(place), len(row)))
+        maps = [outer for outer in above if isinstance(term_at(at.term, outer), Map)]
+        for d, outer in enumerate(reversed(maps)):
+            at = apply("map_to_wrg", d=d)(at, outer)
+        return at
+
+    return tactic
+
+
+def _in_an_array(at: Rewriting, place: Position) -> Rewriting:
+    """A map that computes a value of each row as one that computes an array of one."""
+    return then(
+        apply("join_map_repeat", "backward"),
+        inside("xss")(apply("map_fusion")),
+    )(at, place)
+
+
+# ---- names
+
+
+def _named(at: Rewriting, body: Position, local_bytes: int) -> tuple[Rewriting, int]:
+    """What all work-items of a group need of a row, under names one inside the other, and how many these are."""
+    names, room = 0, local_bytes
+    while isinstance(term_at(at.term, body), Let):
+        body, names = (*body, "f"), names + 1
+    while (found := _shared_in(term_at(at.term, body), room)) is not None:
+        at = apply("let_inline", "backward", parts={"x": found})(at, body)
+        room -= 4 * (cells(term_at(at.term, (*body, "x")).type).constant or 0)
+        body, names = (*body, "f"), names + 1
+    return at, names
+
+
+def _shared_in(t: Term, room: int) -> Position | None:
+    """The smallest part that the whole group needs: a fold, or an array that is computed and read again.
+
+    What only a fold takes is computed by it.
+    """
+
+    def of_the_group(place: Position, u: Term) -> bool:
+        bound = {x.name for x in binders_at(t, place)}
+        return not is_layout(u) and not bound & free_variables(u)
+
+    folds = [p for p, u in positions(t) if isinstance(u, Reduce) and of_the_group(p, u)]
+    arrays = [
+        place
+        for place, u in positions(t)
+        if isinstance(u, Map) and place and of_the_group(place, u) and _fits(u, room)
+        if _count(t, u) > 1 or (binders_at(t, place) and not _below(place, folds))
+    ]
+    by_size = [(sum(1 for _ in subterms(term_at(t, place))), place) for place in (*folds, *arrays)]
+    return min(by_size, default=(0, None))[1]
+
+
+def _below(place: Position, others: Collection[Position]) -> bool:
+    return any(place[: len(other)] == other for other in others)
+
+
+def _fits(t: Term, room: int) -> bool:
+    return 0 < 4 * (cells(t.type).constant or 0) <= room
+
+
+def _count(t: Term, u: Term) -> int:
+    same = canonical(u)
+    return sum(1 for v, _ in subterms(t) if type(v) is type(u) and canonical(v) == same)
+
+
+# ---- who computes
+
+
+def _lowered(members: int, width: int) -> Tactic:
+    """A fold by the members of a group, whose partial results everybody folds; or an array by all of them."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if isinstance(term_at(at.term, place), Map):
+            return then(_shared_out(members), _IN_ORDER, apply("store_local"))(at, place)
+        length = _length(term_at(at.term, (*place, "xs")))
+        lanes = width if length % width == 0 else 1
+        main = length - length % (members * lanes)
+        if main == 0 or length > _MOST_TURNS * members * lanes:
+            raise NoMatch(f"{members} work-items do not share {length} elements")
+        here = place
+        if main < length:
+            at = fold_here_with_rest(main)(at, place)
+            here = (*place, "left")
+        partial = then(_WORK_ITEMS, apply("store_local"))
+        if lanes == 1:
+            at = then(shared(members), inside("xs")(partial))(at, here)
+        else:
+            at = then(share(members, lanes), inside(*PARTS)(partial))(at, here)
+        return _IN_ORDER(at, place)
+
+    return tactic
+
+
+def _length(t: Term) -> int:
+    """How many elements an array has at the sizes of a search."""
+    length = t.type.length.constant if isinstance(t.type, Array) else None
+    if length is None:
+        raise NoMatch("the number of elements is not known")
+    return length
+
+
+def _shared_out(members: int) -> Tactic:
+    """A map whose elements neighbours compute side by side; the last few, where they are too few for all."""
+    turns = then(
+        apply("split_join", m=members),
+        inside("xss")(then(inside("f")(_WORK_ITEMS), apply("map_to_seq"))),
+    )
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        length = _length(term_at(at.term, (*place, "xs")))
+        if length < members:
+            return _WORK_ITEMS(at, place)
+        if length % members == 0:
+            return turns(at, place)
+        parts = then(inside("xs")(turns), inside("ys")(_WORK_ITEMS))
+        return then(map_here_with_rest(length - length % members), parts)(at, place)
+
+    return tactic
+
+
+def _written(members: int, width: int) -> Tactic:
+    """A result of which each work-item writes its share; a single value is written by one."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if isinstance(t, Map):
+            vectors = then(apply("vectorize_map", w=width), inside("vs")(_shared_out(members)))
+            return then(first(vectors, _shared_out(members)), _IN_ORDER)(at, place)
+        value = next((p for p, u in positions(t) if p and isinstance(u, Var)), None)
+        if value is None or not isinstance(t.type, Array):
+            raise NoMatch("the result of a row is neither a map nor a value")
+        return then(apply("map_repeat", "backward", parts={"x": value}), _WORK_ITEMS)(at, place)
+
+    return tactic

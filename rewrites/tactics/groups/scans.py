@@ -1,0 +1,178 @@
+"""Tactics for scans in work-groups: a group scans what it has in local memory, in short chunks side by side.
+
+    scanned_in_group    a scan of an array, by the work-items of a group with a chunk each
+    scans_in_groups     a scan outside all functions in two sweeps: what the chunks of groups come to, then each chunk
+    rows_scanned        a map of scans with a group for each
+
+Global memory is read along its lines, and each work-item goes through a chunk of its own in local memory, where an
+open cell follows a chunk of even length, so that neighbours read from different banks.  What is combined with all
+results of a group is so when they are written.
+Source: Blelloch, prefix sums and their applications (1990); Harris, Sengupta and Owens, GPU Gems 3, chapter 39.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.groups.cooperative import by_groups
+from relift.rewrites.tactics.groups.row_tiles import apart_by_rows, rows_staged
+from relift.semantics.patterns import Map, ScanSeq
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import free_variables
+from relift.semantics.syntax.types import cells
+
+_WORK_ITEMS = apply("map_to_lcl", d=0)
+_STARTS: Position = ("xss", "xs", "xs", "xs", "ys")
+"""From a scan in chunks to the scan of what the chunks come to."""
+_REDUCED = first(*(by_groups(members, 4) for members in (64, 32, 8)))
+"""What the chunks come to: so many work-items reduce each together, by vectors of 16 bytes."""
+
+
+def length_at(at: Rewriting, place: Position) -> int:
+    """How many elements the scan at a place goes through; raises `NoMatch` where none is, or nobody knows."""
+    t = term_at(at.term, place)
+    length = t.solved["n"].constant if isinstance(t, ScanSeq) else None
+    if length is None:
+        raise NoMatch("no scan of a known length stands here")
+    return length
+
+
+def scanned_in_group(items: int, local_bytes: int) -> Tactic:
+    """A scan of what a group copies to local memory, by so many work-items; raises `NoMatch` where these do not share it evenly.
+
+    The result is in local memory, too.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        length = length_at(at, place)
+        scan = term_at(at.term, place)
+        each, rest = divmod(length, items)
+        scalars = cells(scan.type).constant or 0
+        if rest or each < 2 or 2 * 4 * scalars * (each + 1) // each > local_bytes:
+            raise NoMatch(f"{items} work-items of a group do not scan {length} elements")
+        chunks = then(
+            apply("join_split", "backward", m=each), inside("xss")(rows_staged(items, each))
+        )
+        reduced = then(inside("f")(apply("reduce_to_seq")), _WORK_ITEMS, apply("store_local"))
+        own = then(_WORK_ITEMS, apart_by_rows(each))
+        return then(
+            apply("let_inline", "backward", parts={"x": ("xs",)}),
+            inside("x")(chunks),
+            inside("f")(
+                then(
+                    apply("scan_blocked", m=each),
+                    inside(*_STARTS)(then(inside("xs")(reduced), _BY_ONE)),
+                    inside("xss")(own),
+                )
+            ),
+        )(at, place)
+
+    return tactic
+
+
+_BY_ONE = then(
+    apply("join_repeat", "backward"),
+    inside("xss")(
+        then(
+            apply("map_repeat", "backward", parts={"x": ("x", "xs")}),
+            _WORK_ITEMS,
+            apply("store_local"),
+        )
+    ),
+)
+"""A scan by one work-item of a group."""
+
+
+def scans_in_groups(items: int, each: int, local_bytes: int) -> Tactic:
+    """Scans outside all functions by groups of so many work-items, which have so many elements each.
+
+    What the chunks of the groups come to is scanned so, too, while it is long; raises `NoMatch` where there is no such scan.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.scans import scans_in_groups
+    >>> @rl.program
+    ... def sums(x: rl.f32[4096]):
+    ...     return rl.scan_seq(rl.add, 0.0, x)
+    >>> steps = derive(sums, scans_in_groups(32, 16, 48 * 1024)).steps
+    >>> [step.choices["m"] for step in steps if step.rule.startswith("scan")]
+    [512, 16]
+    """
+    in_chunks = _in_chunks(items, each, local_bytes)
+
+    def one(at: Rewriting, place: Position) -> Rewriting:
+        if free_variables(term_at(at.term, place)):
+            raise NoMatch("no scan outside all functions")
+        at = in_chunks(at, place)
+        at = apply("map_to_wrg", d=0)(at, (*place, "xss"))
+        starts = (*place, *_STARTS)
+        at = inside("xs")(then(_REDUCED, apply("store_global")))(at, starts)
+        at = attempt(one)(at, starts)
+        return apply("store_global")(at, starts)
+
+    return topdown(one)
+
+
+def rows_scanned(items: int, each: int, local_bytes: int) -> Tactic:
+    """A map of scans by groups of so many work-items: a row for each group, or a chunk of a row.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift.rewrites.tactics.groups.scans import rows_scanned
+    >>> @rl.program
+    ... def sums(a: rl.f32[64, 512]):
+    ...     return rl.map(lambda row: rl.scan_seq(rl.add, 0.0, row), a)
+    >>> [step.rule for step in derive(sums, rows_scanned(32, 16, 48 * 1024)).steps][:2]
+    ['let_inline', 'join_split']
+    """
+    whole = then(scanned_in_group(items, local_bytes), apply("insert_copy"), _written(items))
+    by_rows = then(inside("f")(whole), apply("map_to_wrg", d=0))
+    in_chunks = _in_chunks(items, each, local_bytes)
+
+    def one(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if not isinstance(t, Map) or free_variables(t):
+            raise NoMatch("no map of scans outside all functions")
+        if length_at(at, (*place, "f")) <= items * each:
+            return by_rows(at, place)
+        at = inside("f")(in_chunks)(at, place)
+        at = apply("map_fission_with_zip", parts={"g": ("f", *_STARTS)})(at, place)
+        starts = (*place, "xs", "ys")
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, starts)
+        reduced = then(inside("f")(_REDUCED), apply("map_to_wrg", d=1))
+        at = inside("xs")(then(reduced, apply("store_global")))(at, starts)
+        at = then(apply("map_to_glb", d=0), apply("store_global"))(at, starts)
+        at = inside("f", "xss")(apply("map_to_wrg", d=0))(at, place)
+        return apply("map_to_wrg", d=1)(at, place)
+
+    return topdown(one)
+
+
+def _in_chunks(items: int, each: int, local_bytes: int) -> Tactic:
+    """A scan in chunks of a group each; what they come to, and who they are for, is left open."""
+    chunk = items * each
+    group = then(inside("xs")(scanned_in_group(items, local_bytes)), _written(items))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        length = length_at(at, place)
+        if length % chunk or length <= chunk:
+            raise NoMatch(f"chunks of {chunk} elements do not divide {length}")
+        at = apply("scan_blocked_apart", m=chunk)(at, place)
+        return inside("xss", "f")(group)(at, place)
+
+    return tactic
+
+
+def _written(items: int) -> Tactic:
+    """A map over what a group has, whose neighbours write side by side."""
+    turn = then(inside("f")(_WORK_ITEMS), apply("map_to_seq"))
+    return then(apply("split_join", m=items), inside("xss")(turn))

@@ -1,0 +1,272 @@
+"""Tactics for stencils of two dimensions on a GPU: a work-item has several windows below one another.
+
+A group copies an overlapping tile of the image to local memory, borders included, and each of its work-items has a strip
+of windows of one column: neighbours read neighbouring cells, and windows of a strip overlap, so that a work-item reads
+a cell once for all windows that it is in.  Where the function of a window folds it, column by column, the folds of a strip
+become one, with an accumulator for each window in registers.
+
+    strips_in_groups    all of it
+    by_columns          a fold of a window, and of what is as large, goes column by column of both
+    strip_folds         the folds of the windows of a strip as one
+Source: LIFT, CGO'18, overlapped tiling; the registers are those of Nguyen et al., SC'10, and of `shared_folds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    fuse,
+    inside,
+    repeat,
+    then,
+    tile_stencil_2d,
+    topdown,
+)
+from relift.rewrites.tactics.folds.shared import apart, lifted
+from relift.rewrites.tactics.groups.tiles import GROUPS, UNROLLED, WORK_ITEMS, copy, tiles_in_groups
+from relift.rewrites.tactics.nests.dimensions import one_fold
+from relift.rewrites.tactics.nests.normal_form import fuse_once
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.patterns import Map, Reduction, Slide
+from relift.semantics.syntax.binding import Position, binders_at, positions, term_at
+from relift.semantics.syntax.terms import Get, Term, Var
+
+
+def strips_in_groups(windows: int, down: int) -> Tactic:
+    """A stencil of an image in overlapping tiles of `windows` windows each way; a work-item has `down` below one another.
+
+    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_in_groups
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/convolution.py"), strips_in_groups(8, 4), {"h": 16, "w": 16, "r": 1})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "lift", "store"))]
+    ['stencil_tiling_2d', 'stencil_tiling', 'lift_reduce_seq', 'store_private', 'store_local']
+    """
+
+    def tile(at: Rewriting, place: Position) -> Rewriting:
+        image = binders_at(at.term, place)[-1].name
+        at = first(_strips(down), _strips_with_cells(down))(at, place)
+        at = inside("xss", "xs")(staged(image))(at, place)
+        lines = inside("xss")(WORK_ITEMS[0])
+        columns = inside("xss", "f", "xss")(WORK_ITEMS[1])
+        return then(lines, columns)(at, place)
+
+    return tiles_in_groups(first(tile_stencil_2d(windows), _tiled_with_cells(windows)), tile)
+
+
+def strips_of_items(down: int) -> Tactic:
+    """A stencil of an image in strips of `down` windows, each of which a work-item reads where the image is.
+
+    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_of_items
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/hotspot.py"), strips_of_items(4), {"n": 16, "m": 16})
+    >>> [step.rule for step in found.steps[-2:]]
+    ['map_to_glb', 'map_to_glb']
+    """
+    strips = then(
+        first(_strips(down), _strips_with_cells(down)),
+        inside("xss")(apply("map_to_glb", d=1)),
+        inside("xss", "f", "xss")(apply("map_to_glb", d=0)),
+    )
+    return topdown(strips)
+
+
+def strips_of_lines(down: int) -> Tactic:
+    """Windows of lines that lie side by side, such as columns: a work-item has `down` windows of a line.
+
+    >>> from relift.rewrites.tactics.groups.stencil_strips import strips_of_lines
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift import add, f32, map, nat, program, reduce, slide, transpose
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def sums(a: f32[n + 2, m]):
+    ...     return map(lambda c: map(lambda w: reduce(add, 0.0, w), slide(3, 1, c)), transpose(a))
+    >>> found = derive(sums, strips_of_lines(4), {"n": 16, "m": 8})
+    >>> [step.rule for step in found.steps[:4]]
+    ['stencil_tiling', 'reduce_to_seq', 'lift_reduce_seq', 'map_to_seq_unroll']
+    """
+
+    def lines(at: Rewriting, place: Position) -> Rewriting:
+        if not _are_lines(at, place) or not lies_across(at.term, (*place, "xs")):
+            raise NoMatch("the lines do not lie side by side")
+        strip = inside("xss", "f")(windows_of_strip)
+        return then(
+            inside("f")(
+                then(
+                    apply("stencil_tiling", k=down - 1),
+                    strip,
+                    inside("xss")(apply("map_to_glb", d=1)),
+                )
+            ),
+            apply("map_to_glb", d=0),
+        )(at, place)
+
+    return then(_lines_fused, topdown(lines))
+
+
+def lines_in_groups(windows: int) -> Tactic:
+    """Windows of lines that lie one after the other: a group copies what so many `windows` of a line read.
+
+    >>> from relift.rewrites.tactics.groups.stencil_strips import lines_in_groups
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> from relift import add, f32, map, nat, program, reduce, slide
+    >>> n, m = nat("n"), nat("m")
+    >>> @program
+    ... def sums(a: f32[n, m + 2]):
+    ...     return map(lambda row: map(lambda w: reduce(add, 0.0, w), slide(3, 1, row)), a)
+    >>> found = derive(sums, lines_in_groups(8), {"n": 4, "m": 16})
+    >>> [step.rule for step in found.steps if step.rule.startswith(("stencil", "store"))]
+    ['stencil_tiling', 'store_local']
+    """
+
+    def lines(at: Rewriting, place: Position) -> Rewriting:
+        if not _are_lines(at, place) or lies_across(at.term, (*place, "xs")):
+            raise NoMatch("the lines do not lie one after the other")
+        at = inside("f")(apply("stencil_tiling", k=windows - 1))(at, place)
+        chunk = (*place, "f", "xss")
+        line = binders_at(at.term, (*chunk, "f"))[-1].name
+        window = then(repeat(topdown(fuse_once())), attempt(topdown(apply("reduce_seq_to_unroll"))))
+        at = inside("f", "f")(window)(at, chunk)
+        group = then(
+            inside("xs")(staged(line, WORK_ITEMS[1:])),
+            WORK_ITEMS[1],
+        )
+        return then(inside("f", "xss")(then(inside("f")(group), GROUPS[1])), GROUPS[0])(at, place)
+
+    return then(_lines_fused, topdown(lines))
+
+
+def _are_lines(at: Rewriting, place: Position) -> bool:
+    """Whether a map here goes through lines, and its function is a map over the windows of each."""
+    t = term_at(at.term, place)
+    return isinstance(t, Map) and isinstance(row := t.f.body, Map) and isinstance(row.xs, Slide)
+
+
+_lines_fused: Tactic = repeat(topdown(apply("map_fusion")))
+
+
+def _tiled_with_cells(windows: int) -> Tactic:
+    """The same of a stencil whose windows are zipped with the cells of another array."""
+    return apply("stencil_tiling_2d_zip", k=windows - 1)
+
+
+def _strips(down: int) -> Tactic:
+    """The windows of a tile strip by strip, and in a strip column by column."""
+    return then(
+        apply("map_fusion"),
+        apply("stencil_tiling", k=down - 1),
+        inside("xss", "f")(
+            then(apply("window_map_exchange"), inside("xss", "f")(windows_of_strip))
+        ),
+    )
+
+
+def _strips_with_cells(down: int) -> Tactic:
+    """The same where windows are zipped with cells: the cells of a strip go with it."""
+    cut = then(
+        apply("split_map"),
+        inside("xs")(
+            then(
+                apply("split_zip"),
+                inside("xs", "xs")(
+                    then(
+                        apply("split_map"),
+                        inside("xs")(apply("slide_before_split", k=down - 1)),
+                        apply("map_fusion"),
+                    )
+                ),
+            )
+        ),
+    )
+    columns = then(
+        apply("transpose_both_sides"),
+        inside("xss", "xs")(
+            then(
+                apply("zip_transpose", "backward"),
+                inside("xs", "xs")(apply("transpose_map_slide", "backward")),
+            )
+        ),
+        inside("xss")(_PAIRS),
+    )
+    return then(
+        apply("split_join", m=down),
+        inside("xss")(then(inside("xs")(cut), apply("map_fusion"), _PAIRS)),
+        inside("xss", "f")(then(columns, inside("xss", "f")(windows_of_strip))),
+    )
+
+
+_PAIRS = then(apply("map_fusion"), inside("xs")(apply("zip_map_left")), apply("map_fusion"))
+"""A map over zips of computed arrays and others goes through what they are computed of."""
+
+
+def windows_of_strip(at: Rewriting, place: Position) -> Rewriting:
+    """The windows of a strip, written out; where each is folded, all their folds are one."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: a strip is a map over its windows"
+    folds = outermost_folds(t.f.body)
+    if not folds:
+        return UNROLLED(at, place)
+    if len(folds) > 1:
+        raise NoMatch("the function of a window has several folds")
+    fold = ("f", *folds[0])
+    at = inside(*fold)(first(by_columns(), fuse()))(at, place)
+    written = copy(UNROLLED) if fold == ("f",) else UNROLLED
+    return then(apart(fold, strip_folds()), written)(at, place)
+
+
+def by_columns() -> Tactic:
+    """A fold of what is joined goes through the columns of it, and through each cell by cell."""
+    pairs = inside("xs", "xs")(apply("join_zip"))
+    return then(
+        repeat(one_fold),
+        attempt(pairs),
+        attempt(inside("xs")(apply("map_join"))),
+        apply("reduce_join_columns"),
+        apply("reduce_join", "backward"),
+        attempt(inside("xs", "xss")(apply("map_map_transpose", "backward"))),
+        apply("reduce_to_seq"),
+        apply("reduce_seq_join"),
+        repeat(topdown(apply("reduce_map_fusion"))),
+    )
+
+
+def strip_folds() -> Tactic:
+    """The folds of the windows of a strip as one, whose steps take a column of each, or a cell, written out."""
+    written_out = apply("reduce_seq_to_unroll")
+    return then(lifted(), first(inside("f", "f")(written_out), written_out))
+
+
+def outermost_folds(t: Term) -> list[Position]:
+    """Where the folds are that no other encloses."""
+    found: list[Position] = []
+    for below, u in positions(t):
+        nested = any(below[: len(outer)] == outer for outer in found)
+        if isinstance(u, Reduction) and not nested:
+            found.append(below)
+    return found
+
+
+def staged(image: str, items: Sequence[Tactic] = WORK_ITEMS) -> Tactic:
+    """The image that a tile is of is copied to local memory by all work-items, where windows slide over it."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        uses = [
+            p[:-1] if isinstance(term_at(t, p[:-1]), Get) else p
+            for p, u in positions(t)
+            if isinstance(u, Var) and u.name == image
+        ]
+        slid = [p for p in uses if any(isinstance(term_at(t, p[:i]), Slide) for i in range(len(p)))]
+        if len(slid) != 1:
+            raise NoMatch("the windows of a tile are not those of one array")
+        return inside(*slid[0])(then(copy(*items), apply("store_local")))(at, place)
+
+    return tactic

@@ -1,0 +1,161 @@
+"""Tactics for nests of more dimensions: what is read alike becomes one dimension.
+
+    one_fold          a fold of folds goes through joined arrays
+    rows_joined       maps over the rows of a table, and the elements of each, go through the joined rows
+    layout_outside    what is only rearranged of the results of a map is rearranged after it
+
+A convolution of several channels, for one, becomes all pairs of a filter and a window, as arrays that nobody stores.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    first,
+    inside,
+    repeat,
+    then,
+    topdown,
+)
+from relift.rewrites.tactics.nests.normal_form import Nest, nest_in, together
+from relift.semantics.indices.views import is_layout
+from relift.semantics.patterns import Join, Map, Reduce, Reduction, Zip
+from relift.semantics.syntax.binding import Position, term_at
+from relift.semantics.syntax.terms import (
+    Lambda,
+    Pattern,
+    Term,
+    Var,
+    children,
+    free_variables,
+    subterms,
+)
+from relift.semantics.syntax.types import Array
+
+
+def nested() -> Tactic:
+    """A program with its maps together, and what they go through, and its folds, in as few dimensions as it can be."""
+    return then(
+        repeat(topdown(one_fold)),
+        together(),
+        repeat(topdown(first(_rows_joined, _layout_outside))),
+    )
+
+
+def nest_at(at: Rewriting, place: Position) -> Nest:
+    """The nest below a place; raises `NoMatch` where there is none."""
+    found = nest_in(term_at(at.term, place))
+    if found is None:
+        raise NoMatch("no two maps around one fold of the elements of both")
+    return found
+
+
+# ---- folds
+
+
+def one_fold(at: Rewriting, place: Position) -> Rewriting:
+    """A reduction of reductions, or of joined maps, as one of a map over joined arrays."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Reduce):
+        raise NoMatch("no reduction")
+    if isinstance(t.xs, Map) and isinstance(inner := t.xs.f.body, Reduce):
+        if inner.op != t.op:
+            raise NoMatch("the reductions are by different operators")
+        at = then(inside("xs")(_rows_first), apply("reduce_join", "backward"))(at, place)
+        if is_layout(term_at(at.term, (*place, "xs"))):
+            return at
+    elif not isinstance(t.xs, Join):
+        raise NoMatch("no reduction of reductions, and none of joined rows")
+    return inside("xs")(_joined_map)(at, place)
+
+
+def _joined_map(at: Rewriting, place: Position) -> Rewriting:
+    """Joined maps of zipped rows as a map over zipped joined rows."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Join) or not isinstance(t.xss, Map) or is_layout(t):
+        raise NoMatch("no joined maps")
+    if not isinstance(t.xss.f.body, Map):
+        raise NoMatch("what is joined is computed by no map")
+    return then(
+        inside("xss")(_rows_first),
+        apply("map_join", "backward"),
+        inside("xs")(attempt(first(apply("join_split"), _joined_zips))),
+    )(at, place)
+
+
+def _rows_first(at: Rewriting, place: Position) -> Rewriting:
+    """What the function of a map goes through is what the map goes through."""
+    t = term_at(at.term, place)
+    assert isinstance(t, Map), "cannot happen: it was looked at"
+    (row,) = t.f.parameters
+    if term_at(t, ("f", "xs")) == Var(row.name, row.type):
+        return at
+    return apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+
+
+def _joined_zips(at: Rewriting, place: Position) -> Rewriting:
+    """Joined zips of rows as a zip of joined rows."""
+    apart = then(attempt(apply("map_before_zip")), inside("xs")(_without_identities))
+    return then(inside("xss")(apart), apply("join_zip", "backward"))(at, place)
+
+
+def _without_identities(at: Rewriting, place: Position) -> Rewriting:
+    t = term_at(at.term, place)
+    if isinstance(t, Zip):
+        return then(*(inside(field)(attempt(apply("map_identity"))) for field in ("xs", "ys")))(
+            at, place
+        )
+    return at
+
+
+# ---- parallel dimensions
+
+
+def _rows_joined(at: Rewriting, place: Position) -> Rewriting:
+    """Two nested maps, the inner one over what belongs to an element of the outer one, are one over joined rows."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map) or not isinstance(inner := t.f.body, Map) or not _folds(inner):
+        raise NoMatch("no two maps around a fold")
+    (row,) = t.f.parameters
+    if row.name in free_variables(inner.f.body) - {x.name for x in inner.f.parameters}:
+        raise NoMatch("the inner function needs the element of the outer map")
+    if row.name not in free_variables(inner.xs) or not is_layout(inner.xs):
+        raise NoMatch("the inner map goes through an array of its own")
+    if inner.xs != Var(row.name, row.type):
+        at = apply("map_fusion", "backward", parts={"g": ("f", "xs")})(at, place)
+    return apply("map_map_flat")(at, place)
+
+
+def _layout_outside(at: Rewriting, place: Position) -> Rewriting:
+    """The results of a map are rearranged after it."""
+    t = term_at(at.term, place)
+    if not isinstance(t, Map):
+        raise NoMatch("no map")
+    below = _rearranged(t.f.body)
+    return apply("map_fusion", "backward", parts={"g": ("f", *below)})(at, place)
+
+
+def _rearranged(t: Term) -> Position:
+    """Where the map is whose results a layout rearranges."""
+    path: list[str] = []
+    while not (isinstance(t, Map) and not is_layout(t.f.body)):
+        data = [
+            (field, child)
+            for field, child in children(t)
+            if not isinstance(child, Lambda) and isinstance(child.type, Array)
+        ]
+        if not isinstance(t, Pattern) or not (t.layout or isinstance(t, Map)) or len(data) != 1:
+            raise NoMatch("the results of the map are no rearranged results of a map")
+        ((field, t),) = data
+        path.append(field)
+    if not path or not _folds(t):
+        raise NoMatch("nothing is rearranged")
+    return tuple(path)
+
+
+def _folds(t: Term) -> bool:
+    return any(isinstance(u, Reduction) for u, _ in subterms(t))

@@ -1,0 +1,191 @@
+"""Tactics for blocks in vector registers: a nest, whatever is done before its folds and after them, on a CPU.
+
+A nest in normal form (see `nests`) is cut into blocks, some rows by some vectors, of which a work-item has one; it
+reads an element of a row once for all vectors, and a vector of columns once for all rows, while the block stays in
+registers:
+
+    in_panels           an operand copied once in the order in which the blocks read it
+    vector_accumulators the folds of a block as one fold with a table of vectors
+
+The folds become folds of vectors before they are lifted out of the maps: so the accumulators are vectors, and
+no driver has to make them from a table of scalars.
+Source: Goto and van de Geijn, Anatomy of high-performance matrix multiplication, TOMS 2008, for the shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    inside,
+    skip,
+    then,
+)
+from relift.rewrites.tactics.groups.tiles import UNROLLED, copy, nest
+from relift.rewrites.tactics.nests.blocks import TILE, TILES, in_blocks, in_each_block
+from relift.rewrites.tactics.nests.dimensions import nest_at, nested
+from relift.rewrites.tactics.nests.normal_form import (
+    OPERANDS,
+    Parts,
+    normal_form,
+    parts_at,
+    prologues_stored,
+)
+from relift.rewrites.tactics.nests.padding import in_whole_blocks
+from relift.rewrites.tactics.reuse import lies_across
+from relift.semantics.patterns import Map
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Term, free_variables
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of `rows` by `vectors` vectors of `lanes` results.
+
+    `packed` says whether the second operand is copied in the order in which the blocks read it.
+    """
+
+    rows: int
+    vectors: int
+    lanes: int
+    packed: bool = True
+
+    @property
+    def columns(self) -> int:
+        """How many results a row of the block has."""
+        return self.vectors * self.lanes
+
+    @property
+    def registers(self) -> int:
+        """The vectors that a work-item holds: results, a row of vectors, and one element for all lanes."""
+        return self.rows * self.vectors + self.vectors + 1
+
+
+def blocks_of_pairs(block: Block) -> Tactic:
+    """A nest as a low-level program, in which every work-item computes a block.
+
+    >>> from relift.rewrites.tactics.vectors.register_blocks import Block, blocks_of_pairs
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> product = load_program("examples/matmul.py")
+    >>> found = derive(product, blocks_of_pairs(Block(4, 2, 16)), {"n": 32, "m": 64, "k": 8})
+    >>> "lift_reduce_seq_2d" in {step.rule for step in found.steps}
+    True
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = nested()(at, place)
+        found = nest_at(at, place)
+        if len(found.around) > 1:
+            raise NoMatch("blocks are for a nest alone or in one more map")
+        at = in_whole_blocks(found, block.rows, block.columns, _in_blocks(block))(at, place)
+        for outside in found.around:
+            at = apply("map_to_glb", d=2)(at, (*place, *outside))
+        return at
+
+    return tactic
+
+
+def _in_blocks(block: Block) -> Tactic:
+    """A nest that blocks divide, block by block."""
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = normal_form()(at, place)
+        parts = parts_at(at, place)
+        at = inside(*parts.folds)(prologues_stored())(at, place)
+        if block.packed:
+            at = inside(*parts.folds, *OPERANDS[1])(in_panels(block.columns))(at, place)
+        return _tiled(block, parts)(at, place)
+
+    return tactic
+
+
+def _tiled(block: Block, parts: Parts) -> Tactic:
+    """A nest in normal form, block by block, each of which a work-item computes."""
+    work_items = nest(apply("map_to_glb", d=0), apply("map_to_glb", d=1), _computed(block, parts))
+    return then(
+        in_blocks(TILES, parts, block.rows, block.columns),
+        inside(*TILE)(then(in_each_block(parts), work_items)),
+    )
+
+
+def _computed(block: Block, parts: Parts) -> Tactic:
+    """A block: its folds, and with their results what is done there, vector by vector."""
+    folds = vector_accumulators(block.lanes)
+    if not parts.epilogue:
+        return then(folds, inside("xs")(copy(UNROLLED, UNROLLED)))
+    vectors = then(apply("vectorize_map", w=block.lanes), inside("vs")(UNROLLED))
+    together = skip if parts.alone else apply("map_fusion")
+    return then(inside(*parts.folds)(folds), together, nest(UNROLLED, vectors))
+
+
+def _innermost(wanted: Callable[[Term], bool], t: Term, below: str) -> Position:
+    for place, u in positions(t):
+        if place and place[0] == below and wanted(u):
+            return place
+    raise NoMatch("the tactic finds no part here")
+
+
+def vector_accumulators(lanes: int) -> Tactic:
+    """Folds of all pairs as one fold with a table of vectors, which are taken apart row by row."""
+
+    def rows(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        where = _innermost(lambda u: isinstance(u, Map), t, "f")
+        return apply("map_fusion", "backward", parts={"g": where})(at, place)
+
+    straight = then(
+        inside("xss")(attempt(apply("map_identity"))), attempt(apply("transpose_transpose"))
+    )
+    lifted = then(
+        apply("lift_reduce_seq_2d"),
+        inside("xs")(then(inside("xs")(straight), inside("ys")(straight))),
+        inside("init")(then(copy(UNROLLED, UNROLLED), apply("store_private"))),
+        inside("f")(nest(UNROLLED, UNROLLED)),
+    )
+    vectors = then(
+        apply("as_scalar_as_vector", "backward", w=lanes),
+        inside("vs")(apply("as_vector_map_fold")),
+    )
+    return then(inside("f")(vectors), rows, inside("xs")(lifted))
+
+
+# ---- what the folds read
+
+
+def in_panels(width: int) -> Tactic:
+    """Rows that folds read are copied: so many of them side by side.
+
+    Raises `NoMatch` where the data depend on a variable, for then no kernel comes before.
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        if free_variables(term_at(at.term, place)):
+            raise NoMatch("what is copied before depends on a variable")
+        vector = next((w for w in (16, 8, 4, 2) if width % w == 0), 1)
+        if lies_across(at.term, place) and vector > 1:
+            cells = then(
+                apply("as_scalar_as_vector", "backward", w=vector),
+                inside("vs")(copy(UNROLLED)),
+            )
+        else:
+            cells = copy(apply("map_to_seq"))
+        copied = then(
+            copy(apply("map_to_glb", d=0), apply("map_to_glb", d=1), rest=cells),
+            apply("store_global"),
+        )
+        panel = then(
+            apply("map_identity", "backward"),
+            inside("f")(apply("transpose_transpose", "backward")),
+            apply("map_fusion", "backward", parts={"g": ("f", "xss")}),
+            inside("xs")(copied),
+        )
+        return then(apply("join_split", "backward", m=width), inside("xss")(panel))(at, place)
+
+    return tactic

@@ -1,0 +1,111 @@
+"""Tactics for stencils on a CPU: a work-item has several rows of windows below one another, in the lanes of vectors.
+
+Windows of neighbouring rows overlap, so what a work-item loads is used for all rows of its strip that it is in:
+
+    strips_in_lanes     all of it: borders of constants apart, rows that fill no strip one by one
+    a column            the windows of a strip that lie below one another; where they are folded, their folds are one,
+                        with an accumulator for each in registers (`stencil_strips.windows_of_strip`)
+    lanes               neighbouring columns, vector by vector, the ends of padded rows apart (`lanes`)
+
+A lane then computes an array, the results of its column: each of them is a vector of a row.
+Source: LIFT, GPGPU'16, macro rule apply1DRegisterBlocking, with vectors; Halide's `unroll(y).vectorize(x)`.
+"""
+
+from __future__ import annotations
+
+from relift.rewrites.application.matching import NoMatch
+from relift.rewrites.tactics.combinators import (
+    Rewriting,
+    Tactic,
+    apply,
+    attempt,
+    fuse,
+    inside,
+    then,
+)
+from relift.rewrites.tactics.groups.stencil_strips import windows_of_strip
+from relift.rewrites.tactics.vectors.lanes import (
+    OUTER,
+    apart,
+    borders_apart,
+    depth_of,
+    in_parts,
+    lanes,
+    maps_together,
+    rows,
+)
+from relift.semantics.patterns import Map, Slide
+from relift.semantics.syntax.binding import Position, positions, term_at
+from relift.semantics.syntax.terms import Term
+from relift.semantics.syntax.types import dimensions
+
+
+def strips_in_lanes(width: int, down: int) -> Tactic:
+    """A stencil as a low-level program: a work-item has `down` rows of windows, in vectors of `width`.
+
+    >>> from relift.rewrites.tactics.vectors.strips import strips_in_lanes
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> sizes = {"h": 10, "w": 48, "r": 1}
+    >>> found = derive(load_program("examples/convolution.py"), strips_in_lanes(16, 4), sizes)
+    >>> [step.rule for step in found.steps if step.rule in ("split_join", "lift_reduce_seq", "vectorize_map")][:3]
+    ['split_join', 'lift_reduce_seq', 'lift_reduce_seq']
+    """
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        at = maps_together()(at, place)
+        t = term_at(at.term, place)
+        depth = depth_of(t)
+        if not 2 <= depth <= 1 + len(OUTER):
+            raise NoMatch("rows are maps in maps")
+        if not _overlap(term_at(t, ("f",) * (depth - 2))):
+            raise NoMatch("no windows of neighbouring rows overlap")
+        at = borders_apart()(at, place)
+        return in_parts(_part(width, down))(at, place)
+
+    return tactic
+
+
+def _overlap(t: Term) -> bool:
+    """Whether a map goes through windows."""
+    return isinstance(t, Map) and any(isinstance(u, Slide) for _, u in positions(t.xs))
+
+
+def _part(width: int, down: int) -> Tactic:
+    """Nested maps by strips, as many of the rows as fill one."""
+    strips = then(
+        apply("split_join", m=down),
+        inside("xss")(then(inside("f")(_strip(width)), apply("map_to_glb", d=0))),
+    )
+    single = then(attempt(fuse()), rows(width))
+
+    def tactic(at: Rewriting, place: Position) -> Rewriting:
+        outer = depth_of(term_at(at.term, place)) - 2
+        line: Position = ("f",) * outer
+        lines = term_at(at.term, (*place, *line))
+        assert isinstance(lines, Map), "cannot happen: it is one of nested maps"
+        n = dimensions(lines.xs.type)[0][0].constant or 0
+        whole = n // down * down
+        if whole == 0:
+            return single(at, place)
+        cut = then(
+            inside("xs")(apply("concat_take_drop", "backward", m=whole)),
+            apply("map_concat"),
+            inside("xs")(strips),
+            inside("ys")(single),
+        )
+        at = inside(*line)(strips if whole == n else cut)(at, place)
+        for level in range(outer):
+            at = inside(*line[:level])(apply("map_to_glb", d=outer - level))(at, place)
+        return at
+
+    return tactic
+
+
+def _strip(width: int) -> Tactic:
+    """The rows of a strip column by column, and the columns vector by vector."""
+    columns = then(inside("f")(windows_of_strip), lanes(width))
+    return then(
+        apply("map_interchange_rows"),
+        inside("xss")(then(apart(width), in_parts(columns))),
+    )
