@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from relift.egraph.cost.kernel import bytes_of
@@ -40,6 +41,12 @@ _PAGE, _NEW_PAGE = (
     1.5,
 )  # cells; what an access costs more when every step of a loop is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
+_SETS_BYTES, _WAYS, _EVICTED = 4096, 8, 3.5
+"""Cells that lie a multiple of so many bytes apart share a set of the nearest cache, which holds so many of their lines; and
+what a read of one more costs.  An x86 CPU has 64 sets of lines of 64 bytes, and 8 or 12 ways.
+
+Twelve rows of an image, read together for a strip of eight of a 5x5 convolution, take twice as long where a row has 2048 cells
+as where it has 2064."""
 
 # Cycles that a work-item of a GPU waits, with about four accesses on their way at a time: an H200's memory
 # answers after about 600 cycles, its caches after 40 to 200, local memory after 30.
@@ -123,11 +130,21 @@ class Accesses:
         same = prod(n for i, n in loops if not depends_on(offset, i))
         if self._storing:
             return same
+        return same * prod(prod(ns) / _places(ns) for ns in self._moving_alike(offset).values())
+
+    def _moving_alike(self, offset: Index) -> dict[int, list[float]]:
+        """The turns of the loops that are written out, by how far each moves an access."""
         alike: dict[int, list[float]] = {}
-        for i, n in loops:
+        for i, n in self.meter.scope.unrolled:
             if (stride := _stride(offset, i)) and n > 1:
                 alike.setdefault(abs(stride), []).append(n)
-        return same * prod(prod(ns) / (sum(ns) - len(ns) + 1) for ns in alike.values())
+        return alike
+
+    def _crowds(self, memory: Memory, offset: Index) -> bool:
+        """Whether what is accessed together in a turn of a loop has more lines in one set of the nearest cache than that holds."""
+        period = _SETS_BYTES // memory.scalar.bytes
+        moving = self._moving_alike(offset).items()
+        return prod(_places(ns) for stride, ns in moving if stride % period == 0) > _WAYS
 
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
@@ -152,14 +169,16 @@ class Accesses:
         stride = self._step(offset)
         issue = _STORE if self._storing else ISSUE
         turn = 0 if scope.loop is None else _stride(offset, scope.loop)
-        elsewhere = turn is None or abs(turn) >= _PAGE
+        further = _NEW_PAGE if turn is None or abs(turn) >= _PAGE else 0.0
+        if self._crowds(memory, offset):
+            further += _EVICTED
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
                     return issue + arithmetic, 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
-                    return (issue + _NEW_PAGE * elsewhere) * vectors + arithmetic, 0.0
+                    return (issue + further) * vectors + arithmetic, 0.0
                 case apart:
                     near = stride is not None and abs(stride) < _FAR_STRIDE
                     page = apart is None or abs(apart) >= _PAGE
@@ -215,6 +234,11 @@ class Accesses:
             not near and not self._storing and apart > 1.0
         )  # what is written is put together on its way
         return accesses * max(1.0, apart) * (_APART if far else 1.0), waits
+
+
+def _places(turns: Sequence[float]) -> float:
+    """At how many addresses loops of these turns are that all move an access alike."""
+    return sum(turns) - len(turns) + 1
 
 
 def _stride_between(offset: Index, thread: Index) -> int | None:
