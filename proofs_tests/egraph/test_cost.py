@@ -332,6 +332,27 @@ def test_on_a_cpu_columns_are_far(width: int) -> None:
     assert by_columns.seconds > 3 * by_rows
 
 
+@pytest.mark.parametrize(("rows", "crowded"), [(8, False), (16, True)])
+def test_lines_that_share_a_set_of_the_nearest_cache_are_dear_if_there_are_many(
+    rows: int, crowded: bool
+) -> None:
+    """Sums of so many rows at a time; rows of 4096 bytes begin in the same set, longer ones do not."""
+
+    def chunk(together: Any) -> Any:
+        vectors = rl.transpose(rl.map(lambda row: rl.as_vector(16, row), together))
+        zero = rl.splat(16, 0.0)
+        summed = rl.map_seq(
+            lambda column: rl.reduce_seq_unroll(rl.vectorize(16, rl.add), zero, column), vectors
+        )
+        return rl.as_scalar(summed)
+
+    def a_cell(width: int) -> float:
+        sums = lambda x: rl.map_glb(0)(chunk, rl.split(rows, x))
+        return cost(CPU, sums, x=f32[1 << 10, width]).compute / width
+
+    assert (a_cell(1024) > 1.5 * a_cell(1024 + 16)) == crowded
+
+
 @pytest.mark.parametrize("device", [CPU, GPU], ids=["cpu", "gpu"])
 def test_what_is_named_around_a_parallel_map_is_computed_by_each_of_its_work_items(
     device: DeviceDescription,
