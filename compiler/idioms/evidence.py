@@ -19,6 +19,7 @@ import numpy as np
 from relift.compiler.idioms.facts.evolution import Quotient
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
+from relift.compiler.idioms.facts.names import Length, bare, is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.programs import Lifted
@@ -173,7 +174,7 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
             raise NotRun(f"its argument {value} has type {type_}")
     known = function.arguments.keys() | set(relations.module.globals)
     needed = {p.value for p in lifted.parameters} | {
-        n for m in lifted.sizes.values() for n in m.names() if not n.startswith("length of")
+        n for m in lifted.sizes.values() for n in m.names() if not isinstance(n, Length)
     }
     if found.result in relations.accesses:
         needed.add(lifted.target.value)
@@ -195,11 +196,7 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
         if i.opcode == "store" and not _writes_target(relations, i.operands[1], lifted):
             raise NotRun(f"the loop stores elsewhere, too (line {i.line})")
     for p in lifted.parameters:
-        if (
-            p.first is not None
-            and p.value.startswith("@")
-            and p.value not in relations.module.globals
-        ):
+        if p.first is not None and is_global(p.value) and p.value not in relations.module.globals:
             raise NotRun(f"{p.value} is defined elsewhere")
 
 
@@ -454,12 +451,12 @@ def _called(function: Function, module: Module, compiled: Compiled, case: Case) 
             kinds.append(_C[type_])
             arguments.append(case.values[value])
     for base in case.rooms:
-        if base.startswith("@"):
+        if is_global(base):
             _copied(base, module, compiled, case, into=True)
     result: Any = _C.get(function.result)
     got = ctypes.CFUNCTYPE(result, *kinds)(compiled.address(function.name))(*arguments)
     for base in case.rooms:
-        if base.startswith("@"):
+        if is_global(base):
             _copied(base, module, compiled, case, into=False)
     if function.result == "float":
         return np.float32(got)
@@ -471,7 +468,7 @@ def _copied(base: str, module: Module, compiled: Compiled, case: Case, *, into: 
     room = case.rooms[base]
     count = size_in_bytes(module.globals[base], module) // room.itemsize
     cells = room[case.firsts[base] : case.firsts[base] + count]
-    address = compiled.address(base[1:])
+    address = compiled.address(bare(base))
     kind = np.ctypeslib.as_ctypes_type(room.dtype) * len(cells)
     there = np.ctypeslib.as_array(kind.from_address(address))
     if into:

@@ -144,10 +144,10 @@ class LiftedIdiom:
     def _in_c(self, text: str) -> str:
         """A text with the values of the function called as the C file calls them."""
         evolution = self.relations.evolution
+        loops = {str(loop.counter): loop for loop in evolution.control.loops.values()}
 
         def called(m: re.Match[str]) -> str:
-            loop = evolution.control.loops.get(f"%{m[0][1:]}")
-            if m[0][0] == "$" and loop is not None:
+            if (loop := loops.get(m[0])) is not None:
                 return f"(iterations done of line {line_of(evolution, loop)})"
             return evolution.spelled(m[0])
 

@@ -8,6 +8,7 @@ from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import harmless, library_name
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
+from relift.compiler.idioms.facts.names import bare
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import line_of
 from relift.compiler.idioms.finding import Found
@@ -51,7 +52,7 @@ def _in_the_way(relations: Relations, loop: Loop) -> str:
     inside = [i for label in loop.blocks for i in relations.function.blocks[label]]
     for i in inside:
         if i.opcode == "call" and not harmless(i):
-            return f"it calls {i.about.lstrip('@')} (line {i.line})"
+            return f"it calls {bare(i.about)} (line {i.line})"
     known = {a.instruction.position: a for a in relations.accesses.values()}
     stores = [known.get(i.position) for i in inside if i.opcode == "store"]
     for i in inside:
@@ -101,7 +102,7 @@ def _calls_itself(function: Function, module: Module) -> bool:
     while stack:
         at = module.functions.get(stack.pop())
         for i in at.instructions() if at is not None else ():
-            called = i.about.lstrip("@") if i.opcode == "call" else ""
+            called = bare(i.about) if i.opcode == "call" else ""
             if called == function.name:
                 return True
             if called and called not in met:

@@ -9,6 +9,7 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import Evolution, harmless
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, size_in_bytes
+from relift.compiler.idioms.facts.names import Counter
 from relift.semantics.syntax.sizes import Size
 
 
@@ -71,6 +72,6 @@ class Accesses(Evolution):
     def stride(self, access: Access, loop: Loop) -> Size | None:
         """By how many cells an access moves with each iteration; None where that changes."""
         linear = access.index.linear_in(loop.counter)
-        if linear is None or any(str(a).startswith("$") for a in linear[0].atoms()):
+        if linear is None or any(isinstance(a, Counter) for a in linear[0].atoms()):
             return None
         return linear[0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction
+from relift.compiler.idioms.facts.names import Counter
 
 _END = "(end)"
 
@@ -21,9 +22,9 @@ class Loop:
     parent: str | None = None
 
     @property
-    def counter(self) -> str:
+    def counter(self) -> Counter:
         """The name of the number of iterations that are done: 0, 1, …"""
-        return f"${self.header[1:]}"
+        return Counter(self.header)
 
 
 def immediate_dominators(

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
+from relift.compiler.idioms.facts.names import Counter, bare, is_constant
 from relift.semantics.syntax.sizes import Atom, Size
 
 _WHOLE = re.compile(r"-?\d+$")
@@ -46,7 +47,7 @@ def library_name(callee: str) -> str:
     >>> library_name("@llvm.fabs.f32"), library_name("@sqrtf")
     ('llvm.fabs', 'sqrtf')
     """
-    name = callee.lstrip("@").strip('"')
+    name = bare(callee).strip('"')
     return (
         re.sub(r"(?:\.(?:[fi]\d+|v\d+\w+|p\d+))+$", "", name) if name.startswith("llvm.") else name
     )
@@ -271,10 +272,9 @@ class Evolution:
     def _fixed(self, atom: Atom, loop: Loop) -> bool:
         if isinstance(atom, Quotient):
             return self.invariant(atom.of, loop)
+        if isinstance(atom, Counter):
+            return atom.header not in loop.blocks
         name = str(atom)
-        if name.startswith("$"):
-            other = self.control.loops["%" + name[1:]]
-            return other.header not in loop.blocks
         found = self.function.values.get(name)
         if found is None or found.block not in loop.blocks:
             return True
@@ -294,7 +294,7 @@ class Evolution:
             return False
         if i.opcode == "load" and self._may_be_written(i, loop):
             return False
-        return all(self.invariant(self.of(v), loop) for v in i.operands if v.startswith(("%", "@")))
+        return all(self.invariant(self.of(v), loop) for v in i.operands if not is_constant(v))
 
     def _may_be_written(self, load: Instruction, loop: Loop) -> bool:
         """Whether a loop writes to the array that is read; another array is another one (a condition that stays)."""
@@ -316,7 +316,7 @@ class Evolution:
         found = [
             name
             for name in address.names()
-            if self.function.type_of(name) == "ptr" and not name.startswith("$")
+            if self.function.type_of(name) == "ptr" and not isinstance(name, Counter)
         ]
         if len(found) != 1 or address.linear_in(found[0]) is None:
             return None
@@ -326,7 +326,7 @@ class Evolution:
     def spelled(self, value: str) -> str:
         """A value as the C file calls it, where it does."""
         names = self.function.variables.get(value)
-        return names[0] if names else value.lstrip("%@")
+        return names[0] if names else bare(value)
 
 
 def harmless(i: Instruction) -> bool:
@@ -379,6 +379,6 @@ def rounded_up(size: Size, by: int) -> Size:
     return Size.atom(Quotient(size, by))
 
 
-def counters(size: Size) -> Iterator[str]:
+def counters(size: Size) -> Iterator[Counter]:
     """The counters of loops that a polynomial is over."""
-    return (str(a) for a in size.atoms() if str(a).startswith("$"))
+    return (a for a in size.atoms() if isinstance(a, Counter))

@@ -10,6 +10,7 @@ from relift.compiler.idioms.constraints.solving import Row
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.structure import Listed, Structure
 from relift.semantics.syntax.sizes import Size
 
@@ -107,7 +108,7 @@ class Memory(Structure):
             if i.type in ("i32", "i64"):
                 size = self.evolution.of(value)
                 for loop in self.control.around(i.block):
-                    names = [n for n in size.names() if not n.startswith("$")]
+                    names = [n for n in size.names() if not isinstance(n, Counter)]
                     if any(
                         not self.evolution.invariant(self.evolution.raw(n), loop) for n in names
                     ):

@@ -11,6 +11,7 @@ from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Function, Module
 from relift.compiler.idioms.facts.memory import Memory
+from relift.compiler.idioms.facts.names import is_constant
 from relift.compiler.idioms.facts.structure import Asked, Listed, Same
 from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths
 from relift.compiler.idioms.facts.values.folds import combination, replaced
@@ -49,7 +50,7 @@ class Relations(Memory):
             "integer": lambda: self.typed("i"),
             "float": lambda: self.typed("float", "double"),
             "pointer": lambda: self.typed("ptr"),
-            "constant": lambda: ((v,) for v in self.universe if v[0] not in "%@" and v not in self.instructions),
+            "constant": lambda: ((v,) for v in self.universe if is_constant(v) and v not in self.instructions),
             "argument": lambda: ((v,) for v in self.function.arguments),
             "preexecution": lambda: ((v,) for v in self.universe if v not in self.instructions),
             "unused": lambda: ((v,) for v in self.instructions if v not in self.function.users),

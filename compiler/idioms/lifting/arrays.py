@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from relift.compiler.idioms.facts.names import Counter, Length
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.facts.values.terms import Expression, Fold, Read, Value, all_of
@@ -71,16 +72,16 @@ class Arrays:
         taken = frozenset(self.names.values())
         self.sizes = Sizes(taken)
         lengths = {t.counter: t.trips for t in turns} | {
-            f"${f.loop[1:]}": f.trips for f in folds if not f.computed
+            f.counter: f.trips for f in folds if not f.computed
         }
-        self.counters = frozenset(lengths) | {f"${f.loop[1:]}" for f in folds}
+        self.counters = frozenset(lengths) | {f.counter for f in folds}
         self.unbounded = self.counters - lengths.keys()
         slid = self._slid(reads, lengths)
         leasts: dict[Size, int] = {}  # loops that run as often as each other have one size
         for counter, trips in lengths.items():
             if trips.names() & self.counters:
                 raise Opaque("the length of a loop changes with the loops around it")
-            loop = self.relations.control.loops[f"%{counter[1:]}"]
+            loop = self.relations.control.loops[counter.header]
             least = 1 if counter in slid or self.relations.evolution.is_late(loop) else self.floor
             leasts[trips] = max(least, leasts.get(trips, 0))
         for counter, trips in lengths.items():
@@ -90,7 +91,7 @@ class Arrays:
         for base in self.bases:
             self._type(base)
 
-    def _slid(self, reads: Sequence[Read], lengths: Mapping[str, Size]) -> set[str]:
+    def _slid(self, reads: Sequence[Read], lengths: Mapping[Counter, Size]) -> set[str]:
         """The counters of windows, which are at least one."""
         found: set[str] = set()
         moved: dict[object, set[Size]] = {}
@@ -135,7 +136,7 @@ class Arrays:
         base, kind = self.bases[name], SCALARS[self.bases[name].kind]
         if base.shape is None:
             length = Size.atom(Name(self.sizes.fresh(("len",)), 1))
-            self.sizes.meaning[str(length)] = Size.atom(f"length of {name}")
+            self.sizes.meaning[str(length)] = Size.atom(Length(name))
             base.term = Input(self.names[name], Array(kind, length))
             return
         rows = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.evolution import harmless
+from relift.compiler.idioms.facts.names import Counter, bare
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import Expressions, Opaque, Paths, line_of
 from relift.compiler.idioms.facts.values.folds import replaced
@@ -28,7 +29,7 @@ from relift.semantics.syntax.sizes import Size
 class Turn:
     """A loop of a nest: its counter, how often it runs, and what of that is read."""
 
-    counter: str
+    counter: Counter
     trips: Size
 
 
@@ -130,7 +131,7 @@ def _require_as_before(
     known = {a.instruction.position: a for _, a in relations.accesses_of(root)}
     for i in (i for label in sorted(root.blocks) for i in relations.function.blocks[label]):
         if i.opcode == "call" and not harmless(i):
-            raise Opaque(f"it calls {i.about.lstrip('@')} (line {i.line})")
+            raise Opaque(f"it calls {bare(i.about)} (line {i.line})")
         if i.opcode != "store":
             continue
         store = known.get(i.position)
@@ -204,7 +205,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
     staying = [t for loop, t in turns if relations.evolution.stride(store, loop) == 0]
     for _, turn in turns:
         changes = not all(expressions.plain(name) for name in turn.trips.names())
-        if any(n.startswith("$") for n in turn.trips.names()) or (changes and turn in moving):
+        if any(isinstance(n, Counter) for n in turn.trips.names()) or (changes and turn in moving):
             raise Opaque("the length of a loop changes with the loops around it")
     start = _before(relations, root, store, expressions, cell, is_always=guard == TRUE)
     reads_old = _contains(value, old)
@@ -220,9 +221,14 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
             if outermost
             else Accumulator(f"{OLD}{list(reversed(staying))[depth + 1].counter}", kind)
         )
-        header = "%" + turn.counter[1:]
         value = Fold(
-            header, (name,), (begin,), (update,), kind, turn.trips, expressions.atoms(turn.trips)
+            turn.counter.header,
+            (name,),
+            (begin,),
+            (update,),
+            kind,
+            turn.trips,
+            expressions.atoms(turn.trips),
         )
     value = rebuilt(value, old, start)
     _other_reads(value, store, cell)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relift.compiler.idioms.facts.names import is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.facts.values.folds import combination, neutral
@@ -128,7 +129,7 @@ class _Lifting(Elements):
         if strides and shape.strides[-1].constant is None:
             self.condition(f"{self.said(shape.strides[-1])} is not 0")
         found = walks(effect.index, [t.counter for t in effect.turns], shape)
-        trips = {t.counter: t.trips for t in effect.turns}
+        trips: dict[str, Size] = {t.counter: t.trips for t in effect.turns}
         for high, low, w in zip(shape.strides, shape.strides[1:], found[1:], strict=False):
             reach = sum((trips[c] for c, _ in w.moves), Size.of(0)) * low
             if high != reach and not (high - reach).surely_at_least(0) and w.moves:
@@ -228,7 +229,7 @@ class _Lifting(Elements):
         """A fold: a reduction where its operator allows, else one step after the other."""
         if fold.computed:
             return self._while(fold, scope)
-        counter = f"${fold.loop[1:]}"
+        counter = fold.counter
         xs, bind = self.elements(counter, fold.updates, scope)
         starts = [term_of(s, scope) for s in fold.starts]
         acc = Accumulator(fold.name, fold.type)
@@ -255,7 +256,7 @@ class _Lifting(Elements):
 
     def _while(self, fold: Fold, scope: Scope) -> Any:
         """A fold whose length is data: it stops there, of as many steps as an array that it goes through has cells."""
-        counter = f"${fold.loop[1:]}"
+        counter = fold.counter
         arrays = [
             r.base for u in fold.updates for r in all_of(u)
             if isinstance(r, Read) and self.bases[r.base].gathered and counter in r.index.names()
@@ -321,7 +322,7 @@ class _Lifting(Elements):
         )
 
     def _alias(self, a: str, b: str) -> None:
-        if a.startswith("@") and b.startswith("@"):
+        if is_global(a) and is_global(b):
             return
         self.condition(f"{self.spelled(a)} and {self.spelled(b)} do not overlap")
 

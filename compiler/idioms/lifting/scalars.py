@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
@@ -145,6 +146,6 @@ def _atom(name: str, scope: Scope, computed: Mapping[str, Any]) -> Any:
         return _converted(computed[name], "i32")
     if name in scope.counters:
         return scope.counters[name]
-    if name.startswith("$"):
+    if isinstance(name, Counter):
         raise Opaque("a counter is used outside of its loop")
     return scope.fixed(name, "i32")

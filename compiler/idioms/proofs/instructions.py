@@ -13,6 +13,7 @@ from relift.compiler.idioms.facts.evolution import PURE, Quotient, harmless, lib
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.llvm.numbers import literal_of
+from relift.compiler.idioms.facts.names import Counter, Length, bare, is_global, is_value
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import (
     BINARY,
@@ -108,11 +109,11 @@ class Instructions:
     def _atom(self, atom: Any, names: Mapping[str, Content]) -> Number:
         if isinstance(atom, Quotient):
             return -((-self.size(atom.of, names)) / atom.by)
+        if isinstance(atom, Counter):
+            return self.counters.get(atom.header, z3.Int(f"iterations done {atom}"))
+        if isinstance(atom, Length):
+            return z3.Int(atom)
         name = str(atom)
-        if name.startswith("$"):
-            return self.counters.get(f"%{name[1:]}", z3.Int(f"iterations done {name}"))
-        if name.startswith("length of"):
-            return z3.Int(name)
         found = names.get(name) if name in names else self.value(name, "i64", {})
         return _begin(found.array) + found.bytes if isinstance(found, Address) else found
 
@@ -122,9 +123,9 @@ class Instructions:
         """An operand where some values are known."""
         if operand in names:
             return names[operand]
-        if operand.startswith("@"):
+        if is_global(operand):
             return Address(operand, z3.IntVal(0))
-        if operand.startswith("%"):
+        if is_value(operand):
             if operand not in self.outside:
                 self.outside[operand] = self._of_outside(operand)
             return self.outside[operand]
@@ -203,7 +204,7 @@ class Instructions:
         if i.opcode == "store":
             self._store(i, names, reached)
         elif i.opcode == "call" and not harmless(i):
-            raise Opaque(f"a call of {i.about.lstrip('@')} (line {i.line})")
+            raise Opaque(f"a call of {bare(i.about)} (line {i.line})")
         elif i.name:
             names[i.name] = self._computed(i, names, reached)
 

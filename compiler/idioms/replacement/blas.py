@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -81,7 +82,7 @@ class _Writing:
         return f"(int)({self.wide(size)})"
 
     def wide(self, size: Size) -> str:
-        if any(n.startswith("$") for n in size.names()) or not all(
+        if any(isinstance(n, Counter) for n in size.names()) or not all(
             isinstance(a, str) for a in size.atoms()
         ):
             raise _NotOne
@@ -217,7 +218,7 @@ def _sum(fold: Fold, old: Read | None, write: _Writing) -> _Product:
         beta = _beta(start, old, write)
     else:
         raise _NotOne
-    return _Product(reads[0], reads[1], f"${fold.loop[1:]}", fold.trips, alpha, beta)
+    return _Product(reads[0], reads[1], fold.counter, fold.trips, alpha, beta)
 
 
 def _factors(e: Expression) -> tuple[list[Read], list[Expression]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relift.compiler.idioms.facts.names import Length
 from relift.compiler.idioms.facts.values.folds import combination
 from relift.compiler.idioms.facts.values.terms import Accumulator, Expression, Read, all_of, both
 from relift.compiler.idioms.lift import LiftedIdiom
@@ -106,8 +107,8 @@ def _lines(
 
 def _are_gathered(lifted: Lifted, arrays: set[str]) -> bool:
     """Whether of some arrays one is read at cells that data choose, so that it is not known how long it is."""
-    lengths = {n for s in lifted.sizes.values() for n in s.names() if n.startswith("length of ")}
-    return any(f"length of {base}" in lengths for base in arrays)
+    lengths = {n for s in lifted.sizes.values() for n in s.names() if isinstance(n, Length)}
+    return any(Length(base) in lengths for base in arrays)
 
 
 def _overlaps(written: str, writing: Writing) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from relift.compiler.idioms.facts.names import Counter, Length
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -23,14 +24,7 @@ from relift.compiler.idioms.facts.values.terms import (
 )
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.lifting.effects import Cells, Result, Running, Turn, Updates, effect_of
-from relift.compiler.idioms.replacement.spelling import (
-    C_TYPES,
-    Kept,
-    counted,
-    counter_of,
-    is_length,
-    letter,
-)
+from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, counted, counter_of, letter
 from relift.semantics.syntax.sizes import Size
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -73,9 +67,10 @@ def unknown_lengths(idiom: LiftedIdiom) -> dict[str, str]:
     """The arrays that are read at cells that data choose, each with the size that is its length."""
     assert idiom.lifted is not None, "cannot happen: only a program has lengths"
     return {
-        str(next(iter(size.names()))).removeprefix("length of "): name
+        of.array: name
         for name, size in idiom.lifted.sizes.items()
-        if is_length(size)
+        for of in size.names()
+        if isinstance(of, Length)
     }
 
 
@@ -97,7 +92,7 @@ class _Inspecting:
         self.depth -= 1
         yield "  " * self.depth + "}"
 
-    def head(self, counter: str, trips: Size, computed: Mapping[str, Expression]) -> str:
+    def head(self, counter: Counter, trips: Size, computed: Mapping[str, Expression]) -> str:
         """The head of a loop."""
         c = counter_of(counter)
         end = self.polynomial(trips, computed)
@@ -123,7 +118,7 @@ class _Inspecting:
         if isinstance(e, Fold):
             for inner in (*e.starts, *(x for _, x in e.computed)):
                 yield from self.read(inner, met)
-            yield self.head(f"${e.loop[1:]}", e.trips, dict(e.computed))
+            yield self.head(e.counter, e.trips, dict(e.computed))
             self.depth += 1
             yield from self.reads(e.updates)
             self.depth -= 1
@@ -147,7 +142,7 @@ class _Inspecting:
         """An atom of a polynomial."""
         if name in computed:
             return self.integer(computed[name])
-        if name.startswith("$"):
+        if isinstance(name, Counter):
             return counter_of(name)
         self.values.add(name)
         return letter(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relift.compiler.idioms.facts.llvm.ir import INTEGERS, Instruction
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.replacement.spelling import Kept, counted, letter, names_in
@@ -37,7 +38,7 @@ def range_checks(idiom: LiftedIdiom) -> Ranges:
         of = i.operands[0] if i.opcode in _WIDENED else name
         size = relations.evolution.of(of)
         if all(
-            n.startswith("$") or n in relations.function.arguments or _is_outside(n, idiom)
+            isinstance(n, Counter) or n in relations.function.arguments or _is_outside(n, idiom)
             for n in names_in(size)
         ):
             check, needed = _outside(size, i, relations)
@@ -97,11 +98,12 @@ def _outside(size: Size, i: Instruction, relations: Relations) -> tuple[str, set
         for atom, power in monomial:
             if not isinstance(atom, str):
                 raise Kept("an index may wrap around")
-            text = value(atom) if not atom.startswith("$") else ""
-            if not text:
+            if not isinstance(atom, Counter):
+                text = value(atom)
+            else:
                 counters = True
-                trips = relations.evolution.trips(relations.control.loops[f"%{atom[1:]}"])
-                if trips is None or any(n.startswith("$") for n in names_in(trips)):
+                trips = relations.evolution.trips(relations.control.loops[atom.header])
+                if trips is None or any(isinstance(n, Counter) for n in names_in(trips)):
                     raise Kept("an index may wrap around")
                 text = f"({counted(trips, value)})"
             factors += [text] * power

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.llvm.ir import Extent
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import Opaque
 from relift.compiler.idioms.lift import LiftedFile, LiftedIdiom
@@ -297,7 +298,7 @@ def _values(lifted: Lifted, more: Collection[str]) -> list[str]:
     sizes += [lifted.target.first, *lifted.target.strides]
     sizes += [p.first for p in lifted.parameters if p.first is not None]
     found = {n for s in sizes for n in names_in(s)} | set(more)
-    if any(n.startswith("$") for n in found):
+    if any(isinstance(n, Counter) for n in found):
         raise Kept("a length is not known where the loop stands")
     return sorted(found)
 

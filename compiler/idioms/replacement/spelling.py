@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from relift.compiler.idioms.facts.evolution import Quotient
+from relift.compiler.idioms.facts.names import Counter, Length, bare
 from relift.semantics.syntax.sizes import Size
 
 C_TYPES = {"f32": "float", "f64": "double", "i32": "int", "i64": "long"}
@@ -17,17 +18,17 @@ class Kept(Exception):
 
 def letter(value: str) -> str:
     """The parameter that has a value of the function."""
-    return "of_" + re.sub(r"\W", "_", value.lstrip("%@"))
+    return "of_" + re.sub(r"\W", "_", bare(value))
 
 
-def counter_of(name: str) -> str:
+def counter_of(name: Counter) -> str:
     """The variable that counts the turns of a loop."""
-    return "c_" + letter(name.replace("$", "%"))
+    return "c_" + letter(name.header)
 
 
 def is_length(size: Size) -> bool:
     """Whether a size is the length of an array, of which C says nothing."""
-    return any(n.startswith("length of") for n in size.names())
+    return any(isinstance(n, Length) for n in size.names())
 
 
 def names_in(size: Size) -> set[str]:

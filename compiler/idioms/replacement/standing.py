@@ -13,6 +13,7 @@ from functools import cached_property
 from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import harmless
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Instruction
+from relift.compiler.idioms.facts.names import bare, is_global
 from relift.compiler.idioms.replacement.spelling import Kept
 
 _UNKNOWN = ""
@@ -47,7 +48,7 @@ class Standing:
         """A value as C says it before the loop; raises `Kept`."""
         found = self._said(value)
         if found is None:
-            names = self.function.variables.get(value, (value.lstrip("%@"),))
+            names = self.function.variables.get(value, (bare(value),))
             raise Kept(f"{names[0]} has no name where the loop stands")
         return found
 
@@ -65,8 +66,8 @@ class Standing:
     # ---- values
 
     def _said(self, value: str) -> str | None:
-        if value.startswith("@"):
-            of_file = value[1:]
+        if is_global(value):
+            of_file = bare(value)
             return of_file if of_file.isidentifier() and of_file not in self._locals else None
         for variable, held in sorted(self._held.items()):
             name = self._visible.get(variable)

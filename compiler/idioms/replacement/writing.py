@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.values.terms import (
     Accumulator,
     Apply,
@@ -115,7 +116,7 @@ class Writing:
         """A loop inside, as an expression with statements in it."""
         if e.type not in C_TYPES or any(a in self.carried for a in e.names):
             raise Kept("a loop inside is not counted before it begins")
-        c, t = counter_of(f"${e.loop[1:]}"), C_TYPES[e.type]
+        c, t = counter_of(e.counter), C_TYPES[e.type]
         if len(e.names) > 1:
             raise Kept("a loop inside carries several values")
         start = self.text(e.starts[0])
@@ -147,7 +148,7 @@ class Writing:
 
     def _steady(self, e: Fold) -> set[Read]:
         """What a loop inside reads in each iteration at cells a fixed distance apart: its first and its last say how far."""
-        inside, counter = list(all_of(e.updates[0])), f"${e.loop[1:]}"
+        inside, counter = list(all_of(e.updates[0])), e.counter
         if any(
             isinstance(x, Fold) or (isinstance(x, Apply) and x.function == "select") for x in inside
         ):
@@ -177,7 +178,7 @@ class Writing:
     def _atom(self, name: str, computed: Mapping[str, str]) -> str:
         if name in computed:
             return f"(long long){computed[name]}"
-        if name.startswith("$"):
+        if isinstance(name, Counter):
             return counter_of(name)
         self.values.add(name)
         return letter(name)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from relift.compiler.idioms.facts.names import is_global
+
 INTEGERS = frozenset(
     ["add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "sdiv", "udiv", "srem", "urem"]
 )
@@ -135,7 +137,7 @@ class Function:
         """The type of an instruction or an argument; empty for a constant."""
         if value in self.values:
             return self.values[value].type
-        return self.arguments.get(value, "ptr" if value.startswith("@") else "")
+        return self.arguments.get(value, "ptr" if is_global(value) else "")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from relift.compiler.idioms.facts.control import Control, Loop
 from relift.compiler.idioms.facts.evolution import PURE, library_name
 from relift.compiler.idioms.facts.llvm.ir import FLOATS, INTEGERS, Instruction
 from relift.compiler.idioms.facts.llvm.numbers import literal_of
+from relift.compiler.idioms.facts.names import Counter, bare, is_constant
 from relift.compiler.idioms.facts.values.terms import (
     FALSE,
     TRUE,
@@ -87,7 +88,7 @@ class Expressions:
 
     def _outside(self, value: str, type_: str) -> Expression:
         kind = self.scalar(type_ or self.evolution.function.type_of(value))
-        if value.startswith(("%", "@")):
+        if not is_constant(value):
             return Value(value, kind)
         if value in ("undef", "poison"):
             raise Opaque("a value that is not initialised")
@@ -120,7 +121,7 @@ class Expressions:
 
     def plain(self, name: str) -> bool:
         """Whether an atom is a counter or does not change in the root."""
-        return name.startswith("$") or self.evolution.invariant(Size.atom(name), self.root)
+        return isinstance(name, Counter) or self.evolution.invariant(Size.atom(name), self.root)
 
     def _computed(self, i: Instruction, kind: str) -> Expression:
         if i.opcode in INTEGERS or i.opcode in FLOATS:
@@ -161,7 +162,7 @@ class Expressions:
         by = 2**by if i.opcode in _SHIFTS and by < 31 else by
         x = self.of(i.operands[0], i.type)
         counts = isinstance(x, Index) and all(
-            c > 0 and all(str(a).startswith("$") for a, _ in m) for m, c in x.size.terms.items()
+            c > 0 and all(isinstance(a, Counter) for a, _ in m) for m, c in x.size.terms.items()
         )
         if by < 1 or kind not in ("i32", "i64") or not (counts or i.opcode in _SIGNED):
             raise Opaque(f"{i.opcode} (line {i.line})")
@@ -210,7 +211,7 @@ class Expressions:
     def _call(self, i: Instruction, kind: str) -> Expression:
         name = library_name(i.about)
         if name not in PURE:
-            raise Opaque(f"a call of {i.about.lstrip('@')} (line {i.line})")
+            raise Opaque(f"a call of {bare(i.about)} (line {i.line})")
         plain = name.removeprefix("llvm.")
         plain = plain if plain in LIBRARY else plain.removesuffix("f")
         if plain == "fmuladd":

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from relift.compiler.idioms.facts.names import Counter
 from relift.semantics.syntax.sizes import Size
 
 
@@ -78,6 +79,11 @@ class Fold:
     def name(self) -> str:
         """The accumulator that is the result; the others are needed for it."""
         return self.names[0]
+
+    @property
+    def counter(self) -> Counter:
+        """The name of the number of iterations that are done."""
+        return Counter(self.loop)
 
 
 Expression: TypeAlias = Constant | Value | Index | Read | Apply | Accumulator | Fold
