@@ -124,6 +124,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Write the index anew."""
     FILE.write_text(page(), encoding="utf-8")
     print(f"written to {FILE.name}")
+
+
+if __name__ == "__main__":
+    write()

@@ -3,6 +3,7 @@
     python -m proofs_tests.site build [--out DIR]       the whole site, without warnings or not at all
     python -m proofs_tests.site links [--out DIR]       the same, and follows links to other sites (needs a network)
     python -m proofs_tests.site notebooks [NAME ...]    executes the tutorials and stores them with what they print
+    python -m proofs_tests.site all [--out DIR]         every page there is: the error index, the notebooks, then the site
 
 It takes `pip install '.[docs]'`.  The pages of patterns, rules and names are made when the site is, so they are never
 stale; that the stored notebooks are of today's tutorials is a test (`proofs_tests/test_site.py`).
@@ -23,6 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import relift
+from proofs_tests import error_index
 from proofs_tests.notebooks import TUTORIALS, execute
 from relift.rewrites.ledger import pages
 from relift.rewrites.ledger.book import known_rules, summary
@@ -130,19 +132,23 @@ def unnamed(index: str, files: Iterable[str]) -> list[str]:
 def main() -> int:
     """What the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("what", choices=("build", "links", "notebooks"))
+    parser.add_argument("what", choices=("build", "links", "notebooks", "all"))
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="tutorials to execute; all if none"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site")
     given = parser.parse_args()
-    needed = {"build": "myst_nb", "links": "myst_nb", "notebooks": "nbclient"}[given.what]
-    if importlib.util.find_spec(needed) is None:
-        print(f"there is no {needed} here: pip install '.[docs]'", file=sys.stderr)
-        return 2
-    if given.what == "notebooks":
+    makes_notebooks = given.what in ("notebooks", "all")
+    for needed in ("myst_nb",) * (given.what != "notebooks") + ("nbclient",) * makes_notebooks:
+        if importlib.util.find_spec(needed) is None:
+            print(f"there is no {needed} here: pip install '.[docs]'", file=sys.stderr)
+            return 2
+    if given.what == "all":
+        error_index.write()
+    if makes_notebooks:
         for name in given.names or [path.stem for path in TUTORIALS]:
             print(execute(DOCS / "tutorials" / f"{name}.py"))
+    if given.what == "notebooks":
         return 0
     with tempfile.TemporaryDirectory() as folder:
         source = assembled(Path(folder) / "source")
