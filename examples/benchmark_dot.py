@@ -16,8 +16,7 @@ import pyopencl as cl
 from dot import dot
 
 import relift as rl
-from relift.compiler.devices.naming import label
-from relift.compiler.devices.survey import describe, find_device
+from relift.bench import describe, find_device, label
 
 GROUP = 256
 NAIVE = """

@@ -5,7 +5,7 @@ A benchmark of the same program, here or in examples/searched, is timed beside i
 
 from pathlib import Path
 
-from relift.compiler.bench.by_hand import ByHand, Step, rows_of_groups
+from relift.bench import ByHand, Step, rows_of_groups
 
 FOLDER = Path(__file__).parent / "opencl"
 

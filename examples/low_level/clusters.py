@@ -12,7 +12,7 @@ from source import source
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference
+from relift.bench import Benchmark, Draw, Reference
 
 
 def kmeans_gpu(n, k=5, d=34, width=4):

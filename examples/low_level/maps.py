@@ -10,8 +10,7 @@ from source import source
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference, on_cpu
-from relift.rewrites.loading import load_file
+from relift.bench import Benchmark, Draw, Reference, load_file, on_cpu
 
 
 def by_groups(f, items, vectors, xs):

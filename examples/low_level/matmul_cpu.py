@@ -14,7 +14,7 @@ import numpy as np
 from by_hand import BY_HAND
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark
+from relift.bench import Benchmark
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 

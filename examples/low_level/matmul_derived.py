@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from relift.compiler.bench.benchmarks import Benchmark, Reference
-from relift.rewrites.loading import load_program
-from relift.rewrites.tactics.combinators import derive
-from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
+from relift.bench import Benchmark, Reference, load_program
+from relift.strategies import Tiles, derive, tile_for_groups
 
 matmul = load_program(str(Path(__file__).parents[1] / "matmul.py"))
 

@@ -14,7 +14,7 @@ Lower-case names are arrays; the comments give their shapes, where `<4>` is a ve
 import numpy as np
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Reference, on_cpu
+from relift.bench import Benchmark, Reference, on_cpu
 
 n, m, k = rl.nat("n"), rl.nat("m"), rl.nat("k")
 

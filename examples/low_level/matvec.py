@@ -16,7 +16,7 @@ from tree import across, groups_of_rows, trees
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Reference, on_cpu
+from relift.bench import Benchmark, Reference, on_cpu
 
 
 def folded(team, row, x):

@@ -13,7 +13,7 @@ from tree import across
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference, on_cpu
+from relift.bench import Benchmark, Draw, Reference, on_cpu
 
 body = rl.tup(rl.f32, rl.f32, rl.f32, rl.f32)
 vector = rl.tup(rl.f32, rl.f32, rl.f32)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from relift.rewrites.loading import load_program
+from relift.bench import load_program
 
 
 def source(name):

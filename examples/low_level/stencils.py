@@ -13,7 +13,7 @@ from tree import across
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Reference
+from relift.bench import Benchmark, Reference
 
 
 def nine(at, centre, cardinal, diagonal):

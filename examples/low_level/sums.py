@@ -11,7 +11,7 @@ from source import source
 from tree import across, tree
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Reference
+from relift.bench import Benchmark, Reference
 
 four = rl.vectorize(4, rl.add)
 

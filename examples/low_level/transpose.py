@@ -8,7 +8,7 @@ from source import source
 from with_numpy import WITH_NUMPY
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Reference
+from relift.bench import Benchmark, Reference
 
 
 def transpose_gpu(n, m, side=32, rows=8):

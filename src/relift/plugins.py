@@ -26,9 +26,9 @@ Group: TypeAlias = Literal["patterns", "rules", "idioms", "devices", "backends",
 GROUPS: Mapping[str, str] = {
     "patterns": "a module that defines patterns",
     "rules": "a module that defines rules",
-    "idioms": "a relift.compiler.idioms.finding.Idioms",
+    "idioms": "a relift.extending.idioms.Idioms",
     "devices": "a relift.device.DeviceDescription",
-    "backends": "a module with a BACKEND, or a relift.compiler.dialects.backend.Backend",
+    "backends": "a module with a BACKEND, or a relift.extending.backends.Backend",
     "schedulers": "a strategy, made by the functions of relift.strategies",
 }
 """Every group, and what its entry points name."""

@@ -7,7 +7,8 @@
 
 What a strategy makes of the program is a candidate among the others, lowered where it is not low-level, and searched
 further; one that does not apply is an error that says where it stopped.  A strategy only ever applies rules, so what it
-reaches is as right as they are.
+reaches is as right as they are.  `derive` applies one to a program where no search is wanted; `tile_for_groups` is the
+schedule of a GPU for two dimensions around a fold, in blocks that `Tiles` names.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from relift.rewrites.tactics.combinators import (
     apply,
     attempt,
+    derive,
     everywhere,
     finish_tiling,
     first,
@@ -34,9 +36,10 @@ from relift.rewrites.tactics.combinators import (
     topdown,
     vectorize_reduction,
 )
+from relift.rewrites.tactics.groups.tiles import Tiles, tile_for_groups
 
 __all__ = [
-    "apply", "attempt", "everywhere", "finish_tiling", "first", "fuse", "inside", "reduce_with_reorder",
+    "Tiles", "apply", "attempt", "derive", "everywhere", "finish_tiling", "first", "fuse", "inside", "reduce_with_reorder",
     "register_block_1d", "register_block_2d", "repeat", "skip", "split_boundary", "then", "tile_2d",
-    "tile_stencil", "tile_stencil_2d", "tile_stencil_3d", "topdown", "vectorize_reduction",
+    "tile_for_groups", "tile_stencil", "tile_stencil_2d", "tile_stencil_3d", "topdown", "vectorize_reduction",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from relift.compiler.idioms.finding import Idiom, Idioms
+from relift.extending.idioms import Idiom, Idioms
 
 SCALING = Idioms(
     Path(__file__).with_name("scaling.idl"), (Idiom("scaling", "Scaling", "write.store"),)

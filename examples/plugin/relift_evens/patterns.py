@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from relift.semantics.indices.algebra import Algebra
-from relift.semantics.patterns.letters import a, k
-from relift.semantics.syntax.signatures import Signature
-from relift.semantics.syntax.terms import Pattern, Term
+from relift.extending.patterns import Algebra, Pattern, Signature, Term, letters
+
+a, k = letters.a, letters.k
 
 
 @dataclass(frozen=True)

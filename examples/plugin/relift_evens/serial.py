@@ -3,13 +3,16 @@
 import os
 from dataclasses import dataclass
 
-from relift.compiler.devices.drivers import Driver
-from relift.compiler.devices.naming import IS_CPU, Platform
-from relift.compiler.devices.trial import SessionTrial
-from relift.compiler.dialects.backend import Opened
-from relift.compiler.dialects.c import compiler as known
-from relift.compiler.dialects.c.printer import C
-from relift.compiler.dialects.c.session import CSession
+from relift.extending.backends import (
+    IS_CPU,
+    C,
+    CSession,
+    Driver,
+    Opened,
+    Platform,
+    SessionTrial,
+    compilers,
+)
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Named:
 
 @dataclass(frozen=True)
 class OneThread:
-    compiler: known.Compiler
+    compiler: compilers.Compiler
     name: str
     driver_version: str
     platform: Platform
@@ -38,17 +41,17 @@ class SerialSession(CSession):
 
 
 class SerialBackend:
-    name, title, install = "serial", "C on one thread", known.INSTALL
+    name, title, install = "serial", "C on one thread", compilers.INSTALL
     stands_in, packs = True, "loop-free"
 
     def text(self, source):
         return C().file(source)
 
     def drivers(self):
-        return [Driver(d.library, d.named_by, self.name) for d in known.drivers()]
+        return [Driver(d.library, d.named_by, self.name) for d in compilers.drivers()]
 
     def seen(self, drivers):
-        found = [c for d in drivers if (c := known.compiler(d.library)) is not None]
+        found = [c for d in drivers if (c := compilers.compiler(d.library)) is not None]
         return [OneThread(c, c.name, c.version, Named(self.title, c.version)) for c in found]
 
     def owns(self, device):
