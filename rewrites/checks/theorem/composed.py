@@ -11,17 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from relift.rewrites.checks.rocq.definedness import conjunction
-from relift.rewrites.checks.rocq.tier import RefusedScript, opening
-from relift.rewrites.checks.theorem.congruence import Lemma, Shared, lemma_name
+from relift.rewrites.checks.rocq.tier import opening
+from relift.rewrites.checks.theorem.chains import Chains, Move, move
+from relift.rewrites.checks.theorem.congruence import Known, Lemma, Pairs, Shared, Walk, lemma_name
 from relift.rewrites.checks.theorem.instances import other_instance
 from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, Statement, result_text
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
-from relift.rewrites.checks.theorem.steps import Stated, second_inputs, stable_lemma, step_lemma
+from relift.rewrites.checks.theorem.steps import as_pairs, second_inputs, stable_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, redo, standing
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
-from relift.semantics.errors import ReliftError, Unsupported
+from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.binding import alpha_equal
 from relift.semantics.syntax.terms import Input, Term
 
@@ -132,27 +133,17 @@ def stated_theorem(
         raise Unlike
     shared = Shared(NamedSizes(len(derivations)))
     terms: list[Term] = [shared.sizes.merged(group) for group in zip(*programs, strict=True)]
-    stated: list[Stated] = []
+    moves: list[Move] = []
     for number, step in enumerate(first.steps):
         same: Step = shared.sizes.merged([_bare(d.steps[number]) for d in derivations])
-        try:
-            stated.append(
-                step_lemma(shared, rules[step.rule], same, terms[number], terms[number + 1])
-            )
-        except (Unsupported, RefusedScript) as error:
-            raise BrokenDerivation(
-                f"step {number + 1} by {step.rule} cannot be stated for the prover: {error}",
-                place="",
-            ) from None
-        except RecursionError:
-            raise BrokenDerivation(
-                f"step {number + 1} by {step.rule}: its terms are nested too deeply", place=""
-            ) from None
+        moves.append(move(number + 1, rules[step.rule], same, terms[number], terms[number + 1]))
+    chains = Chains(shared)
+    chain = chains.whole(moves) if moves else None
     stable = stable_lemma(shared, terms[-1])
     inputs = zip(*(d.program.parameters for d in derivations), strict=True)
     parameters = [shared.sizes.merged(group) for group in inputs]
-    steps = tuple(zip((each.name for each in stated), (s.rule for s in first.steps), strict=True))
-    return _composed(shared, terms, parameters, stated, stable, _names_of_sizes(derivations), steps)
+    steps = tuple((chains.names[one.number], one.rule.name) for one in moves)
+    return _composed(shared, terms, parameters, chain, stable, _names_of_sizes(derivations), steps)
 
 
 def _bare(step: Step) -> Step:
@@ -170,8 +161,8 @@ def _composed(
     shared: Shared,
     terms: Sequence[Term],
     parameters: Sequence[Input],
-    stated: Sequence[Stated],
-    stable: Stated,
+    chain: Known | None,
+    stable: Known,
     names: Mapping[Values, str],
     steps: tuple[tuple[str, str], ...],
 ) -> Theorem:
@@ -183,19 +174,15 @@ def _composed(
     related = w.relation(terms[0].type)
     before = ProgramSide.of(w).term(terms[0])
     after = ProgramSide.of(w, primed=True).term(terms[-1])
-    proofs = [f"({w.instance(each.writer, each.name)})" for each in stated]
-    seconds = " ".join(
-        f"{pair.right} {pair.proof}" for pair in second_inputs(stable.writer).values()
-    )
-    proofs.append(f"({w.instance(stable.writer, stable.name)} {seconds})")
-    per = w.per(terms[0].type)
-    whole = proofs[0]
-    for proof in proofs[1:]:
-        whole = f"(per_trans {per} _ _ _ {whole} {proof})"
-    pairs = second_inputs(w).values()
+    pairs = second_inputs(w)
+    walk = Walk(shared, w)
+    whole = walk.applied(stable, as_pairs(pairs))
+    if chain is not None:
+        per = w.per(terms[0].type)
+        whole = f"(per_trans {per} _ _ _ {walk.applied(chain, Pairs())} {whole})"
     own = [
         f"({p.right} : {w.type(p.type)}) ({p.proof} : {w.relation(p.type)} {p.left} {p.right})"
-        for p in pairs
+        for p in pairs.values()
     ]
     binders = "\n  ".join([*w.binders(), *own])
     stated_as = f"forall {binders},\n  {related}\n  {before}\n  {after}"

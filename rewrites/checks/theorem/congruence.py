@@ -2,8 +2,8 @@
 
 Below binders every variable is a pair of values with a proof that they are related.  `Walk.proof` shows that a term
 with the first values is related to the same term with the second ones: at a pattern by its congruence lemma, at a
-variable by its own proof.  Given a position, the proof at that place is another one, such as the instance of a rule;
-then the term there is another, too, and the rest is as before.
+variable by its own proof.  Given some positions, the proofs at those places are others, such as the instance of a rule;
+then the terms there are others, too, and the rest is as before.
 
 Each type, relation and size is written out, so that the prover only compares; nothing is searched for.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from relift.rewrites.checks.rocq.statements import Provable, respects
@@ -56,10 +56,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The variables, and the inputs, that stand for pairs."""
+    """The variables that stand for pairs."""
 
     variables: Mapping[str, Pair] = field(default_factory=dict)
-    inputs: Mapping[str, Pair] = field(default_factory=dict)
 
     def side(self, right: bool) -> dict[str, str]:
         """How the variables are written on one side."""
@@ -72,7 +71,20 @@ class Pairs:
             proof = f"(per_sym {w.per(pair.type)} _ _ {pair.proof})"
             return Pair(pair.right, pair.left, proof, pair.type)
 
-        return Pairs({x: swapped(pair) for x, pair in self.variables.items()}, self.inputs)
+        return Pairs({x: swapped(pair) for x, pair in self.variables.items()})
+
+    def seconds(self, w: Writer) -> Pairs:
+        """The second values, each related to itself."""
+
+        def doubled(pair: Pair) -> Pair:
+            if isinstance(pair.type, Scalar):
+                proof = f"(@eq_refl {w.type(pair.type)} {pair.right})"
+            else:
+                per = w.per(pair.type)
+                proof = f"(per_trans {per} _ _ _ (per_sym {per} _ _ {pair.proof}) {pair.proof})"
+            return Pair(pair.right, pair.right, proof, pair.type)
+
+        return Pairs({x: doubled(pair) for x, pair in self.variables.items()})
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,25 @@ Lemmas: TypeAlias = dict[str, Lemma]
 Hole: TypeAlias = Callable[[Pairs], str]
 """The proof at a position, by the pairs that are bound there."""
 
+Holes: TypeAlias = Mapping[Position, Hole]
+"""The proofs at some positions, of which none is below another."""
+
+NO_HOLES: Holes = {}
+
+
+def _below(holes: Holes, place: str) -> Holes:
+    """The holes in a part, as that sees them."""
+    return {path[1:]: hole for path, hole in holes.items() if path[0] == place}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A lemma about variables: its name, what has written it, and the variables as they are called here."""
+
+    name: str
+    writer: Writer
+    free: Sequence[str] = ()
+
 
 @dataclass
 class Shared:
@@ -96,22 +127,20 @@ class Shared:
 
     sizes: NamedSizes
     lemmas: Lemmas = field(default_factory=dict)
-    known: dict[terms.Term, tuple[str, Writer]] = field(default_factory=dict)
+    known: dict[tuple[terms.Term, terms.Term], Known] = field(default_factory=dict)
     _flat: dict[str, Flat] = field(default_factory=dict)
     _mentioned: dict[int, tuple[terms.Term, frozenset[str]]] = field(default_factory=dict)
     _functions: dict[tuple[terms.BinaryOperator, Type], terms.Lambda] = field(default_factory=dict)
 
     def mentioned(self, t: terms.Term) -> frozenset[str]:
-        """The free variables of a term, and its inputs as `input x`."""
+        """The free variables of a term."""
         if id(t) not in self._mentioned:
             found: frozenset[str] = frozenset()
             match t:
                 case terms.Var(name):
                     found = frozenset((name,))
-                case terms.Input(name):
-                    found = frozenset((f"input {name}",))
                 case (
-                    terms.Literal() | terms.Apply() | terms.Call() | terms.Combine()
+                    terms.Input() | terms.Literal() | terms.Apply() | terms.Call() | terms.Combine()
                     | terms.MakeTuple() | terms.Get() | terms.Metavariable() | terms.Pattern()
                 ):  # fmt: skip
                     for _, u, binders in terms.inside(t):
@@ -151,9 +180,7 @@ class Walk:
 
     def text(self, t: terms.Term, pairs: Pairs, *, right: bool = False) -> str:
         """A term, with one value of each pair."""
-        return ProgramSide.of(self.w, pairs.side(right), primed=right and bool(pairs.inputs)).term(
-            t
-        )
+        return ProgramSide.of(self.w, pairs.side(right)).term(t)
 
     def function_text(self, f: terms.Lambda, pairs: Pairs, *, right: bool = False) -> str:
         """The same of a function."""
@@ -168,7 +195,7 @@ class Walk:
             self._count += 1
             name = self.w.names.of("variable", x.name)
             new[x.name] = Pair(name, f"{name}'", f"H{self._count}", x.type)
-        return list(new.values()), Pairs({**pairs.variables, **new}, pairs.inputs)
+        return list(new.values()), Pairs({**pairs.variables, **new})
 
     def binder(self, pair: Pair) -> str:
         """A pair, as binders of a lemma or of a function."""
@@ -177,13 +204,11 @@ class Walk:
             f"({pair.left} {pair.right} : {of}) ({pair.proof} : {related} {pair.left} {pair.right})"
         )
 
-    def function(
-        self, f: terms.Lambda, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
-    ) -> str:
+    def function(self, f: terms.Lambda, pairs: Pairs, holes: Holes = NO_HOLES) -> str:
         """That a function takes related values to related values."""
         new, inner = self.under(f.parameters, pairs)
         binders = "".join(f"fun {pair.left} {pair.right} {pair.proof} => " for pair in new)
-        return f"({binders}{self.proof(f.body, inner, path, hole)})"
+        return f"({binders}{self.proof(f.body, inner, holes)})"
 
     def operator(self, operator: terms.Operator, element: Type) -> str:
         """The same of an operator."""
@@ -198,96 +223,83 @@ class Walk:
             case terms.OperatorMetavariable(name):
                 raise AssertionError(f"cannot happen: a program without the metavariable {name}")
 
-    def proof(
-        self, t: terms.Term, pairs: Pairs, path: Position | None = None, hole: Hole | None = None
-    ) -> str:
+    def proof(self, t: terms.Term, pairs: Pairs, holes: Holes = NO_HOLES) -> str:
         """That the term with the first values is related to it with the second ones.
 
-        Where a path is given, what stands at its end is proved by the hole.
+        What stands at a hole is proved by that, and may be another term on the second side.
         """
-        if path == () and hole is not None:
-            return hole(pairs)
+        if () in holes:
+            return holes[()](pairs)
         w = self.w
-        if path is None and not self._uses(t, pairs):
+        if not holes and not self._uses(t, pairs):
             return f"({w.reflexive(t.type)} {self.text(t, Pairs())})"
 
-        if path is None and _is_scalar(t):
-            return self._equal(t, pairs)
+        if _is_scalar(t):
+            return self._equal(t, pairs, holes)
 
         def below(place: str, u: terms.Term) -> str:
-            on_path = path is not None and path[0] == place
-            return self.proof(u, pairs, path[1:] if path and on_path else None, hole)
+            return self.proof(u, pairs, _below(holes, place))
 
         match t:
             case terms.Var(name):
                 return pairs.variables[name].proof
-            case terms.Input(name):
-                return pairs.inputs[name].proof
             case terms.Apply("select", arguments):
                 proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 related = w.relation(t.type)
                 return f"(@select_related _ {related} _ _ _ _ _ _ {' '.join(proofs)})"
-            case terms.Apply(function, arguments):
-                kind = FunctionKind(tuple(u.type for u in arguments), t.type)
-                head = w.without_definition(function, kind)
-                return self._scalar(
-                    head, t, [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
-                )
+            case terms.Apply(function):
+                raise Unsupported(f"{function} takes or gives what is no scalar", place="")
             case terms.Call(function, arguments):
-                proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 if function.body is None:
-                    return self._scalar(ProgramSide.of(w).user_function(function), t, proofs)
+                    said = f"{function.name} takes or gives what is no scalar"
+                    raise Unsupported(said, place="")
+                proofs = [below(f"arguments.{i}", u) for i, u in enumerate(arguments)]
                 own = self.function(function.body, Pairs())
-                return self._applied(own, [u.type for u in arguments], t.type, proofs)
+                types = [u.type for u in arguments]
+                return self._operator_applied(own, types, t.type, proofs)
             case terms.Combine(operator, left, right):
                 proofs = [below("left", left), below("right", right)]
                 own = self.operator(operator, left.type)
-                return self._applied(own, [left.type, right.type], t.type, proofs)
+                return self._operator_applied(own, [left.type, right.type], t.type, proofs)
             case terms.MakeTuple(parts):
                 return self._tuple(parts, [below(f"parts.{i}", u) for i, u in enumerate(parts)])
             case terms.Get(index, of):
                 return self._component(of.type, index, below("of", of))
             case terms.Pattern():
-                if path is None and not pairs.inputs:
-                    return self.stated(t, pairs)
-                return self.pattern(t, pairs, path, hole)
-            case terms.Literal() | terms.Metavariable():
+                if not holes:
+                    known = self.lemma(t, t, pairs, lambda walk, own: walk.pattern(t, own))
+                    return self.applied(known, pairs)
+                return self.pattern(t, pairs, holes)
+            case terms.Input() | terms.Literal() | terms.Metavariable():
                 raise AssertionError(f"cannot happen: {t} uses no variable")
 
-    def _equal(self, t: terms.Term, pairs: Pairs) -> str:
+    def _equal(self, t: terms.Term, pairs: Pairs, holes: Holes) -> str:
         """That a scalar expression is equal on both sides: it is one function of what else occurs in it."""
-        leaves: dict[terms.Term, terms.Var] = {}
+        leaves: dict[str, terms.Var] = {}
 
-        def abstracted(u: terms.Term) -> terms.Term:
-            if not self._uses(u, pairs):
+        def abstracted(u: terms.Term, holes: Holes) -> terms.Term:
+            if not holes and not self._uses(u, pairs):
                 return u
-            if _is_scalar(u):
-                return map_children(u, abstracted, lambda f: f)
-            return leaves.setdefault(u, terms.Var(f"leaf{len(leaves)}", u.type))
+            if () not in holes and _is_scalar(u):
+                parts = (abstracted(v, _below(holes, place)) for place, v, _ in terms.inside(u))
+                return map_children(u, lambda _: next(parts), lambda f: f)
+            proof = self.proof(u, pairs, holes)
+            return leaves.setdefault(proof, terms.Var(f"leaf{len(leaves)}", u.type))
 
-        body = abstracted(t)
+        body = abstracted(t, holes)
         whole = ProgramSide.of(self.w).function(terms.Lambda(tuple(leaves.values()), body))
         text = f"(@eq_refl _ {whole})"
-        for u in leaves:
-            text = f"(equal_applied {text} {self.proof(u, pairs)})"
+        for proof in leaves:
+            text = f"(equal_applied {text} {proof})"
         return text
 
     def _uses(self, t: terms.Term, pairs: Pairs) -> bool:
         found = self.shared.mentioned(t)
-        return any(x in found for x in pairs.variables) or any(
-            f"input {x}" in found for x in pairs.inputs
-        )
+        return any(x in found for x in pairs.variables)
 
-    def _scalar(self, head: str, t: terms.Apply | terms.Call, proofs: Sequence[str]) -> str:
-        """A function without a definition respects equality."""
-        if not all(isinstance(u.type, Scalar) for u in (t, *t.arguments)):
-            raise Unsupported(f"{head} takes or gives what is no scalar", place="")
-        text = f"(@eq_refl _ {head})"
-        for proof in proofs:
-            text = f"(equal_applied {text} {proof})"
-        return text
-
-    def _applied(self, own: str, types: Sequence[Type], result: Type, proofs: Sequence[str]) -> str:
+    def _operator_applied(
+        self, own: str, types: Sequence[Type], result: Type, proofs: Sequence[str]
+    ) -> str:
         for i, proof in enumerate(proofs):
             rest = self.w.function_relation(tuple(types[i + 1 :]), result)
             own = f"(@applied _ _ {self.w.relation(types[i])} {rest} _ _ _ _ {own} {proof})"
@@ -320,28 +332,37 @@ class Walk:
 
     # ---- patterns
 
-    def stated(self, t: terms.Pattern, pairs: Pairs) -> str:
-        """The proof for a pattern, stated once over its free variables and then applied."""
-        free = [x for x in _in_order(t) if x in pairs.variables]
-        types = {x: pairs.variables[x].type for x in free}
-        key = canonical(
-            substitute(t, {x: terms.Var(f"free{i}", types[x]) for i, x in enumerate(free)})
-        )
-        if key not in self.shared.known:
-            self.shared.known[key] = self._state(t, [terms.Var(x, types[x]) for x in free])
-        name, of = self.shared.known[key]
-        own = (pairs.variables[x] for x in free)
+    def applied(self, known: Known, pairs: Pairs) -> str:
+        """A lemma about variables, of these pairs."""
+        own = (pairs.variables[x] for x in known.free)
         values = " ".join(f"{p.left} {p.right} {p.proof}" for p in own)
-        return f"({self.w.instance(of, name)} {values})"
+        return f"({self.w.instance(known.writer, known.name)} {values})"
 
-    def _state(self, t: terms.Pattern, free: Sequence[terms.Var]) -> tuple[str, Writer]:
-        inner = Walk(self.shared, Writer(sizes=self.shared.sizes))
-        new, pairs = inner.under(free, Pairs())
-        left, right = inner.text(t, pairs), inner.text(t, pairs, right=True)
-        proof = inner.pattern(t, pairs, None, None)
-        own = [inner.binder(pair) for pair in new]
-        conclusion = f"{inner.w.relation(t.type)}\n  {left}\n  {right}"
-        return inner.stated_lemma("shared", own, conclusion, proof), inner.w
+    def lemma(
+        self,
+        first: terms.Term,
+        second: terms.Term,
+        pairs: Pairs,
+        proof: Callable[[Walk, Pairs], str],
+        stem: str = "shared",
+    ) -> Known:
+        """That a term with the first values is related to another with the second ones, for all values.
+
+        It is stated once over the free variables of both, wherever they occur; `proof` writes its proof.
+        """
+        found = dict.fromkeys([*_in_order(first), *_in_order(second)])
+        types = {x: pairs.variables[x].type for x in found if x in pairs.variables}
+        new = {x: terms.Var(f"free{i}", of) for i, (x, of) in enumerate(types.items())}
+        key = canonical(substitute(first, new)), canonical(substitute(second, new))
+        if key not in self.shared.known:
+            inner = Walk(self.shared, Writer(sizes=self.shared.sizes))
+            own, inside = inner.under([terms.Var(x, of) for x, of in types.items()], Pairs())
+            left, right = inner.text(first, inside), inner.text(second, inside, right=True)
+            whole = proof(inner, inside)
+            conclusion = f"{inner.w.relation(first.type)}\n  {left}\n  {right}"
+            name = inner.stated_lemma(stem, [*map(inner.binder, own)], conclusion, whole)
+            self.shared.known[key] = Known(name, inner.w)
+        return replace(self.shared.known[key], free=tuple(types))
 
     def stated_lemma(self, stem: str, own: Sequence[str], conclusion: str, proof: str) -> str:
         """Add a lemma about what the writer has met; its name."""
@@ -353,9 +374,7 @@ class Walk:
         self.shared.lemmas.setdefault(name, Lemma(name, text))
         return name
 
-    def pattern(
-        self, t: terms.Pattern, pairs: Pairs, path: Position | None, hole: Hole | None
-    ) -> str:
+    def pattern(self, t: terms.Pattern, pairs: Pairs, holes: Holes = NO_HOLES) -> str:
         """A pattern by its congruence lemma."""
         lemma = self.shared.flat(f"respects {t.name}", lambda: respects(type(t)))
         types = {letter_of(name): of for name, of in _types_at(t).items()}
@@ -365,14 +384,14 @@ class Walk:
         proofs: dict[str, str] = {}
         for place, kind in t.signature.parameters.items():
             value = getattr(t, place)
-            rest = path[1:] if path and path[0] == place else None
+            rest = _below(holes, place)
             match kind:
                 case NatKind():
                     pass
                 case FunctionKind(binds=binds):
                     if binds is not None:
                         raise Unsupported(f"{t.name} has a function for every size", place="")
-                    proofs[place] = self.function(value, pairs, rest, hole)
+                    proofs[place] = self.function(value, pairs, rest)
                 case OperatorKind():
                     proofs[place] = self.operator(value, operand_type(t))
                 case IndexKind(length):
@@ -386,7 +405,7 @@ class Walk:
                     of = substitute_type(element, types, sizes)
                     proofs[place] = f"(fun _ _ => {self.w.reflexive(of)} _)"
                 case AnyType():
-                    proofs[place] = self.proof(value, pairs, rest, hole)
+                    proofs[place] = self.proof(value, pairs, rest)
         own = Instance(self.w, lemma, types, sizes, values, proofs)
         return own.text(lambda condition: "_")
 

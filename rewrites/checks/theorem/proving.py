@@ -166,7 +166,7 @@ class Checker:
         new = [lemma for lemma in lemmas if key_of(lemma) not in known]
         self.store.used({known[key] for key in map(key_of, lemmas) if key in known})
         with temporary_folder() as folder:
-            for stage in _stages(new, theorem):
+            for stage in _stages(new):
                 names = {
                     lemma.name: known[key_of(lemma)] for lemma in lemmas if key_of(lemma) in known
                 }
@@ -269,19 +269,15 @@ class Checker:
 STOPPED = 124
 
 
-def _stages(new: Sequence[Lemma], theorem: Theorem) -> list[list[list[Lemma]]]:
+def _stages(new: Sequence[Lemma]) -> list[list[list[Lemma]]]:
     """What is compiled after what, and in each stage what at the same time."""
     if not new:
         return []
     if sum(len(lemma.text) for lemma in new) <= TOGETHER:
         return [[list(new)]]
-    steps = {name for name, _ in theorem.steps}
     rules = [lemma for lemma in new if lemma.name.startswith("flat_")]
-    single = [lemma for lemma in new if lemma.name in steps]
-    last = [lemma for lemma in new if lemma.name == theorem.composition.name]
-    taken = {lemma.name for lemma in (*rules, *single, *last)}
-    shared = [lemma for lemma in new if lemma.name not in taken]
-    stages = [_halves(rules), [shared], _halves(single), [last]]
+    others = [lemma for lemma in new if not lemma.name.startswith("flat_")]
+    stages = [_halves(rules), [others]]
     return [stage for batches in stages if (stage := [batch for batch in batches if batch])]
 
 

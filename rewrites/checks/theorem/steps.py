@@ -1,57 +1,60 @@
-"""A step of a derivation as a lemma: down to its position by congruence, there an instance of its rule."""
+"""The instance of a rule in a program: its metavariables filled in, its conditions as assumptions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from relift.rewrites.checks.theorem.applied import Instance
-from relift.rewrites.checks.theorem.congruence import Hole, Pair, Pairs, Shared, Walk
+from relift.rewrites.checks.theorem.congruence import Hole, Known, Pair, Pairs, Shared, Walk
 from relift.rewrites.checks.theorem.writer import ProgramSide, Writer
 from relift.rewrites.conditions import Condition, IndexCondition
 from relift.rewrites.derivation.steps import Step
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, NatKind, OperatorKind
 from relift.semantics.syntax.substitution import Substitution
-from relift.semantics.syntax.terms import Operator, Pattern, Term, Vectorized, free_variables
+from relift.semantics.syntax.terms import (
+    Input,
+    Lambda,
+    Operator,
+    Pattern,
+    Term,
+    Var,
+    Vectorized,
+    distinct,
+    free_variables,
+)
 from relift.semantics.syntax.types import AnyType, Type, Vector
 
 
-@dataclass(frozen=True)
-class Stated:
-    """A lemma, and the writer that says what it binds."""
-
-    name: str
-    writer: Writer
-
-
-def step_lemma(shared: Shared, rule: Rule, step: Step, before: Term, after: Term) -> Stated:
-    """That two programs are equal, the second being what the step makes of the first; raises `Unsupported`."""
-    walk = Walk(shared, Writer(sizes=shared.sizes))
-    left, right = walk.text(before, Pairs()), walk.text(after, Pairs())
-    related = walk.w.relation(before.type)
-    proof = walk.proof(before, Pairs(), step.position, _hole(walk, rule, step))
-    return Stated(walk.stated_lemma("step", (), f"{related}\n  {left}\n  {right}", proof), walk.w)
-
-
-def stable_lemma(shared: Shared, result: Term) -> Stated:
+def stable_lemma(shared: Shared, result: Term) -> Known:
     """That a program gives equal results on inputs that agree within their bounds.
 
-    It ends in the second inputs x' and their relations; see `second_inputs`.
+    It is about the inputs as variables; see `second_inputs`.
     """
     walk = Walk(shared, Writer(sizes=shared.sizes))
-    first = walk.text(result, Pairs())
-    inputs = second_inputs(walk.w)
-    second = ProgramSide.of(walk.w, primed=True).term(result)
-    proof = walk.proof(result, Pairs(inputs=inputs))
-    related = walk.w.relation(result.type)
-    own = [
-        f"({pair.right} : {walk.w.type(pair.type)}) ({pair.proof} : {walk.w.relation(pair.type)} {pair.left} {pair.right})"
-        for pair in inputs.values()
-    ]
-    return Stated(
-        walk.stated_lemma("stable", own, f"{related}\n  {first}\n  {second}", proof), walk.w
-    )
+    given = {u.name: u for u in distinct(result) if isinstance(u, Input)}
+    _, pairs = walk.under([_variable(x) for x in given.values()], Pairs())
+
+    def abstracted(t: Term) -> Term:
+        if isinstance(t, Input):
+            return _variable(t)
+        return map_children(t, abstracted, lambda f: Lambda(f.parameters, abstracted(f.body)))
+
+    of = abstracted(result)
+    return walk.lemma(of, of, pairs, lambda inner, own: inner.proof(of, own), "stable")
+
+
+def _variable(x: Input) -> Var:
+    """An input as a variable, of which no program has the name."""
+    return Var(f"input {x.name}", x.type)
+
+
+def as_pairs(inputs: Mapping[str, Pair]) -> Pairs:
+    """Pairs of inputs, for a lemma about them as variables."""
+    return Pairs({f"input {name}": pair for name, pair in inputs.items()})
 
 
 def second_inputs(w: Writer) -> dict[str, Pair]:
@@ -59,7 +62,7 @@ def second_inputs(w: Writer) -> dict[str, Pair]:
     return {x.name: Pair(name, f"{name}'", f"I_{name}", x.type) for name, x in w.inputs.items()}
 
 
-def _hole(walk: Walk, rule: Rule, step: Step) -> Hole:
+def instance(walk: Walk, rule: Rule, step: Step) -> Hole:
     """The instance of the rule, at the pairs that are bound around the position."""
 
     def proof(pairs: Pairs) -> str:

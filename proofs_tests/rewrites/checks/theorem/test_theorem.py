@@ -189,6 +189,38 @@ def test_no_changed_derivation_is_accepted(checker: Checker) -> None:
     assert verdicts.by_prover >= 10
 
 
+def sums(parts: int) -> Derivation:
+    """Several equal sums, in each of which the same two steps are done, one sum after the other."""
+
+    @rl.program
+    def added(x: rl.f32[n]):
+        one = rl.reduce(rl.add, 0.0, rl.map(lambda v: v * v, x))
+        return sum([one] * (parts - 1), one)
+
+    steps: list[Any] = []
+    for i in range(parts):
+        place = ("arguments.0",) * (parts - 1 - i) + ("arguments.1",) * (i > 0)
+        steps += [(rule, place, "forward", {}) for rule in ("reduce_to_seq", "reduce_map_fusion")]
+    return derived(added, 8, steps)
+
+
+def test_what_is_done_at_several_places_is_proved_once() -> None:
+    """The same steps at other places of a program add the place to the proof, and no lemma of a step."""
+    two, four = (theorem_of([sums(parts)], RULES) for parts in (2, 4))
+    steps = [
+        {lemma.name for lemma in each.lemmas if lemma.name.startswith("step_")}
+        for each in (two, four)
+    ]
+    assert steps[0] == steps[1]
+    assert len(steps[0]) == 2
+
+
+@needs_prover
+def test_steps_at_several_places_are_put_together(checker: Checker) -> None:
+    """What was proved once stands at each of the places."""
+    assert checker.check(theorem_of([sums(3)], RULES))
+
+
 def test_a_rule_that_is_not_proved_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """No theorem is made of a step whose rule is no theorem."""
     changed = {**RULES, "map_fusion": replace(RULES["map_fusion"], right=RULES["map_fusion"].left)}
