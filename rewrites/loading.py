@@ -173,7 +173,8 @@ def _choose(module: ModuleType, where: str, name: str) -> Program:
                 + (f"its programs are: {known}" if known else "it has none at all")
             )
         return programs[name]
-    own = [p for p in programs.values() if p.file == module.__file__] or list(programs.values())
+    distinct = list(dict.fromkeys(programs.values()))
+    own = [p for p in distinct if p.file == module.__file__] or distinct
     if not own:
         raise CannotLoad(f"{where} defines no program; a program is a function below @rl.program")
     if len(own) > 1:

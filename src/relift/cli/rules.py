@@ -50,8 +50,8 @@ def check(
     rules = [name for given in rules or () for name in families.get(given, [given])]
     for name in rules:
         if name not in known:
-            where = f"in {file}" if file else "of that name"
-            raise Refusal(f"there is no rule {name} {where}{_nearest(name, [*known, *families])}")
+            where = f" in {file}" if file else ""
+            raise Refusal(f"there is no rule {name}{where}{_nearest(name, [*known, *families])}")
     if wrong := [t for t in tier or () if t not in TIERS]:
         raise Refusal(f"there is no tier {wrong[0]}; there are: {', '.join(TIERS)}")
     tiers: tuple[TierName, ...] = tuple(t for t in TIERS if not tier or t in tier)
