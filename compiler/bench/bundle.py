@@ -23,6 +23,7 @@ from relift.compiler.program import compile_program
 from relift.compiler.running.arrays.buffers import components
 from relift.compiler.running.launch import Launch
 from relift.files import write_text
+from relift.rewrites.loading import load_file
 from relift.semantics.domains import DTYPES
 from relift.semantics.errors import ReliftError
 from relift.semantics.language.programs import Program
@@ -43,8 +44,8 @@ def write_bundle(
 ) -> list[str]:
     """Write a bundle of all variants of the benchmarks, once for each of `settings`; the names of its entries.
 
-    `samples` is the file whose functions, called like the benchmarks, say what results must be; `predict`
-    is a cost model, whose seconds are kept beside the times.
+    `samples` is the file whose functions, called like the benchmarks, say what results must be, and whose `OTHERS`
+    are files that it needs, each with its name in the bundle; `predict` is a cost model, whose seconds are kept beside the times.
     """
     entries: list[dict[str, Any]] = []
     for b in benchmarks:
@@ -64,6 +65,8 @@ def write_bundle(
                 }
             )
     write_text(folder / SAMPLES, samples.read_text(encoding="utf-8"))
+    for file, name in getattr(load_file(samples), "OTHERS", ()):
+        write_text(folder / name, Path(file).read_text(encoding="utf-8"))
     return write_manifest(folder, entries)
 
 

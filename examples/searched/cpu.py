@@ -1,99 +1,26 @@
-"""Kernels that the search finds from the high-level programs, as benchmarks: nothing here is low-level.
+"""Kernels that the search finds from the high-level programs for a CPU: nothing here is low-level.
 
     relift bench --folder examples/searched --target cpu
-    relift bench --folder examples/searched --target gpu --bundle found
 
 Each variant is one of the candidates of `relift optimize`, in the order in which it would measure them; the
 fastest is what `relift optimize --tune` keeps.
 """
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark, Draw, Reference
-from relift.egraph.search.optimize import as_written
-from relift.rewrites.loading import load_file, load_program
+from relift.compiler.bench.benchmarks import Benchmark, Draw
+from relift.rewrites.loading import load_file
 
-MOST = 12
-LOW_LEVEL = Path(__file__).parents[1] / "low_level"
+HERE = Path(__file__).parent
+LOW_LEVEL = HERE.parent / "low_level"
 BY_HAND = load_file(LOW_LEVEL / "by_hand.py").BY_HAND
 WITH_NUMPY = load_file(LOW_LEVEL / "with_numpy.py")
+SEARCHING = load_file(HERE / "searching.py")
 
 
-def source(name):
-    """The program of examples/NAME.py."""
-    return load_program(str(Path(__file__).parents[1] / f"{name}.py"))
-
-
-@cache
-def candidates(name, target, sizes):
-    """The programs that the search finds for examples/NAME.py."""
-    found = rl.optimize(source(name), dict(sizes), target, top=MOST, varied=True)
-    return [candidate.term for candidate in found.candidates]
-
-
-def found(name, target):
-    """A function from sizes and the number of a candidate to its program."""
-
-    def program(candidate=0, **sizes):
-        known = candidates(name, target, tuple(sorted(sizes.items())))
-        return known[candidate % len(known)]
-
-    return program
-
-
-def written(name, target):
-    """A function from sizes to the program of examples/NAME.py, lowered as it stands."""
-
-    def program(**sizes):
-        return as_written(source(name), sizes, target).term
-
-    return program
-
-
-def gold(name):
-    """The NumPy function of the high-level program."""
-    return source(name).reference
-
-
-def benchmark(name, target, sizes, small, flops, moved, candidates_timed=MOST, **more):
-    return Benchmark(
-        name,
-        target,
-        found(name, target),
-        sizes=sizes,
-        small=small,
-        gold=gold(name),
-        flops=flops,
-        moved=moved,
-        variants=[{"candidate": number} for number in range(candidates_timed)],
-        **more,
-    )
-
-
-def dots(n, m, **_):
-    return 2 * n * m
-
-
-def matrices(n, m, **_):
-    return 8 * n * m
-
-
-def windows(n, m, **_):
-    return 2 * 5 * n * m
-
-
-def streamed(n, m, **_):
-    return 8 * n * m
-
-
-PAIR = {"n": 1 << 28}
-MATRIX = {"n": 8192, "m": 8192}
-SMALL = [{"n": 64, "m": 64}, {"n": 128, "m": 64}]
 SQUARES = [{"n": 64, "m": 64, "k": 64}]
 
 
@@ -116,7 +43,7 @@ def of_cells(flops, numbers):
 
 def on_cpu(name, sizes, flops, moved, numpy=None, hand=None, **more):
     """Three candidates of a program beside NumPy and, where there is one, a kernel written by hand."""
-    return benchmark(
+    return SEARCHING.benchmark(
         name,
         "cpu",
         sizes,
@@ -140,7 +67,7 @@ def padded_convolution(image, weights):
 
 STREAM = {"n": 1 << 24}
 PLANE = {"n": 4096, "m": 4096}
-CPU_BENCHMARKS = [
+benchmarks = [
     on_cpu("dot", STREAM, *of_cells(2, 2), numpy=np.dot),
     on_cpu("saxpy", STREAM, *of_cells(2, 3)),
     on_cpu("gemv", PLANE, *of_cells(2, 1)),
@@ -172,32 +99,6 @@ CPU_BENCHMARKS = [
         inputs={"options": Draw(1.0, 30.0)},
         tolerance=1e-4,
     ),
-]
-
-benchmarks = [
-    *CPU_BENCHMARKS,
-    benchmark("dot", "gpu", PAIR, [{"n": 4096}], lambda n, **_: 2 * n, lambda n, **_: 8 * n),
-    benchmark(
-        "gemv",
-        "gpu",
-        MATRIX,
-        SMALL,
-        dots,
-        lambda n, m, **_: 4 * n * m,
-        reference=Reference("NVIDIA SDK, one row per group", 116e-6),
-    ),
-    benchmark(
-        "matmul",
-        "gpu",
-        {"n": 4096, "m": 4096, "k": 4096},
-        SQUARES,
-        cube,
-        three_matrices,
-        options=("-cl-fast-relaxed-math",),
-        reference=Reference("CLBlast, tuned for an RTX 3080", 3.127e-3),
-    ),
-    benchmark("j2d5pt", "gpu", MATRIX, SMALL, windows, streamed),
-    benchmark("j2d9pt", "gpu", MATRIX, SMALL, windows, streamed),
     *(
         replace(
             on_cpu("matmul", dict.fromkeys("nmk", size), cube, three_matrices, numpy=product),
@@ -209,10 +110,10 @@ benchmarks = [
     Benchmark(
         "matmul_as_written",
         "cpu",
-        written("matmul", "cpu"),
+        SEARCHING.written("matmul", "cpu"),
         {"n": 1024, "m": 1024, "k": 1024},
         SQUARES,
-        gold("matmul"),
+        SEARCHING.source("matmul").reference,
         cube,
         three_matrices,
         numpy=product,

@@ -1,0 +1,67 @@
+"""Benchmarks of what the search finds: each variant is a candidate of `relift optimize`, in the order of its estimates."""
+
+from functools import cache
+from pathlib import Path
+
+import relift as rl
+from relift.compiler.bench.benchmarks import Benchmark
+from relift.egraph.search.optimize import as_written
+from relift.rewrites.loading import load_file, load_program
+
+MOST = 12
+FAR = 8
+"""What is estimated to take so many times as long as the best is not timed."""
+
+HERE = Path(__file__).parent
+PROGRAMS = load_file(HERE / "programs.py")
+
+
+@cache
+def source(name):
+    """The program of that name in programs.py, or else of examples/NAME.py."""
+    own = getattr(PROGRAMS, name, None)
+    return own if isinstance(own, rl.Program) else load_program(str(HERE.parent / f"{name}.py"))
+
+
+@cache
+def candidates(name, target, sizes, most):
+    """The programs that the search finds for a source, without those that it estimates to be far from the best."""
+    found = rl.optimize(source(name), dict(sizes), target, top=most, varied=True).candidates
+    near = (each for each in found if each.cost.seconds <= FAR * found[0].cost.seconds)
+    return [candidate.term for candidate in near]
+
+
+def found(name, target, most):
+    """A function from sizes and the number of a candidate to its program."""
+
+    def program(candidate=0, **sizes):
+        known = candidates(name, target, tuple(sorted(sizes.items())), most)
+        return known[candidate % len(known)]
+
+    return program
+
+
+def written(name, target):
+    """A function from sizes to the program of examples/NAME.py, lowered as it stands."""
+
+    def program(**sizes):
+        return as_written(source(name), sizes, target).term
+
+    return program
+
+
+def benchmark(name, target, sizes, small, flops, moved, candidates_timed=MOST, of=None, **more):
+    """Candidates of the program `of`, or of the name itself."""
+    program = source(of or name)
+    return Benchmark(
+        name,
+        target,
+        found(of or name, target, candidates_timed),
+        sizes=sizes,
+        small=small,
+        gold=program.reference or program,
+        flops=flops,
+        moved=moved,
+        variants=[{"candidate": number} for number in range(candidates_timed)],
+        **more,
+    )
