@@ -169,7 +169,7 @@ def examples(
             try:
                 derivation = searched(name, target, budget)
                 with temporary_folder() as folder:  # nothing is known of what others have proved
-                    checker, before = Checker(prover, Store(folder)), _computed()
+                    checker, before = Checker(prover, Store(folder / "lemmas")), _computed()
                     theorem = general_theorem(derivation, RULES)
                     new = checker.check(theorem)
                     seconds, before = _computed() - before, _computed()

@@ -24,6 +24,40 @@ induction k as [| k step].
 - intros i I j J. simpl. refine (F _ _ _ j J i I). intros a La b Lb. exact (step b Lb a La).
 """
 
+_STEP = """
+assert (F : forall l, Rfun (Rarr (l * (q + 1)) R) (Rarr l R) (partial_reduce op z (q + 1)) (partial_reduce op' z' (q + 1))).
+{ intros l x y L i I. unfold partial_reduce. apply fold_related; [exact Z |]. intros j b c J B. apply O;
+  [exact B | apply L; nia]. }
+"""
+"""Of a partial reduction: it takes related arrays to related ones, of every length."""
+
+ITERATE_SIZES_ADD = f"""
+intros A R k m n q op op' z z' xs xs' P O Z X.
+{_STEP}
+revert xs xs' X; induction m as [| j IH]; intros xs xs' X; simpl.
+- rewrite Nat.add_0_r. apply iterate_sizes_related; [exact F |]. replace (n * (q + 1) ^ k) with ((q + 1)
+  ^ k * (q + 1) ^ 0 * n) by (simpl; nia). exact X.
+- rewrite Nat.add_succ_r. simpl. apply IH. apply F. replace ((q + 1) ^ k * (q + 1) ^ j * n * (q + 1))
+  with ((q + 1) ^ k * (q + 1) ^ S j * n) by (simpl; nia). exact X.
+"""
+
+REDUCE_ITERATE = f"""
+intros A R k m q op op' z z' xs xs' P A1 N O Z X.
+{_STEP}
+revert xs xs' X; induction m as [| j IH]; intros xs xs' X; simpl.
+- unfold reduce. simpl in *. rewrite Nat.add_0_r in *. apply fold_related; [exact Z |]. intros i b c I B.
+  apply O; [exact B | apply X; exact I].
+- assert (twice : forall l x x', Rarr (l * (q + 1)) R x x' -> R (reduce op z (l * (q + 1)) x) (reduce op
+  z l (partial_reduce op z (q + 1) x'))).
+{{ clear IH F X. intros. relift. }}
+  rewrite Nat.pow_succ_r' in X. replace ((q + 1) * (q + 1) ^ j * k) with ((q + 1) ^ j * k * (q + 1)) in *
+  by (rewrite ?Nat.pow_succ_r'; nia).
+  apply (per_trans P) with (reduce op z ((q + 1) ^ j * k) (partial_reduce op z (q + 1) xs)).
+  + apply twice. intros i I. apply (per_trans P) with (xs' i); [exact (X i I) | exact (per_sym P _ _ (X i
+  I))].
+  + replace (k * (q + 1) ^ j) with ((q + 1) ^ j * k) by nia. apply IH. apply F. exact X.
+"""
+
 REDUCE_TWICE = (
     """
 intros A R n op op' z z' xs xs' P As Co Id F Z X.

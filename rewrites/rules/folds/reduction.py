@@ -26,7 +26,7 @@ from relift.rewrites.notation import (
     n,
     q,
 )
-from relift.rewrites.proof_scripts import PARTIAL_REDUCE_REORDER, REDUCE_TWICE
+from relift.rewrites.proof_scripts import PARTIAL_REDUCE_REORDER, REDUCE_ITERATE, REDUCE_TWICE
 from relift.rewrites.rule import rule
 from relift.semantics.indices.functions import reorder_stride, reverse
 from relift.semantics.language.vocabulary import (
@@ -268,7 +268,11 @@ def reduce_as_one_chunk(op: Op[A], z: A, xs: A[n]):
     return repeat(1, reduce(op, z, xs)), map(reduce(op, z), split(n, xs))
 
 
-@rule(where=MONOID, source="LIFT, ICFP'15, reduce rules: iterated partial reduction")
+@rule(
+    where=MONOID,
+    source="LIFT, ICFP'15, reduce rules: iterated partial reduction",
+    proof=REDUCE_ITERATE,
+)
 def reduce_iterate(op: Op[A], z: A, xs: A[k * (q + 1) ** m]):
     """A reduction tree: chunks are reduced again and again, then what is left."""
     return (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from relift.rewrites.notation import A, B, k, m, n, q
-from relift.rewrites.proof_scripts import ITERATE_TRANSPOSED
+from relift.rewrites.proof_scripts import ITERATE_SIZES_ADD, ITERATE_TRANSPOSED
 from relift.rewrites.rule import rule
 from relift.semantics.language.vocabulary import (
     iterate,
@@ -112,7 +112,10 @@ def iterate_sizes_once(op: Op[A], z: A, xs: A[n * (q + 1)]):
     )
 
 
-@rule(source="LIFT, ICFP'15, iterate decomposition, where the length changes")
+@rule(
+    source="LIFT, ICFP'15, iterate decomposition, where the length changes",
+    proof=ITERATE_SIZES_ADD,
+)
 def iterate_sizes_add(op: Op[A], z: A, xs: A[n * (q + 1) ** (m + k)]):
     """Partial reductions are iterated in two goes."""
 
