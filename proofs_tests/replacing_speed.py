@@ -1,8 +1,9 @@
-"""`python -m proofs_tests.replacing_speed [NAME…]`: C with its loops replaced against the C that was there, both compiled at -O3.
+"""`python -m proofs_tests.replacing_speed [NAME…] | --bundle FOLDER`: C with its loops replaced against the C that was there, both compiled at -O3.
 
 It prints for each program the least time of several calls of the original and of the file with calls of kernels (C with OpenMP),
 whether both computed the same, and whether a guard failed.  It returns 1 where results differ, a guard failed, nothing could
-be replaced, or the replaced file is slower.
+be replaced, or the replaced file is slower.  With `--bundle` it writes a folder whose `run.sh` compares, on a machine that has a C compiler
+and a driver of OpenCL and nothing else, the original with calls of OpenCL, on the device that RELIFT_DEVICE names (gpu).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Case:
     text: str
     made: Callable[[np.random.Generator], Arguments]
     calls: int = 7
-    close: float = 0.0
-    """By how much a result may differ, where sums are regrouped."""
+    large: tuple[int, int] = (1, 1)
+    """The size that a device of its own is given, and how often the original is run at it."""
 
 
 def _sgemm(rng: np.random.Generator, n: int = 512) -> Arguments:
@@ -77,6 +78,7 @@ CASES = {
 }
 """,
         _sgemm,
+        large=(1_024, 2),
     ),
     "histogram": Case(
         """void f(int n, const int *key, int *bins) {
@@ -84,6 +86,7 @@ CASES = {
 }
 """,
         _histogram,
+        large=(1 << 26, 5),
     ),
     "stencil": Case(
         """void f(int n, const float *a, float *b) {
@@ -93,6 +96,7 @@ CASES = {
 }
 """,
         _stencil,
+        large=(8_000, 5),
     ),
     "csr": Case(
         """void f(int n, const int *rows, const int *columns, const float *values, const float *x, float *y) {
@@ -104,6 +108,7 @@ CASES = {
 }
 """,
         _csr,
+        large=(1_000_000, 5),
     ),
     "tpacf": Case(
         """void f(int n, int m, const float *x, const float *y, const float *z, const float *bounds, long *bins) {
@@ -117,18 +122,53 @@ CASES = {
 }
 """,
         _tpacf,
+        large=(10_000, 2),
     ),
 }
 
 
 def main(names: Sequence[str]) -> int:
     """The command."""
+    if names[:1] == ["--bundle"] and len(names) == 2:
+        return bundle(Path(names[1]))
     unknown = [n for n in names if n not in CASES]
     if unknown:
         print(f"there is no program {unknown[0]}; there are: {', '.join(CASES)}", file=sys.stderr)
         return 2
     print(f"{'':>10} {'original ms':>12} {'replaced ms':>12} {'times':>6}")
     return max(_one(name, CASES[name]) for name in names or CASES)
+
+
+def bundle(folder: Path) -> int:
+    """Write the programs as they are and with calls of OpenCL, what times both, and `run.sh`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    driver = Path(__file__).with_name("replacing_driver.c")
+    (folder / driver.name).write_text(driver.read_text("utf-8"), encoding="utf-8")
+    lines = [
+        "#!/bin/sh",
+        "# run.sh [N]: sizes divided by N; RELIFT_DEVICE names the device (gpu)",
+        'cd "$(dirname "$0")"',
+        'export RELIFT_DEVICE="${RELIFT_DEVICE:-gpu}"',
+        "status=0",
+    ]
+    for name, case in CASES.items():
+        written = replacement(rl.lift(case.text, runs=20), case.text, "opencl")
+        ((_, called),) = written.replaced
+        texts = {"": case.text, "_replaced": written.text, "_replaced.kernels": written.kernels}
+        for suffix, text in texts.items():
+            (folder / f"{name}{suffix}.c").write_text(text, encoding="utf-8")
+        size, calls = case.large
+        said = f"-DCASE={name} -DNAME='\"{name}\"' -DSIZE=$(({size} / ${{1:-1}})) -DCALLS={calls} -DREFUSED={called}_refused"
+        flags = "${CC:-gcc} -O3 -march=native -w"
+        linked = f"{name}_original.o {name}_replaced.c {name}_replaced.kernels.c -ldl -lpthread -lm"
+        lines.append(f"{flags} -Df=f_original -c -o {name}_original.o {name}.c &&")
+        lines.append(
+            f"{flags} -fopenmp -ffp-contract=off {said} -o {name}_bench {driver.name} {linked} && ./{name}_bench || status=1"
+        )
+    run = folder / "run.sh"
+    run.write_text("\n".join([*lines, "exit $status", ""]), encoding="utf-8")
+    run.chmod(0o755)
+    return 0
 
 
 def _one(name: str, case: Case) -> int:

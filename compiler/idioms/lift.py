@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from relift.compiler.idioms.containing import contained
 from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
+from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of
 from relift.compiler.idioms.facts.llvm.source import Uncompilable, bitcode, normal_form
@@ -68,21 +69,24 @@ class LiftedIdiom:
         return proof(self.relations, self.found, self.lifted)
 
     @property
-    def under_conditions(self) -> tuple[str, ...]:
-        """The accesses that the loop makes in some iterations, and the program in all."""
+    def conditional(self) -> tuple[Access, ...]:
+        """The accesses that the loop makes in some iterations only."""
         known, loop = self.relations, self.found.loop
         inside = [a for a in known.accesses.values() if a.instruction.block in loop.blocks]
         always = {
             (a.base, a.index, a.is_store) for a in inside if self._is_always(a.instruction.block)
         }
-        found: dict[str, None] = {}
-        for a in inside:
-            if (a.base, a.index, a.is_store) not in always:
-                what = "written" if a.is_store else "read"
-                found[
-                    f"{known.evolution.spelled(a.base)} is {what} under a condition (line {a.instruction.line})"
-                ] = None
-        return tuple(found)
+        return tuple(a for a in inside if (a.base, a.index, a.is_store) not in always)
+
+    @property
+    def under_conditions(self) -> tuple[str, ...]:
+        """The accesses that the loop makes in some iterations, and the program in all, in words."""
+        spelled = self.relations.evolution.spelled
+        found = (
+            f"{spelled(a.base)} is {'written' if a.is_store else 'read'} under a condition (line {a.instruction.line})"
+            for a in self.conditional
+        )
+        return tuple(dict.fromkeys(found))
 
     def _is_always(self, block: str) -> bool:
         """Whether a block is run in each iteration of the loop that it is in."""

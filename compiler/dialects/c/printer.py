@@ -12,7 +12,7 @@ from importlib.resources import files
 from relift.compiler.dialects.c.expressions import CExpressions, function_name, own_name
 from relift.compiler.dialects.c.groups import in_turns
 from relift.compiler.dialects.c.names import DIMENSIONS, NUMBERS
-from relift.compiler.dialects.printing import is_local_array
+from relift.compiler.dialects.printing import Printer, is_local_array
 from relift.compiler.dialects.types import types_of
 from relift.compiler.text import tree
 from relift.compiler.text.lexing import NotUnderstood
@@ -108,12 +108,7 @@ class C(CExpressions):
 
     def loop(self, s: tree.Loop) -> str:
         """A loop whose iterations are all for nothing after the first that is stops there, which OpenCL's readers do not ask for."""
-        head = super().loop(s)
-        taken = _taken(s)
-        if taken is None:
-            return head
-        before, _, step = head.rpartition("; ")
-        return f"{before} && {self.expression(taken)} >= {s.counter}; {step}"
+        return stopping(self, s, super().loop(s))
 
     # ---- definitions
 
@@ -179,6 +174,15 @@ class C(CExpressions):
     def file(self, s: tree.Source) -> str:
         """A file that stands for itself."""
         return f"{prelude()}\n{C().definitions(s)}\n"
+
+
+def stopping(printer: Printer, s: tree.Loop, head: str) -> str:
+    """The head of a loop that stops after the first iteration for nothing, where all are that follow it."""
+    taken = _taken(s)
+    if taken is None:
+        return head
+    before, _, step = head.rpartition("; ")
+    return f"{before} && {printer.expression(taken)} >= {s.counter}; {step}"
 
 
 def _taken(s: tree.Loop) -> tree.Expression | None:

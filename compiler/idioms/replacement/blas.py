@@ -8,7 +8,7 @@ is called.  A BLAS adds in an order of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.values.terms import (
@@ -27,7 +27,7 @@ from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.spelling import C_TYPES, polynomial
 from relift.semantics.syntax.sizes import Size
 
-_LETTERS = {"f32": "s", "f64": "d"}
+LETTERS = {"f32": "s", "f64": "d"}
 _ROW_MAJOR, _PLAIN, _TURNED = 101, 111, 112  # the numbers of the standard's enumerations
 
 
@@ -35,13 +35,14 @@ _ROW_MAJOR, _PLAIN, _TURNED = 101, 111, 112  # the numbers of the standard's enu
 class Routine:
     """A call: its prototype, the statement, what must hold, and the values of the function in it."""
 
+    name: str
     prototype: str
     call: str
     checks: tuple[str, ...]
     values: frozenset[str]
 
 
-class _NotOne(Exception):
+class NotOne(Exception):
     """It is not what a routine computes."""
 
 
@@ -53,24 +54,25 @@ def routine(idiom: LiftedIdiom) -> Routine | None:
     effect = effect_of(idiom.relations, found.loop, found.result, found.idiom)
     try:
         match effect:
-            case Cells() if effect.type in _LETTERS and len(effect.turns) == 2:
-                return _gemm(effect, _Writing(idiom.lifted, effect.type))
-            case Cells() if effect.type in _LETTERS and len(effect.turns) == 1:
-                writing = _Writing(idiom.lifted, effect.type)
+            case Cells() if effect.type in LETTERS and len(effect.turns) == 2:
+                return _gemm(effect, Arguments(idiom.lifted, effect.type))
+            case Cells() if effect.type in LETTERS and len(effect.turns) == 1:
+                writing = Arguments(idiom.lifted, effect.type)
                 return _gemv(effect, writing) if _has_fold(effect.value) else _axpy(effect, writing)
-            case Result(fold) if fold.type in _LETTERS:
-                return _dot(fold, _Writing(idiom.lifted, fold.type))
+            case Result(fold) if fold.type in LETTERS:
+                return _dot(fold, Arguments(idiom.lifted, fold.type))
             case Cells() | Result() | Updates() | Running():
                 return None
-    except _NotOne:
+    except NotOne:
         return None
 
 
-class _Writing:
+class Arguments:
     """What stands in a call: C over the parameters of the function that makes it."""
 
-    def __init__(self, lifted: Lifted, kind: str) -> None:
-        self.kind, self.letter = kind, _LETTERS[kind]
+    def __init__(self, lifted: Lifted, kind: str, *, sparse: bool = False) -> None:
+        self.sparse = sparse
+        self.kind, self.letter = kind, LETTERS[kind]
         self.names: Mapping[str, str] = {p.value: p.name for p in lifted.parameters}
         self.arrays = {p.value for p in lifted.parameters if p.first is not None}
         self.target = lifted.target.value
@@ -81,20 +83,22 @@ class _Writing:
         """A polynomial, which must fit an int."""
         return f"(int)({self.wide(size)})"
 
-    def wide(self, size: Size) -> str:
+    def wide(self, size: Size, *, is_count: bool = True) -> str:
+        """A polynomial, which is no less than 0 where it counts."""
         if any(isinstance(n, Counter) for n in size.names()) or not all(
             isinstance(a, str) for a in size.atoms()
         ):
-            raise _NotOne
+            raise NotOne
         self.values |= size.names()
         text = polynomial(size, in_sizes=False)
-        self.checks.append(f"({text}) < 0 || ({text}) > 0x7fffffff")
+        if is_count:
+            self.checks.append(f"({text}) < 0 || ({text}) > 0x7fffffff")
         return text
 
     def distance(self, stride: Size, least: Size) -> str:
         """The distance of two rows, which must be as long as a row, and 1."""
         if stride.constant is not None and stride.constant < 1:
-            raise _NotOne
+            raise NotOne
         there, row = self.wide(stride), self.wide(least)
         self.checks.append(f"({there}) < 1 || ({there}) < ({row})")
         return f"(int)({there})"
@@ -103,10 +107,10 @@ class _Writing:
         """A cell of an array."""
         kind = C_TYPES[self.kind]
         if base == self.target:
-            return f"({kind} *)to + ({self.wide(first)})"
+            return f"({kind} *)to + ({self.wide(first, is_count=False)})"
         if base not in self.arrays:
-            raise _NotOne
-        return f"(const {kind} *)array_{self.names[base]} + ({self.wide(first)})"
+            raise NotOne
+        return f"(const {kind} *)array_{self.names[base]} + ({self.wide(first, is_count=False)})"
 
     def scalar(self, e: Expression) -> str:
         """A factor, which the loops do not change."""
@@ -120,7 +124,7 @@ class _Writing:
             case Apply("neg", (a,), _):
                 return f"-({self.scalar(a)})"
             case Value() | Apply() | Index() | Read() | Accumulator() | Fold():
-                raise _NotOne
+                raise NotOne
 
     def made(
         self, name: str, types: str, arguments: list[str], *, result: str = "void", use: str = "{};"
@@ -128,19 +132,22 @@ class _Writing:
         """A call, whose parameters are `i`nts, scalars of the `t`ype, arrays that are `r`ead and `w`ritten."""
         kind = C_TYPES[self.kind]
         spelled = {"i": "int", "t": kind, "r": f"const {kind} *", "w": f"{kind} *"}
-        routine = f"cblas_{self.letter}{name}"
-        prototype = f"extern {result} {routine}({', '.join(spelled[t] for t in types)});"
-        call = use.format(f"{routine}({', '.join(arguments)})")
-        return Routine(prototype, call, tuple(dict.fromkeys(self.checks)), frozenset(self.values))
+        called = f"cblas_{self.letter}{name}"
+        prototype = f"extern {result} {called}({', '.join(spelled[t] for t in types)});"
+        call = use.format(f"{called}({', '.join(arguments)})")
+        return Routine(
+            called, prototype, call, tuple(dict.fromkeys(self.checks)), frozenset(self.values)
+        )
 
 
 # ---- what is computed
 
 
 @dataclass(frozen=True)
-class _Product:
-    """alpha * sum over `counter` of a * b, and beta * what was there."""
+class Product:
+    """alpha * sum over `counter`, the loop of `fold`, of a * b, and beta * what was there."""
 
+    fold: Fold
     a: Read
     b: Read
     counter: str
@@ -153,8 +160,8 @@ def _has_fold(e: Expression) -> bool:
     return isinstance(e, Fold) or (isinstance(e, Apply) and any(map(_has_fold, e.arguments)))
 
 
-def _product(e: Expression, old: Read | None, write: _Writing) -> _Product:
-    """A sum of products as a routine takes it; raises `_NotOne`."""
+def product(e: Expression, old: Read | None, write: Arguments) -> Product:
+    """A sum of products as a routine takes it; raises `NotOne`."""
     match e:
         case Fold():
             return _sum(e, old, write)
@@ -163,62 +170,48 @@ def _product(e: Expression, old: Read | None, write: _Writing) -> _Product:
         case Apply("add", (left, right), _):
             for summed, rest in ((left, right), (right, left)):
                 if _has_fold(summed) and not _has_fold(rest) and old is not None:
-                    found = _product(summed, None, write)
-                    return _Product(
-                        found.a,
-                        found.b,
-                        found.counter,
-                        found.trips,
-                        found.alpha,
-                        _beta(rest, old, write),
-                    )
-            raise _NotOne
+                    found = product(summed, None, write)
+                    return replace(found, beta=_beta(rest, old, write))
+            raise NotOne
         case Constant() | Value() | Apply() | Index() | Read() | Accumulator():
-            raise _NotOne
+            raise NotOne
 
 
-def _beta(e: Expression, old: Read, write: _Writing) -> str:
+def _beta(e: Expression, old: Read, write: Arguments) -> str:
     if e == old:
         return "1.0"
     if isinstance(e, Apply) and e.function == "mul" and old in e.arguments:
         other = e.arguments[1] if e.arguments[0] == old else e.arguments[0]
         return write.scalar(other)
-    raise _NotOne
+    raise NotOne
 
 
-def _scaled(fold: Fold, factor: Expression, beta: str, write: _Writing) -> _Product:
+def _scaled(fold: Fold, factor: Expression, beta: str, write: Arguments) -> Product:
     found = _sum(fold, None, write)
-    return _Product(
-        found.a,
-        found.b,
-        found.counter,
-        found.trips,
-        f"{write.scalar(factor)} * {found.alpha}",
-        beta,
-    )
+    return replace(found, alpha=f"{write.scalar(factor)} * {found.alpha}", beta=beta)
 
 
-def _sum(fold: Fold, old: Read | None, write: _Writing) -> _Product:
-    if len(fold.names) > 1 or fold.computed:
-        raise _NotOne
+def _sum(fold: Fold, old: Read | None, write: Arguments) -> Product:
+    if len(fold.names) > 1 or (fold.computed and not write.sparse):
+        raise NotOne
     (start,), (update,) = fold.starts, fold.updates
     accumulator = Accumulator(fold.name, fold.type)
     if not (
         isinstance(update, Apply) and update.function == "add" and accumulator in update.arguments
     ):
-        raise _NotOne
+        raise NotOne
     element = update.arguments[1] if update.arguments[0] == accumulator else update.arguments[0]
     reads, factors = _factors(element)
-    if len(reads) != 2 or any(r.computed for r in reads):
-        raise _NotOne
+    if len(reads) != 2 or (any(r.computed for r in reads) and not write.sparse):
+        raise NotOne
     alpha = " * ".join(map(write.scalar, factors)) or "1.0"
     if start == Constant(0.0, fold.type):
         beta = "0.0"
     elif old is not None:
         beta = _beta(start, old, write)
     else:
-        raise _NotOne
-    return _Product(reads[0], reads[1], fold.counter, fold.trips, alpha, beta)
+        raise NotOne
+    return Product(fold, reads[0], reads[1], fold.counter, fold.trips, alpha, beta)
 
 
 def _factors(e: Expression) -> tuple[list[Read], list[Expression]]:
@@ -230,13 +223,13 @@ def _factors(e: Expression) -> tuple[list[Read], list[Expression]]:
     return [], [e]
 
 
-def _strides(r: Read, counters: tuple[str, ...]) -> tuple[list[Size], Size]:
+def strides_of(r: Read, counters: tuple[str, ...]) -> tuple[list[Size], Size]:
     """By how much each counter moves a read, and where it begins."""
     rest, found = r.index, list[Size]()
     for c in counters:
         linear = rest.linear_in(c)
         if linear is None or linear[0].names() & set(counters):
-            raise _NotOne
+            raise NotOne
         found.append(linear[0])
         rest = linear[1]
     return found, rest
@@ -245,18 +238,18 @@ def _strides(r: Read, counters: tuple[str, ...]) -> tuple[list[Size], Size]:
 # ---- routines
 
 
-def _gemm(effect: Cells, write: _Writing) -> Routine:
+def _gemm(effect: Cells, write: Arguments) -> Routine:
     (i, j) = effect.turns
     old = Read(effect.base, effect.index, (), effect.type)
-    (row, column), first = _strides(old, (i.counter, j.counter))
+    (row, column), first = strides_of(old, (i.counter, j.counter))
     if column != 1:
         i, j, row, column = j, i, column, row
     if column != 1:
-        raise _NotOne
-    p = _product(effect.value, old, write)
+        raise NotOne
+    p = product(effect.value, old, write)
     for a, b in ((p.a, p.b), (p.b, p.a)):
-        (a_i, a_j, a_k), a_first = _strides(a, (i.counter, j.counter, p.counter))
-        (b_i, b_j, b_k), b_first = _strides(b, (i.counter, j.counter, p.counter))
+        (a_i, a_j, a_k), a_first = strides_of(a, (i.counter, j.counter, p.counter))
+        (b_i, b_j, b_k), b_first = strides_of(b, (i.counter, j.counter, p.counter))
         if a_j == 0 and b_i == 0 and a_i != 0 and b_j != 0 and effect.base not in (a.base, b.base):
             a_turned, lda = _matrix(a_i, a_k, i.trips, p.trips, write)
             b_turned, ldb = _matrix(b_k, b_j, p.trips, j.trips, write)
@@ -266,28 +259,28 @@ def _gemm(effect: Cells, write: _Writing) -> Routine:
                 p.beta, write.pointer(effect.base, first), write.distance(row, j.trips),
             ]  # fmt: skip
             return write.made("gemm", "iiiiiitriritwi", arguments)
-    raise _NotOne
+    raise NotOne
 
 
 def _matrix(
-    outer: Size, inner: Size, rows: Size, columns: Size, write: _Writing
+    outer: Size, inner: Size, rows: Size, columns: Size, write: Arguments
 ) -> tuple[str, str]:
     """Whether a matrix of `rows` by `columns` lies transposed, and the distance of what lies in a row."""
     if inner == 1:
         return str(_PLAIN), write.distance(outer, columns)
     if outer == 1:
         return str(_TURNED), write.distance(inner, rows)
-    raise _NotOne
+    raise NotOne
 
 
-def _gemv(effect: Cells, write: _Writing) -> Routine:
+def _gemv(effect: Cells, write: Arguments) -> Routine:
     (i,) = effect.turns
     old = Read(effect.base, effect.index, (), effect.type)
-    (step,), first = _strides(old, (i.counter,))
-    p = _product(effect.value, old, write)
+    (step,), first = strides_of(old, (i.counter,))
+    p = product(effect.value, old, write)
     for a, x in ((p.a, p.b), (p.b, p.a)):
-        (a_i, a_k), a_first = _strides(a, (i.counter, p.counter))
-        (x_i, x_k), x_first = _strides(x, (i.counter, p.counter))
+        (a_i, a_k), a_first = strides_of(a, (i.counter, p.counter))
+        (x_i, x_k), x_first = strides_of(x, (i.counter, p.counter))
         if a_i != 0 and a_k != 0 and x_i == 0 and effect.base not in (a.base, x.base):
             turned, lda = _matrix(a_i, a_k, i.trips, p.trips, write)
             sides = (i.trips, p.trips) if turned == str(_PLAIN) else (p.trips, i.trips)
@@ -297,20 +290,20 @@ def _gemv(effect: Cells, write: _Writing) -> Routine:
                 p.beta, write.pointer(effect.base, first), write.distance(step, Size.of(1)),
             ]  # fmt: skip
             return write.made("gemv", "iiiitriritwi", arguments)
-    raise _NotOne
+    raise NotOne
 
 
-def _axpy(effect: Cells, write: _Writing) -> Routine:
+def _axpy(effect: Cells, write: Arguments) -> Routine:
     (i,) = effect.turns
     old = Read(effect.base, effect.index, (), effect.type)
     e = effect.value
     if not (isinstance(e, Apply) and e.function == "add" and old in e.arguments):
-        raise _NotOne
+        raise NotOne
     reads, factors = _factors(e.arguments[1] if e.arguments[0] == old else e.arguments[0])
     if len(reads) != 1 or reads[0].base == effect.base or reads[0].computed:
-        raise _NotOne
-    (x_step,), x_first = _strides(reads[0], (i.counter,))
-    (step,), first = _strides(old, (i.counter,))
+        raise NotOne
+    (x_step,), x_first = strides_of(reads[0], (i.counter,))
+    (step,), first = strides_of(old, (i.counter,))
     alpha = " * ".join(map(write.scalar, factors)) or "1.0"
     arguments = [
         write.number(i.trips), alpha, write.pointer(reads[0].base, x_first), write.distance(x_step, Size.of(1)),
@@ -319,11 +312,11 @@ def _axpy(effect: Cells, write: _Writing) -> Routine:
     return write.made("axpy", "itriwi", arguments)
 
 
-def _dot(fold: Fold, write: _Writing) -> Routine:
+def _dot(fold: Fold, write: Arguments) -> Routine:
     p = _sum(fold, None, write)
     arguments = [write.number(p.trips)]
     for r in (p.a, p.b):
-        (step,), first = _strides(r, (p.counter,))
+        (step,), first = strides_of(r, (p.counter,))
         arguments += [write.pointer(r.base, first), write.distance(step, Size.of(1))]
     kind = C_TYPES[write.kind]
     return write.made("dot", "iriri", arguments, result=kind, use=f"*first = {p.alpha} * {{}};")

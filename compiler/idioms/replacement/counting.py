@@ -27,8 +27,17 @@ class Counting:
     values: frozenset[str]
 
 
-def counting(idiom: LiftedIdiom, name: str) -> Counting | None:
-    """What counts the bins of an idiom, where that is what it does; raises `Kept`."""
+@dataclass(frozen=True)
+class Bins:
+    """What is added to which bins, and when."""
+
+    effect: Updates
+    guard: Expression
+    element: Expression
+
+
+def bins_of(idiom: LiftedIdiom) -> Bins | None:
+    """The bins of whole numbers that an idiom counts in, where that is what it does."""
     found, lifted = idiom.found, idiom.lifted
     if lifted is None:
         return None
@@ -43,15 +52,22 @@ def counting(idiom: LiftedIdiom, name: str) -> Counting | None:
     guard = effect.guard if combined.condition is None else both(effect.guard, combined.condition)
     if any(isinstance(e, Read) and e.base == effect.base and e != effect.cell for e in data):
         return None
-    writing = Writing(lifted)
-    lines = _lines(effect, guard, combined.element, writing, name)
+    return Bins(effect, guard, combined.element)
+
+
+def counting(idiom: LiftedIdiom, name: str) -> Counting | None:
+    """What counts the bins of an idiom by threads, where that is what it does; raises `Kept`."""
+    bins = bins_of(idiom)
+    if bins is None or idiom.lifted is None:
+        return None
+    writing = Writing(idiom.lifted)
+    lines = _lines(bins, writing, name)
     return Counting(tuple(lines), frozenset(writing.values))
 
 
-def _lines(
-    effect: Updates, guard: Expression, element: Expression, writing: Writing, name: str
-) -> list[str]:
+def _lines(bins: Bins, writing: Writing, name: str) -> list[str]:
     """What counts: each thread for itself, then one for all."""
+    effect, guard, element = bins.effect, bins.guard, bins.element
     computed = {n: writing.text(e) for n, e in effect.cell.computed}
     at, kind = writing.polynomial(effect.cell.index, computed), C_TYPES[effect.type]
     loops: list[str] = []
@@ -91,7 +107,7 @@ def _lines(
         "    most = (long long)room - 1;",
         "  }",
         f"  {kind} *const first = ({kind} *)to;",
-        *_overlaps(effect.base, writing),
+        *overlaps(effect.base, writing),
         "  for (int t = 0; t < threads; ++t) {",
         "    if (!failed && counted[t])",
         "      for (long long b = 0; b < ends[t]; ++b)",
@@ -111,7 +127,7 @@ def _are_gathered(lifted: Lifted, arrays: set[str]) -> bool:
     return any(Length(base) in lengths for base in arrays)
 
 
-def _overlaps(written: str, writing: Writing) -> list[str]:
+def overlaps(written: str, writing: Writing) -> list[str]:
     """That no bin lies over what is read."""
     lines: list[str] = []
     for p in writing.lifted.parameters:

@@ -92,13 +92,13 @@ def wrapper(guarded: Guarded, work: Sequence[str]) -> str:
     return "\n".join([*head, *guarded.checks(), *work, "  return 1;", "}"])
 
 
-def together(name: str, parts: Sequence[Guarded], works: Sequence[tuple[Launch, str]]) -> str:
+def together(name: str, parts: Sequence[Guarded], works: Sequence[Sequence[str]]) -> str:
     """The function of a loop with several results: each is computed into memory of its own, and then all go to where they belong.
 
     So what one result is computed from is as it was before the loop.  That no result lies over another, or over what another one is
     computed from, is checked between.
     """
-    texts = [_part(name, n, parts, *works[n]) for n in range(len(parts))]
+    texts = [_part(name, n, parts, works[n]) for n in range(len(parts))]
     own = [[f"{t}_{n}" for t in part.typed] for n, part in enumerate(parts)]
     lines = [
         f"long {name}_refused;",
@@ -116,12 +116,9 @@ def together(name: str, parts: Sequence[Guarded], works: Sequence[tuple[Launch, 
     return "\n".join([*lines, "  return done;", "}"])
 
 
-def _part(name: str, number: int, parts: Sequence[Guarded], launch: Launch, kernel: str) -> str:
-    """One result of a loop: computed in phase 0, compared with the places of the others in phase 1, stored in phase 2."""
+def _part(name: str, number: int, parts: Sequence[Guarded], work: Sequence[str]) -> str:
+    """One result of a loop: computed by its `work` in phase 0, compared with the places of the others in phase 1, stored in phase 2."""
     guarded = parts[number]
-    lines, given = _given_lines(launch, launch.kernels[0])
-    totals = [polynomial(s, in_sizes=True) for s in launch.kernels[0].total]
-    lines += _launch_lines(totals, kernel, guarded.element, given, name)
     span = ("0", "0") if guarded.scalar else ("(first + low)", "(first + high)")
     own, apart = f"spans[{2 * number}]", list[str]()
     for n, other in enumerate(parts):
@@ -138,7 +135,7 @@ def _part(name: str, number: int, parts: Sequence[Guarded], launch: Launch, kern
         f"static int {name}_part_{number}(int phase, void **kept, const char **spans, {', '.join(guarded.typed)}) {{",
         *guarded.checks(),
         "  if (phase == 0) {",
-        *lines,
+        *work,
         "  *kept = out;",
         f"  {own} = (const char *){span[0]};",
         f"  spans[{2 * number + 1}] = (const char *){span[1]};",
@@ -155,17 +152,25 @@ def _part(name: str, number: int, parts: Sequence[Guarded], launch: Launch, kern
     ])  # fmt: skip
 
 
+def computed_apart(lifted: Lifted, launch: Launch, kernel: str, name: str) -> list[str]:
+    """A kernel run into memory of its own, `out`."""
+    lines, given = _given_lines(launch, launch.kernels[0])
+    totals = [polynomial(s, in_sizes=True) for s in launch.kernels[0].total]
+    element = C_TYPES[element_of(lifted.program.body.type).name]
+    return [*lines, *_launch_lines(totals, kernel, element, given, name)]
+
+
 def kernel_lines(
     lifted: Lifted, launch: Launch, kernel: str, name: str, *, scalar: bool
 ) -> list[str]:
     """A kernel run into memory of its own, and its result brought to where it goes."""
     element = C_TYPES[element_of(lifted.program.body.type).name]
-    lines, given = _given_lines(launch, launch.kernels[0])
     totals = [polynomial(s, in_sizes=True) for s in launch.kernels[0].total]
     if not scalar and totals == lengths_of(lifted)[:1]:
+        lines, given = _given_lines(launch, launch.kernels[0])
         return [*lines, *_shared_out(lifted, element, kernel, given, name)]
-    lines += _launch_lines(totals, kernel, element, given, name)
-    lines += ["  *first = out[0];"] if scalar else _copy_lines(lifted)
+    lines = computed_apart(lifted, launch, kernel, name)
+    lines += ["  *first = out[0];"] if scalar else stored(lifted)
     return [*lines, "  relift_free(out);"]
 
 
@@ -222,11 +227,16 @@ def _array_lines(p: Parameter, lifted: Lifted, name: str, *, scalar: bool) -> li
 
 def _end_of(p: Parameter) -> str:
     """The end of what is read of an array."""
+    return f"data_{p.name} + {cells_of(p)}"
+
+
+def cells_of(p: Parameter) -> str:
+    """How many cells an array has."""
     cells, t = list[str](), p.type
     while isinstance(t, Array):
         cells.append(f"({polynomial(t.length, in_sizes=True)})")
         t = t.element
-    return f"data_{p.name} + {' * '.join(cells)}"
+    return " * ".join(cells)
 
 
 def _given_lines(launch: Launch, k: Kernel) -> tuple[list[str], str]:
@@ -281,7 +291,7 @@ def _shared_out(lifted: Lifted, element: str, kernel: str, given: str, name: str
         f"    {run}",
         *_copy_lines(lifted, "begin", "end", "own", "    "),
     ]
-    if _lies_in_rows(lifted):
+    if lies_in_rows(lifted):
         row = "length_1" if len(lifted.target.strides) == 2 else "1"
         at_once = "end - begin" if row == "1" else f"(stride_0 == {row} ? end - begin : 1)"
         staged = [
@@ -312,7 +322,7 @@ def _shared_out(lifted: Lifted, element: str, kernel: str, given: str, name: str
     ]
 
 
-def _lies_in_rows(lifted: Lifted) -> bool:
+def lies_in_rows(lifted: Lifted) -> bool:
     """Whether the cells of a row of the result lie side by side, and none of them is read."""
     strides = list(lifted.target.strides)
     read = any(p.value == lifted.target.value for p in lifted.parameters)
@@ -359,6 +369,7 @@ static inline __int128 relift_below(__int128 x) { return x < 0 ? x : 0; }
 static inline __int128 relift_above(__int128 x) { return x > 0 ? x : 0; }
 static inline long long relift_up(long long x, long long by) { return x > 0 ? (x - 1) / by + 1 : x / by; }
 static inline long long relift_floor(long long x, long long by) { return x / by - (x % by < 0); }
+static inline void relift_reaches(long long *low, long long *high, long long by) { *(by < 0 ? low : high) += by; }
 static inline int relift_refuse(long *count) { __atomic_add_fetch(count, 1, __ATOMIC_RELAXED); return 0; }
 static inline void *relift_malloc(unsigned long bytes) { return __builtin_malloc(bytes); }
 struct relift_bins { void *memory; unsigned long long room, capacity; };

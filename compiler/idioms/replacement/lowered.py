@@ -18,9 +18,14 @@ from relift.semantics.syntax.nodes import fields, rebuilt
 from relift.semantics.syntax.terms import Get, Lambda, MakeTuple, Term, Var, distinct
 from relift.semantics.syntax.types import Array
 
+DIMENSIONS = 3
+"""Maps that may be over work-items, one in another."""
 
-def lowered(program: Program) -> Program:
+
+def lowered(program: Program, *, by_cells: bool = False) -> Program:
     """The low-level program; its result may be in one more array of one element.
+
+    With `by_cells`, each cell of the result has a work-item, as devices with many of them want it, and not each row.
 
     >>> from relift import add, f32, map, nat, program, reduce, show
     >>> from relift.compiler.idioms.replacement.lowered import lowered
@@ -30,10 +35,15 @@ def lowered(program: Program) -> Program:
     ...     return map(lambda row: reduce(add, 0.0, row), x)
     >>> print(show(lowered(rows).body))
     map_glb(0)(lambda row: reduce_seq(add, 0.0, row), x)
+    >>> @program
+    ... def twice(x: f32[n, m]):
+    ...     return map(lambda row: map(lambda v: v + v, row), x)
+    >>> print(show(lowered(twice, by_cells=True).body))
+    map_glb(1)(lambda row: map_glb(0)(lambda v: v + v, row), x)
     """
     names = [p.name for p in program.parameters]
     with scope([*names, *_bound(program.body)]):
-        body = as_term(_outermost(program.body))
+        body = as_term(_outermost(program.body, _depth(program.body) if by_cells else 1))
     return replace(program, body=well_formed(body, program.parameters))
 
 
@@ -41,7 +51,18 @@ def _bound(t: Term) -> list[str]:
     return [u.name for u in distinct(t) if isinstance(u, Var)]
 
 
-def _outermost(t: Term) -> Any:
+def _depth(t: Term) -> int:
+    """How many maps lie one directly in another, none of them over a scan."""
+    if (isinstance(t, Map) and not isinstance(t.xs, ScanSeq)) or isinstance(t, Generate):
+        return min(DIMENSIONS, 1 + _depth(t.f.body))
+    return 0
+
+
+def _outermost(t: Term, depth: int) -> Any:
+    if depth > 1 and isinstance(t, Map | Generate):
+        inner = FixedLambda(t.f.parameters, as_term(_outermost(t.f.body, depth - 1)))
+        over = _inside(t.xs) if isinstance(t, Map) else rl.generate(t.n, lambda i: i)
+        return rl.map_glb(depth - 1)(inner, over)
     if isinstance(t, Map):
         if isinstance(t.xs, ScanSeq) and (before := _before(t.f, t.xs)) is not None:
             return before

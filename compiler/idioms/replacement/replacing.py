@@ -7,9 +7,9 @@ the conditions that can be checked, run the kernel into memory of its own, and c
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from relift.compiler.dialects.c.printer import C, entry
 from relift.compiler.idioms.facts.control import Loop
@@ -24,6 +24,7 @@ from relift.compiler.idioms.replacement.counting import counting
 from relift.compiler.idioms.replacement.guarded import (
     SERVICES,
     Guarded,
+    computed_apart,
     element_of,
     kernel_lines,
     stored,
@@ -32,8 +33,15 @@ from relift.compiler.idioms.replacement.guarded import (
 )
 from relift.compiler.idioms.replacement.inspecting import Inspection, inspection
 from relift.compiler.idioms.replacement.lowered import lowered
+from relift.compiler.idioms.replacement.offloading import (
+    Offloaded,
+    counted_on_device,
+    host_library,
+    offloaded,
+)
 from relift.compiler.idioms.replacement.passing import passed
 from relift.compiler.idioms.replacement.ranges import fitting, range_checks
+from relift.compiler.idioms.replacement.sparse_calls import sparse_routine
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, is_length, letter, names_in
 from relift.compiler.idioms.replacement.standing import Standing
 from relift.compiler.program import kernels_of
@@ -43,8 +51,11 @@ from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar
 
-Calls: TypeAlias = Literal["kernels", "blas"]
-CALLS: dict[str, Calls] = {"kernels": "kernels", "blas": "blas"}
+Calls: TypeAlias = Literal["kernels", "blas", "opencl", "sparse"]
+CALLS: dict[str, Calls] = {c: c for c in get_args(Calls)}
+
+KERNEL, DEVICE = "C by threads", "OpenCL"
+"""What does the work of a call, in words."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +66,16 @@ class Replacement:
     kernels: str
     replaced: tuple[tuple[LiftedIdiom, str], ...]
     kept: tuple[tuple[LiftedIdiom, str], ...]
+    ways: Mapping[str, str]
+    """By function, what does its work."""
 
 
 def replacement(found: LiftedFile, text: str, calls_of: Calls = "kernels") -> Replacement:
-    """The file with its loops replaced where that can be done; by calls of a BLAS, where that is asked for and has them."""
+    """The file with its loops replaced where that can be done; by a BLAS or on a device, where that is asked for and does it."""
     done: list[tuple[LiftedIdiom, str]] = []
     kept: list[tuple[LiftedIdiom, str]] = []
     calls: list[_Call] = []
-    whole = _together(found.idioms, text)
+    whole = _together(found.idioms, text, calls_of)
     for idiom in found.idioms:
         if (idiom.function, idiom.found.result) in whole:
             call = whole[idiom.function, idiom.found.result]
@@ -83,7 +96,8 @@ def replacement(found: LiftedFile, text: str, calls_of: Calls = "kernels") -> Re
         lines[line - 1] = f"{before}if ({call.name}({call.arguments})) {{}} else {after}"
     prototypes = "".join(f" {c.prototype};" for c in calls)
     head = f"/* with calls of {len(calls)} kernels, which a second file defines */{prototypes}\n#line 1\n"
-    return Replacement(head + "\n".join(lines), _kernels(calls), tuple(done), tuple(kept))
+    ways = {c.name: c.way for c in calls}
+    return Replacement(head + "\n".join(lines), _kernels(calls), tuple(done), tuple(kept), ways)
 
 
 # ---- what can be replaced
@@ -100,8 +114,15 @@ class _Call:
     arguments: str
     prototype: str
     body: str
-    sources: tuple[Source, ...]
+    sources: tuple[Source, ...] = ()
     declared: str = ""
+    way: str = KERNEL
+    on_device: tuple[str, ...] = ()
+    """What holds the kernels of a device."""
+
+    def of_device(self, done: Offloaded) -> _Call:
+        """The call, where a device does the work, or part of it."""
+        return replace(self, way=DEVICE, on_device=(*self.on_device, done.definition))
 
 
 @dataclass(frozen=True)
@@ -153,37 +174,59 @@ def _call(
         _require_everywhere(idiom)
     _require_call(shown, text, taken)
     _require_only_effect(idiom.relations, idiom.found.loop, {shown.lifted.target.value})
-    if counted is not None:
-        given, guarded = _guarded(shown, (), None, counted.values)
-        refused = map(guarded.refuse, guarded.ranges)
-        head = f"int {shown.name}({', '.join(guarded.typed)})"
-        lines = (*refused, *counted.lines, "  return 1;", "}")
-        body = "\n".join([f"long {shown.name}_refused;", f"{head} {{", *lines])
-        return _Call(shown.name, shown.place, ", ".join(given), head, body, ())
-    given, body, sources, declared = _made(shown, calls_of)
-    head = body.partition(" {\n")[0].partition("\n")[2]
-    return _Call(shown.name, shown.place, ", ".join(given), head, body, sources, declared)
+    if counted is None:
+        return _made(shown, calls_of)
+    on_device = counted_on_device(idiom, shown.name) if calls_of == "opencl" else None
+    does = on_device or counted
+    given, guarded = _guarded(shown, (), None, does.values)
+    refused = map(guarded.refuse, guarded.ranges)
+    head = f"int {shown.name}({', '.join(guarded.typed)})"
+    lines = (*refused, *does.lines, "  return 1;", "}")
+    body = "\n".join([f"long {shown.name}_refused;", f"{head} {{", *lines])
+    call = _Call(shown.name, shown.place, ", ".join(given), head, body)
+    return call if on_device is None else call.of_device(on_device)
 
 
-def _made(shown: _Shown, calls_of: Calls) -> tuple[list[str], str, tuple[Source, ...], str]:
-    """What does the work of a loop: the arguments, the function, its kernels, and what it declares; raises `Kept`."""
+def _made(shown: _Shown, calls_of: Calls) -> _Call:
+    """The call of what does the work of a loop; raises `Kept`."""
     lifted = shown.lifted
     if calls_of == "blas" and (by_blas := routine(shown.idiom)) is not None:
         given, guarded = _guarded(shown, (), None, by_blas.values)
         work = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"]
-        return given, wrapper(guarded, work), (), by_blas.prototype
+        call = _wrapped(shown, given, wrapper(guarded, work))
+        return replace(call, declared=by_blas.prototype, way=by_blas.name)
+    if calls_of == "opencl" and (on_device := offloaded(shown.idiom, shown.name)) is not None:
+        given, guarded = _guarded(shown, on_device.spans, _inspected(shown), on_device.values)
+        return _wrapped(shown, given, wrapper(guarded, on_device.lines)).of_device(on_device)
+    if calls_of == "sparse" and (by_library := sparse_routine(shown.idiom)) is not None:
+        given, guarded = _guarded(shown, (), _inspected(shown), by_library.values)
+        refuse = f"relift_refuse(&{shown.name}_refused)"
+        work = [
+            *map(guarded.refuse, by_library.checks),
+            f"  {by_library.call}".replace("REFUSED", refuse),
+        ]
+        call = _wrapped(shown, given, wrapper(guarded, work))
+        return replace(call, declared=by_library.prototype, way=by_library.name)
     if _has_lengths(shown) and (in_one := passed(shown.idiom)) is not None:
         given, guarded = _guarded(shown, (), in_one)
-        return given, wrapper(guarded, stored(lifted)), (), ""
+        return _wrapped(shown, given, wrapper(guarded, stored(lifted)))
     source, launch = _kernel(lifted, shown.name)
     given, guarded = _guarded(shown, launch.kernels[0].spans, _inspected(shown))
     work = kernel_lines(
         lifted, launch, entry(source.kernels[0]).name, shown.name, scalar=shown.scalar
     )
-    return given, wrapper(guarded, work), (source,), ""
+    return replace(_wrapped(shown, given, wrapper(guarded, work)), sources=(source,))
 
 
-def _together(idioms: Sequence[LiftedIdiom], text: str) -> dict[tuple[str, str], _Call]:
+def _wrapped(shown: _Shown, given: Sequence[str], body: str) -> _Call:
+    """The call of a function."""
+    head = body.partition(" {\n")[0].partition("\n")[2]
+    return _Call(shown.name, shown.place, ", ".join(given), head, body)
+
+
+def _together(
+    idioms: Sequence[LiftedIdiom], text: str, calls_of: Calls
+) -> dict[tuple[str, str], _Call]:
     """The calls for loops with several results, by function and each of these."""
     of_loop: dict[tuple[str, str], list[LiftedIdiom]] = {}
     for idiom in idioms:
@@ -192,40 +235,47 @@ def _together(idioms: Sequence[LiftedIdiom], text: str) -> dict[tuple[str, str],
     for group in of_loop.values():
         if len(group) > 1:
             try:
-                call = _of_several(group, text)
+                call = _of_several(group, text, calls_of)
             except (Kept, Opaque, ReliftError):
                 continue  # each is asked for itself, and says why it stays
             found.update({(i.function, i.found.result): call for i in group})
     return found
 
 
-def _of_several(group: Sequence[LiftedIdiom], text: str) -> _Call:
+def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Call:
     """The call for a loop with several results; raises `Kept`."""
     shown = [_shown(idiom, text) for idiom in group]
     first = shown[0]
     _require_call(first, text, ())
     targets = {s.lifted.target.value for s in shown}
     _require_only_effect(first.idiom.relations, first.idiom.found.loop, targets)
-    given, parts, works, sources = (
-        list[str](),
-        list[Guarded](),
-        list[tuple[Launch, str]](),
-        list[Source](),
-    )
+    given, parts, works = list[str](), list[Guarded](), list[Sequence[str]]()
+    sources, devices = list[Source](), list[Offloaded]()
     for number, one in enumerate(shown):
         if counting(one.idiom, first.name) is not None:
             raise Kept("it counts in bins and does more")
         _require_everywhere(one.idiom)
-        source, launch = _kernel(one.lifted, f"{first.name}_{number}")
-        own, guarded = _guarded(one, launch.kernels[0].spans, _inspected(one))
+        name = f"{first.name}_{number}"
+        on_device = offloaded(one.idiom, name, first.name) if calls_of == "opencl" else None
+        if on_device is not None:
+            own, guarded = _guarded(one, on_device.spans, _inspected(one), on_device.values)
+            works.append(on_device.lines)
+            devices.append(on_device)
+        else:
+            source, launch = _kernel(one.lifted, name)
+            own, guarded = _guarded(one, launch.kernels[0].spans, _inspected(one))
+            called = entry(source.kernels[0]).name
+            works.append(computed_apart(one.lifted, launch, called, first.name))
+            sources.append(source)
         given += own
         parts.append(replace(guarded, name=first.name))
-        works.append((launch, entry(source.kernels[0]).name))
-        sources.append(source)
     body = together(first.name, parts, works)
     typed = ", ".join(f"{t}_{n}" for n, part in enumerate(parts) for t in part.typed)
     head = f"int {first.name}({typed})"
-    return _Call(first.name, first.place, ", ".join(given), head, body, tuple(sources))
+    call = _Call(first.name, first.place, ", ".join(given), head, body, tuple(sources))
+    for each in devices:
+        call = call.of_device(each)
+    return call
 
 
 def _inspected(shown: _Shown) -> Inspection | None:
@@ -374,4 +424,8 @@ def _kernels(calls: Sequence[_Call]) -> str:
             functions=tuple(functions.values()),
         )
         written.append(C().file(whole))
-    return "\n".join([head, *written, *declared, SERVICES, *(c.body for c in calls), ""])
+    devices = [definition for c in calls for definition in c.on_device]
+    host = [host_library()] if devices else []
+    bodies = (c.body for c in calls)
+    # the words of kernels in C would be in the way of the headers that the host library includes
+    return "\n".join([head, *host, *written, *declared, SERVICES, *devices, *bodies, ""])

@@ -51,6 +51,14 @@ class Writing:
             raise Kept("what is computed for each bin is too long to be written out")
         return found
 
+    def cell(self, array: str, kind: str, at: str) -> str:
+        """A cell of an array that is read."""
+        return f"((const {C_TYPES[kind]} *)array_{array})[{at}]"
+
+    def library(self, function: str, kind: str) -> str:
+        """The name of a function of the library of C."""
+        return f"__builtin_{function}{_FLOATS[kind]}"
+
     def _text(self, e: Expression) -> str:
         match e:
             case Constant(value, kind) if kind in _FLOATS:
@@ -69,7 +77,7 @@ class Writing:
                 at = self.polynomial(index, cells)
                 if base in self.tracked and e not in self.ends:
                     at = f"({{ const long long at = {at}; {self._noted(base)} at; }})"
-                return f"((const {C_TYPES[kind]} *)array_{array})[{at}]"
+                return self.cell(array, kind, at)
             case Accumulator(name, _) if name in self.carried:
                 return self.carried[name]
             case Apply():
@@ -109,7 +117,7 @@ class Writing:
         if function == "neg" and kind in C_TYPES:
             return f"(({C_TYPES[kind]})(0u - (unsigned {C_TYPES[kind]}){given[0]}))"
         if function in _CALLED and kind in _FLOATS:
-            return f"__builtin_{_CALLED[function]}{_FLOATS[kind]}({', '.join(given)})"
+            return f"{self.library(_CALLED[function], kind)}({', '.join(given)})"
         raise Kept(f"{function} of {kind} is not written out for each bin")
 
     def _fold(self, e: Fold) -> str:

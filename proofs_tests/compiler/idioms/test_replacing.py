@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +19,9 @@ import pytest
 import relift as rl
 from proofs_tests.command_line import command
 from proofs_tests.compiler.idioms.checks import FOLDER, lifted
+from relift.compiler.devices.drivers import drivers, register
 from relift.compiler.idioms.evidence import Compiled, evidence
-from relift.compiler.idioms.replacement.replacing import Replacement, replacement
+from relift.compiler.idioms.replacement.replacing import DEVICE, KERNEL, Replacement, replacement
 
 
 def library(
@@ -30,6 +34,17 @@ def library(
     options = ["-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off", "-o", "out.so", *flags]
     subprocess.run(["cc", *options, *files, *map(str, more), "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "out.so"))
+
+
+def find_opencl(device: str) -> None:
+    """Have libraries in this process find the loader and the drivers that Relift finds; raises `Unsupported` without pyopencl."""
+    register(drivers())
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    loaded = [line.split()[-1] for line in maps if "libOpenCL" in line]
+    if loaded:
+        os.environ["RELIFT_OPENCL"] = loaded[0]
+    if device:
+        os.environ["RELIFT_DEVICE"] = device
 
 
 class Replaced(Compiled):
@@ -88,6 +103,195 @@ def test_calls_of_a_blas_do_the_same(tmp_path: Path) -> None:
             assert shown.ok, f"{idiom.function}: {shown}"
             assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
     assert all(met[name] >= least for name, least in ROUTINES.items()), met
+
+
+SPARSE = """void plain(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[col[k]];
+    y[r] = s;
+  }
+}
+void added(int n, double a, double *y, const int *rs, const int *col, const double *v, const double *x) {
+  for (int r = 0; r < n; r++) {
+    double s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[col[k]];
+    y[r] += a * s;
+  }
+}
+void from_one(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r] - 1; k < rs[r + 1] - 1; k++) s += v[k] * x[col[k] - 1];
+    y[r] = s;
+  }
+}
+void ends(int n, float b, float *y, const int *rs, const int *re, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < re[r]; k++) s += x[col[k]] * v[k];
+    y[r] = s + b * y[r];
+  }
+}
+void squares(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * v[k] * x[col[k]];
+    y[r] = s;
+  }
+}
+void every_other(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[2 * col[k]];
+    y[r] = s;
+  }
+}
+void of_long(int n, float *y, const long *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (long k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[col[k]];
+    y[r] = s;
+  }
+}
+"""
+
+
+def test_calls_of_a_sparse_library_do_the_same(tmp_path: Path) -> None:
+    """Products of a matrix in compressed rows become calls, with factors and from one on; what is none stays a loop."""
+    found = rl.lift(SPARSE, runs=3)
+    written = replacement(found, SPARSE, "sparse")
+    ways = {i.function: written.ways[name] for i, name in written.replaced}
+    s, d = "mkl_sparse_s_mv", "mkl_sparse_d_mv"
+    others = dict.fromkeys(("squares", "every_other", "of_long"), KERNEL)
+    assert ways == {"plain": s, "added": d, "from_one": s, "ends": s, **others}
+    made = library(tmp_path, written, FOLDER.parent / "sparse.c")
+    for idiom, name in written.replaced:
+        assert idiom.lifted is not None
+        shown = evidence(
+            idiom.relations, idiom.found, idiom.lifted, Replaced(made), runs=10, seed=3
+        )
+        assert shown.ok, f"{idiom.function}: {shown}"
+        assert ctypes.c_long.in_dll(made, f"{name}_refused").value < 10, idiom.function
+
+
+DEVICES = """void padded(int n, int m, int l, int lda, const float *a, const float *b, float *c) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      float s = 0;
+      for (int k = 0; k < l; k++) s += a[i * lda + k] * b[k * m + j];
+      c[i * m + j] = s;
+    }
+}
+void rows(int n, float *y, const int *rs, const int *col, const float *v, const float *x) {
+  for (int r = 0; r < n; r++) {
+    float s = 0;
+    for (int k = rs[r]; k < rs[r + 1]; k++) s += v[k] * x[col[k]];
+    y[r] = s;
+  }
+}
+void bins(int n, int m, const int *k, long *h) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      if (k[i] > j) h[k[i]] += j + 1;
+}
+void two(int n, const float *x, float *y, int *z) {
+  for (int i = 1; i < n - 1; i++) {
+    y[i] = x[i - 1] + x[i + 1];
+    z[i] = i;
+  }
+}
+float summed(int n, const float *x) {
+  float s = 0;
+  for (int i = 0; i < n; i++) s += x[i];
+  return s;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory) -> tuple[ctypes.CDLL, Replacement]:
+    """Loops with calls of OpenCL in their place, at which a fold that stays in order is none."""
+    written = replacement(rl.lift(DEVICES, runs=3), DEVICES, "opencl")
+    return library(tmp_path_factory.mktemp("device"), written), written
+
+
+def test_calls_of_opencl_do_the_same(device: tuple[ctypes.CDLL, Replacement]) -> None:
+    """Kernels on a device agree with the programs, and no guard failed; all work-items, rests, and rows that are padded."""
+    made, written = device
+    find_opencl("")
+    ways = {i.function: written.ways[name] for i, name in written.replaced}
+    on_device = dict.fromkeys(("padded", "rows", "bins", "two"), DEVICE)
+    assert ways == {**on_device, "summed": KERNEL}
+    for idiom, name in written.replaced:
+        assert idiom.lifted is not None
+        if idiom.evidence.ok:
+            shown = evidence(
+                idiom.relations, idiom.found, idiom.lifted, Replaced(made), runs=8, seed=3
+            )
+            assert shown.ok, f"{idiom.function}: {shown}"
+        said = (ctypes.c_char * 256).in_dll(made, "relift_opencl_said").value
+        assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, (idiom.function, said)
+
+
+def test_several_results_come_from_a_device(device: tuple[ctypes.CDLL, Replacement]) -> None:
+    """Both are computed before either is stored; where one lies over what is read, the loop runs."""
+    made, written = device
+    find_opencl("")
+    name = next(name for i, name in written.replaced if i.function == "two")
+    x, y, z = np.arange(200, dtype=np.float32), np.zeros(200, np.float32), np.zeros(200, np.int32)
+    for over, refused in ((False, 0), (True, 1)):
+        to = x[1:] if over else y
+        wanted = x.copy()
+        for i in range(1, 149):
+            wanted[i + over] = wanted[i - 1] + wanted[i + 1]
+        made.two(150, *(ctypes.c_void_p(a.ctypes.data) for a in (x, to, z)))
+        assert np.array_equal(to[1:149], wanted[1 + over : 149 + over]) or not over
+        assert np.array_equal(z[1:149], np.arange(1, 149))
+        assert ctypes.c_long.in_dll(made, f"{name}_refused").value == refused
+    assert np.array_equal(y[1:149], 2 * np.arange(1, 149))
+
+
+def test_no_cell_goes_to_a_device_that_the_loop_does_not_read(
+    device: tuple[ctypes.CDLL, Replacement],
+) -> None:
+    """The last row of a padded matrix ends where memory does."""
+    made, _ = device
+    find_opencl("")
+    page = mmap.PAGESIZE
+    room = mmap.mmap(-1, 2 * page)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(begin + page), page, 0) == 0
+    n, m, l, lda = 3, 2, 4, 9
+    cells = (n - 1) * lda + l
+    at = begin + page - 4 * cells
+    a = np.ctypeslib.as_array((ctypes.c_float * cells).from_address(at))
+    a[:] = np.arange(cells)
+    b, c = np.ones((l, m), np.float32), np.zeros((n, m), np.float32)
+    made.padded(n, m, l, lda, *(ctypes.c_void_p(p) for p in (at, b.ctypes.data, c.ctypes.data)))
+    assert np.array_equal(c[:, 0], [a[i * lda : i * lda + l].sum() for i in range(n)])
+
+
+def test_without_a_device_the_loops_run(
+    device: tuple[ctypes.CDLL, Replacement], tmp_path: Path
+) -> None:
+    """Where there is no library of OpenCL, or no such device, the loop that was there runs, and that is counted and said."""
+    _, written = device
+    script = """import ctypes, sys
+made = ctypes.CDLL(sys.argv[1])
+x, y, z = (ctypes.c_float * 9)(*range(9)), (ctypes.c_float * 9)(), (ctypes.c_int * 9)()
+made.two(9, x, y, z)
+print(list(y)[1:8], ctypes.c_long.in_dll(made, sys.argv[2]).value, (ctypes.c_char * 256).in_dll(made, "relift_opencl_said").value.decode())
+"""
+    library(tmp_path, written)
+    name = next(name for i, name in written.replaced if i.function == "two")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "out.so"), f"{name}_refused"],
+        env={**os.environ, "RELIFT_OPENCL": "/nowhere.so"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    sums = [float(2 * i) for i in range(1, 8)]
+    assert done.stdout == f"{sums} 1 there is no library /nowhere.so\n"
 
 
 def run(function: Any, n: int, y: np.ndarray[Any, Any], at_y: int, at_x: int) -> None:

@@ -43,8 +43,8 @@ def lift(
     calls: Annotated[
         str,
         typer.Option(
-            metavar="kernels|blas",
-            help="What --replace calls: kernels, or a BLAS where it has the routine.",
+            metavar="kernels|blas|opencl|sparse",
+            help="What --replace calls: kernels in C; or, where it does the work of a loop, a BLAS, OpenCL on the device that RELIFT_DEVICE names, or a sparse library like oneMKL.",
         ),
     ] = "kernels",
     html: Annotated[
@@ -166,7 +166,10 @@ def _kernels(out: Path) -> Path:
 
 def _print_replacement(written: Replacement, out: Path) -> None:
     for idiom, name in written.replaced:
-        print(f"{idiom.function}: the loop at line {idiom.line} calls {name} where its guard holds")
+        way = written.ways[name]
+        print(
+            f"{idiom.function}: the loop at line {idiom.line} calls {name} ({way}) where its guard holds"
+        )
     for idiom, reason in written.kept:
         print(f"{idiom.function}: the loop at line {idiom.line} stays: {reason}")
     print(f"written to {out} and {_kernels(out)}")
