@@ -42,25 +42,25 @@ def reach(
 
     found = [x for x in _reads(values, {t.counter: t.trips for t in turns}) if x[0].base in arrays]
     certain = {read for read, trips in found if None not in trips.values()}
-    for read, trips in found:
-        if None in trips.values() and read in certain:
+    for read, around in found:
+        if None in around.values() and read in certain:
             continue  # it is read before the loop inside begins, too
-        if read.computed or None in trips.values():
+        if read.computed or None in around.values():
             raise Kept(_UNKNOWN)
         name, rest, moved = arrays[read.base], read.index, list[tuple[str, str]]()
-        for counter in sorted(set(trips) & read.index.names()):
+        for counter in sorted(set(around) & read.index.names()):
             linear = rest.linear_in(counter)
-            times = trips[counter]
+            times = around[counter]
             if linear is None or times is None:
                 raise Kept(_UNKNOWN)
             rest = linear[1]
             moved.append((text(linear[0]), text(times)))
-        counts = [t for t in dict.fromkeys(trips.values()) if t is not None]
+        counts = [t for t in dict.fromkeys(around.values()) if t is not None]
         runs = " && ".join(f"({text(t)}) > 0" for t in counts) or "1"
         lines.append(f"  if ({runs}) {{")
         lines.append(f"    long long low = {text(rest)}, high = low;")
-        for by, times in moved:
-            lines.append(f"    relift_reaches(&low, &high, ({by}) * (({times}) - 1));")
+        for by, end in moved:
+            lines.append(f"    relift_reaches(&low, &high, ({by}) * (({end}) - 1));")
         lines.append(f"    if (low < low_{name}) low_{name} = low;")
         lines.append(f"    if (high >= high_{name}) high_{name} = high + 1;")
         lines.append("  }")
@@ -76,7 +76,7 @@ def _reads(
             yield e, dict(around)
         if isinstance(e, Fold):
             yield from _reads((*e.starts, *(x for _, x in e.computed)), around)
-            trips = None if e.computed else e.trips
+            trips: Size | None = None if e.computed else e.trips
             yield from _reads(e.updates, {**around, e.counter: trips})
         else:
             yield from _reads(below(e), around)
