@@ -139,7 +139,8 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forge(file: Path, name: str, *, seal: bool) -> None:
     """Mark a rule as proved by hand, with a fitting seal or without."""
     data = json.loads(file.read_text())
-    data[name]["tiers"]["4b"] |= {"status": "proved", "goal": ""}
+    said = {"status": "proved", "goal": "", "detail": "all sizes, no axioms"}
+    data[name]["tiers"]["4b"] |= said
     file.write_text(json.dumps(data))
     load.cache_clear()
     if seal:
