@@ -61,32 +61,23 @@ class Written(ABC):
         """The sizes that are written in it."""
 
 
+def _operator(symbol: Symbol) -> Callable[[Any, Any], IndexExpression]:
+    """An operator of Python's on index expressions."""
+    return lambda left, right: combine_indices(symbol, left, right)
+
+
+def _reflected(symbol: Symbol) -> Callable[[Any, Any], IndexExpression]:
+    """The same where the index expression stands on the right."""
+    return lambda right, left: combine_indices(symbol, left, right)
+
+
 class IndexNotation(Combined):
     """Python's arithmetic on index expressions."""
 
-    def __add__(self, other: Any) -> IndexExpression:
-        return combine_indices("+", self, other)
-
-    def __radd__(self, other: Any) -> IndexExpression:
-        return combine_indices("+", other, self)
-
-    def __sub__(self, other: Any) -> IndexExpression:
-        return combine_indices("-", self, other)
-
-    def __rsub__(self, other: Any) -> IndexExpression:
-        return combine_indices("-", other, self)
-
-    def __mul__(self, other: Any) -> IndexExpression:
-        return combine_indices("*", self, other)
-
-    def __rmul__(self, other: Any) -> IndexExpression:
-        return combine_indices("*", other, self)
-
-    def __floordiv__(self, other: Any) -> IndexExpression:
-        return combine_indices("//", self, other)
-
-    def __mod__(self, other: Any) -> IndexExpression:
-        return combine_indices("%", self, other)
+    __add__, __radd__ = _operator("+"), _reflected("+")
+    __sub__, __rsub__ = _operator("-"), _reflected("-")
+    __mul__, __rmul__ = _operator("*"), _reflected("*")
+    __floordiv__, __mod__ = _operator("//"), _operator("%")
 
     def __neg__(self) -> IndexExpression:
         return combine_indices("-", 0, self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from relift.display.blocks import Block, Displayed
@@ -11,6 +11,22 @@ from relift.semantics.syntax.types import Array, Tuple, Type
 
 if TYPE_CHECKING:
     from relift.semantics.syntax.terms import Term
+
+
+def _scalar(name: str, *arguments: Any) -> Term:
+    from relift.semantics.language.coercion import scalar
+
+    return scalar(name, *arguments)
+
+
+def _operator(name: str) -> Callable[[Any, Any], Term]:
+    """An operator of Python's as a scalar function."""
+    return lambda left, right: _scalar(name, left, right)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Term]:
+    """The same where the term stands on the right."""
+    return lambda right, left: _scalar(name, left, right)
 
 
 class Expression(Displayed):
@@ -32,83 +48,27 @@ class Expression(Displayed):
         t: Any = self
         return of_term(t)
 
-    def __add__(self, other: Any) -> Term:
-        return _scalar("add", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return _scalar("add", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return _scalar("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return _scalar("sub", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return _scalar("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return _scalar("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return _scalar("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return _scalar("div", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __mod__, __rmod__ = _operator("modulo"), _reflected("modulo")
+    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __pow__ = _operator("power")
+    __lt__, __le__ = _operator("lt"), _operator("le")
+    __gt__, __ge__ = _operator("gt"), _operator("ge")
 
     def __neg__(self) -> Term:
         return _scalar("neg", self)
 
-    def __floordiv__(self, other: Any) -> Term:
-        return _scalar("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Term:
-        return _scalar("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Term:
-        return _scalar("modulo", self, other)
-
-    def __rmod__(self, other: Any) -> Term:
-        return _scalar("modulo", other, self)
-
-    def __pow__(self, other: Any) -> Term:
-        return _scalar("power", self, other)
-
     def __abs__(self) -> Term:
         return _scalar("absolute", self)
 
-    def __and__(self, other: Any) -> Term:
-        return _scalar("bitwise_and", self, other)
-
-    def __rand__(self, other: Any) -> Term:
-        return _scalar("bitwise_and", other, self)
-
-    def __or__(self, other: Any) -> Term:
-        return _scalar("bitwise_or", self, other)
-
-    def __ror__(self, other: Any) -> Term:
-        return _scalar("bitwise_or", other, self)
-
-    def __xor__(self, other: Any) -> Term:
-        return _scalar("bitwise_xor", self, other)
-
-    def __rxor__(self, other: Any) -> Term:
-        return _scalar("bitwise_xor", other, self)
-
     def __invert__(self) -> Term:
         return _scalar("invert", self)
-
-    def __lt__(self, other: Any) -> Term:
-        return _scalar("lt", self, other)
-
-    def __le__(self, other: Any) -> Term:
-        return _scalar("le", self, other)
-
-    def __gt__(self, other: Any) -> Term:
-        return _scalar("gt", self, other)
-
-    def __ge__(self, other: Any) -> Term:
-        return _scalar("ge", self, other)
 
     def __bool__(self) -> bool:
         raise IllTyped(
@@ -144,9 +104,3 @@ class Expression(Displayed):
         if not isinstance(self.type, Tuple):
             raise IllTyped(f"only a tuple can be unpacked, not a value of type {self.type}")
         return (self[i] for i in range(len(self.type.parts)))
-
-
-def _scalar(name: str, *arguments: Any) -> Term:
-    from relift.semantics.language.coercion import scalar
-
-    return scalar(name, *arguments)

@@ -24,16 +24,7 @@ from relift.rewrites.tactics.combinators import (
     then,
 )
 from relift.rewrites.tactics.groups.stencil_strips import windows_of_strip
-from relift.rewrites.tactics.vectors.lanes import (
-    OUTER,
-    apart,
-    borders_apart,
-    depth_of,
-    in_parts,
-    lanes,
-    maps_together,
-    rows,
-)
+from relift.rewrites.tactics.vectors import lanes
 from relift.semantics.patterns import Map, Slide
 from relift.semantics.syntax.binding import Position, positions, term_at
 from relift.semantics.syntax.terms import Term
@@ -53,15 +44,15 @@ def strips_in_lanes(width: int, down: int) -> Tactic:
     """
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        at = maps_together()(at, place)
+        at = lanes.maps_together()(at, place)
         t = term_at(at.term, place)
-        depth = depth_of(t)
-        if not 2 <= depth <= 1 + len(OUTER):
+        depth = lanes.depth_of(t)
+        if not 2 <= depth <= 1 + len(lanes.OUTER):
             raise NoMatch("rows are maps in maps")
         if not _overlap(term_at(t, ("f",) * (depth - 2))):
             raise NoMatch("no windows of neighbouring rows overlap")
-        at = borders_apart()(at, place)
-        return in_parts(_part(width, down))(at, place)
+        at = lanes.borders_apart()(at, place)
+        return lanes.in_parts(_part(width, down))(at, place)
 
     return tactic
 
@@ -77,10 +68,10 @@ def _part(width: int, down: int) -> Tactic:
         apply("split_join", m=down),
         inside("xss")(then(inside("f")(_strip(width)), apply("map_to_glb", d=0))),
     )
-    single = then(attempt(fuse()), rows(width))
+    single = then(attempt(fuse()), lanes.rows(width))
 
     def tactic(at: Rewriting, place: Position) -> Rewriting:
-        outer = depth_of(term_at(at.term, place)) - 2
+        outer = lanes.depth_of(term_at(at.term, place)) - 2
         line: Position = ("f",) * outer
         lines = term_at(at.term, (*place, *line))
         assert isinstance(lines, Map), "cannot happen: it is one of nested maps"
@@ -104,8 +95,8 @@ def _part(width: int, down: int) -> Tactic:
 
 def _strip(width: int) -> Tactic:
     """The rows of a strip column by column, and the columns vector by vector."""
-    columns = then(inside("f")(windows_of_strip), lanes(width))
+    columns = then(inside("f")(windows_of_strip), lanes.lanes(width))
     return then(
         apply("map_interchange_rows"),
-        inside("xss")(then(apart(width), in_parts(columns))),
+        inside("xss")(then(lanes.apart(width), lanes.in_parts(columns))),
     )
