@@ -30,8 +30,9 @@ def optimize(
 ) -> Optimized:
     """The best programs that the search finds and the compiler accepts; see `egraph.search.optimize`.
 
-    The sizes are those of `sizes`, or those that the arguments `like` have.  With `tune`, they are timed on the device
-    that `target` names, and the fastest come first.
+    The sizes are those of `sizes`, or those that the arguments `like` have.  A `target` is cpu, gpu or part of a
+    device's name, as of this machine, or a description.  With `tune`, they are timed on the device that it names, and the
+    fastest come first.
 
     >>> import numpy as np, relift as rl
     >>> n = rl.nat("n")
@@ -44,13 +45,46 @@ def optimize(
     if like is not None:
         sizes = {**program.solve_sizes(like), **(sizes or {})}
     here = target.kind if isinstance(target, DeviceDescription) else target
-    return compilable(program, sizes, target, timed_here=here if tune else None, **options)
+    return compilable(
+        program, sizes, device_for(target), timed_here=here if tune else None, **options
+    )
+
+
+def device_for(
+    target: str | DeviceDescription, missing: Callable[[DeviceDescription], None] | None = None
+) -> DeviceDescription:
+    """The device of this machine that a target names; where it has none of a kind, what stands for the kind.
+
+    `missing` is told what stands for it. Raises `Unsupported` for a name that no device has.
+
+    >>> from relift.device import CPU
+    >>> from relift.optimization import device_for
+    >>> device_for("cpu").kind, device_for(CPU) is CPU
+    ('cpu', True)
+    """
+    from relift.compiler.devices.survey import describe, find_device
+    from relift.device import described, preset
+    from relift.semantics.errors import Unsupported
+
+    if isinstance(target, DeviceDescription):
+        return target
+    if not isinstance(target, str) or target in described():
+        return preset(target)
+    try:
+        return describe(find_device(target))
+    except Unsupported:
+        if target not in ("cpu", "gpu"):
+            raise
+    found = preset(target)
+    if missing is not None:
+        missing(found)
+    return found
 
 
 def compilable(
     program: Program,
     sizes: Mapping[str, int] | None,
-    target: str | DeviceDescription,
+    target: DeviceDescription,
     *,
     timed_here: str | None,
     executor: Executor | None = None,

@@ -118,7 +118,7 @@ def padding_blocks(rows: int, columns: int, device: DeviceDescription) -> list[B
     >>> from relift.device import CPU
     >>> from relift.egraph.search.guidance.plans import padding_blocks
     >>> padding_blocks(1000, 999, CPU)[0], padding_blocks(1024, 1024, CPU)
-    (Block(rows=8, vectors=3, lanes=16, packed=True), [])
+    (Block(rows=9, vectors=3, lanes=16, packed=True), [])
     """
 
     def price(b: Block) -> float:
@@ -145,13 +145,14 @@ def _fitting(lanes: Sequence[int], device: DeviceDescription) -> list[Block]:
 
 
 def _instructions(block: Block) -> float:
-    """What a block takes for each result and step of its folds: multiply and add, and half a load.
+    """What a block takes for each result and step of its folds: multiply and add, half a load of a number, one of a vector.
 
-    At least as many have to be on their way as are started while one of them is done.
+    Vectors come from the second cache, a number's line stays in the first.  At least as many have to be on their way
+    as are started while one of them is done.
     """
     results = block.rows * block.vectors
-    loads = block.rows + block.vectors
-    return (max(results, _LATENCY) + loads / 2) / (results * block.lanes)
+    loads = block.rows / 2 + block.vectors
+    return (max(results, _LATENCY) + loads) / (results * block.lanes)
 
 
 _LATENCY = 8

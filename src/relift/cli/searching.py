@@ -443,21 +443,17 @@ def search_or_refusal(
 def _description(target: str, *, tune: bool) -> DeviceDescription:
     """The device of this machine; where it has none and nothing is timed, what stands for its kind."""
     from relift.compiler.devices.survey import describe, find_device
-    from relift.device import described, preset
-    from relift.semantics.errors import Unsupported
+    from relift.optimization import device_for
 
-    if not tune and target in described():
-        return preset(target)
     if not target:
         raise Refusal("--target is empty; say cpu, gpu, or part of a device's name")
-    try:
+    if tune:
         return describe(find_device(target))
-    except Unsupported:
-        if tune or target not in ("cpu", "gpu"):
-            raise
-        found = preset(target)
+
+    def missing(found: DeviceDescription) -> None:
         print(f"there is no {target} here: searching for {found.name}", file=sys.stderr)
-        return found
+
+    return device_for(target, missing)
 
 
 def compile_for(program: Program, float_policy: str) -> Compiled:
