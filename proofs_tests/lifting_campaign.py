@@ -66,13 +66,13 @@ def inputs(runs: int) -> int:
     return int(differ > 0 or ran == 0)
 
 
-def mistakes() -> Iterator[tuple[str, LiftedIdiom, Lifted]]:
-    """Every mistake in every program that can be run."""
+def mistakes() -> Iterator[tuple[str, LiftedIdiom, Lifted, Lifted]]:
+    """Every mistake in every program that can be run, beside what is right."""
     for file, idiom, right in idioms():
         if evidence(idiom.relations, idiom.found, right, compiled(file), 5).ok:
             wrong = [replace(right, program=m) for m in mutants(right.program)]
             for each in (*wrong, *misplaced(right)):
-                yield file, idiom, each
+                yield file, idiom, each, right
 
 
 def mutations(count: int) -> int:
@@ -80,8 +80,8 @@ def mutations(count: int) -> int:
     everything = list(mistakes())
     drawn = Random(0).sample(everything, min(count, len(everything)))
     missed = proved = 0
-    for file, idiom, wrong in drawn:
-        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 300, 2)
+    for file, idiom, wrong, right in drawn:
+        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 300, 2, beside=right)
         shown = proof(idiom.relations, idiom.found, wrong)
         if found.ok or (shown.ok and found.difference):
             print(

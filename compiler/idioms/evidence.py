@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -22,7 +22,7 @@ from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
 from relift.compiler.idioms.facts.names import Length, bare, is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
-from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.lifting.programs import Lifted, Parameter
 from relift.compiler.idioms.rounding import Ambiguous, Bounded, bounds, rounded_inputs
 from relift.semantics.errors import ReliftError, Undefined
 from relift.semantics.interpreter import World, evaluate
@@ -113,8 +113,12 @@ def evidence(
     seed: int = 0,
     *,
     hostile: bool = False,
+    beside: Lifted | None = None,
 ) -> Evidence:
-    """The program of a find against the C that it was found in; `hostile`: NaN, infinities and the like are drawn, too."""
+    """The program of a find against the C that it was found in; `hostile`: NaN, infinities and the like are drawn, too.
+
+    Inputs for which it has no value are others than the conditions admit; where a program `beside` it has one, that is a difference.
+    """
     try:
         result = _result(relations, found)
         _require_plain(relations, found, lifted)
@@ -126,9 +130,20 @@ def evidence(
         case = _drawn(relations, lifted, random, refused)
         if hostile and not any("NaN" in c for c in lifted.conditions):
             _make_hostile(case, random)
+        given = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
+        difference = None
         try:
-            expected = _interpreted(lifted, case)
-            difference = _compared(relations, lifted, compiled, case, expected, returned=result)
+            try:
+                expected = _interpreted(lifted, case)
+            except Undefined as error:
+                if beside is None:
+                    raise
+                _interpreted(beside, case)
+                difference = f"the program has no value: {error.message}"
+            else:
+                difference = _compared(relations, lifted, compiled, case, expected, returned=result)
+            if difference is not None and _reaches_outside(relations, lifted, compiled, given):
+                raise NotRun("the C goes beyond its arrays")
         except (Undefined, IndexError, NotRun):
             refused += 1
             if refused > _MOST_REFUSED * (done + 5):
@@ -138,6 +153,35 @@ def evidence(
             return Evidence(done, difference=f"{difference}, at {_said(case, relations)}")
         done += 1
     return Evidence(done)
+
+
+def _reaches_outside(relations: Relations, lifted: Lifted, compiled: Compiled, case: Case) -> bool:
+    """Whether the C looks at, or changes, what lies around the arrays: it does something else where something else lies there."""
+    inside = {p.value: _inside(p, lifted, case) for p in lifted.parameters if p.first is not None}
+    found: list[list[Any]] = []
+    for change in (0, 1):
+        own = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
+        for base, (begin, end) in inside.items():
+            for around in (own.rooms[base][:begin], own.rooms[base][end:]):
+                around[:] = (around + change) % 5 if around.dtype.kind == "i" else around + change
+        before = {b: room.copy() for b, room in own.rooms.items()}
+        got = _called(relations.function, relations.module, compiled, own)
+        for base, (begin, end) in inside.items():
+            if base != lifted.target.value or len(lifted.target.strides) == 1:
+                pieces = ((room[:begin], room[end:]) for room in (own.rooms[base], before[base]))
+                if any(not _same(a, b) for a, b in zip(*pieces, strict=True)):
+                    return True
+        found.append([got, *(own.rooms[b][begin:end] for b, (begin, end) in inside.items())])
+        if lifted.target.value in own.rooms and lifted.target.value not in inside:
+            found[-1].append(own.rooms[lifted.target.value])
+    return any(not _same(a, b) for a, b in zip(*found, strict=True))
+
+
+def _inside(p: Parameter, lifted: Lifted, case: Case) -> tuple[int, int]:
+    """Where the cells of an array lie in its room."""
+    program = lifted.program.with_sizes({n: Size.of(v) for n, v in case.sizes.items()})
+    given = next(i for i in program.parameters if i.name == p.name)
+    return GUARD, GUARD + _cells(given.type, {})[0]
 
 
 # ---- what can be run
@@ -281,6 +325,8 @@ def _rounded_sizes(
 
 def _number(type_: Type | None, random: Random, few: int) -> Any:
     if isinstance(type_, Scalar) and not type_.is_float:
+        if random.random() < 0.01:  # far enough for quotients and rests below zero
+            return random.randint(-40, 40)
         return (
             random.randint(0, max(0, few - 1)) if random.random() < 0.9 else random.randint(-3, few)
         )

@@ -10,7 +10,7 @@ from relift.compiler.idioms.facts.evolution import harmless, library_name
 from relift.compiler.idioms.facts.llvm.ir import Function, Instruction, Module
 from relift.compiler.idioms.facts.names import bare
 from relift.compiler.idioms.facts.relations import Relations
-from relift.compiler.idioms.facts.values.expressions import line_of
+from relift.compiler.idioms.facts.values.expressions import SCALARS, line_of
 from relift.compiler.idioms.finding import Found
 
 
@@ -53,6 +53,11 @@ def _in_the_way(relations: Relations, loop: Loop) -> str:
     for i in inside:
         if i.opcode == "call" and not harmless(i):
             return f"it calls {bare(i.about)} (line {i.line})"
+        if i.opcode == "switch":
+            return f"it goes on by a switch (line {i.line})"
+        kind = _cells(relations, i)
+        if kind and kind not in (*SCALARS, "ptr"):
+            return f"its cells are of type {kind}, which programs do not have (line {i.line})"
     known = {a.instruction.position: a for a in relations.accesses.values()}
     stores = [known.get(i.position) for i in inside if i.opcode == "store"]
     for i in inside:
@@ -67,6 +72,13 @@ def _in_the_way(relations: Relations, loop: Loop) -> str:
     if not stores:
         return "what it carries from one iteration to the next depends on their order"
     return "no constraint of the library explains what it stores"
+
+
+def _cells(relations: Relations, i: Instruction) -> str | None:
+    """The type, as LLVM says it, of what an instruction reads or writes of memory; empty for a constant."""
+    if i.opcode == "load":
+        return i.type
+    return relations.function.type_of(i.operands[0]) if i.opcode == "store" else None
 
 
 def _other_cell(store: Access | None, reads: Sequence[Access]) -> Access | None:

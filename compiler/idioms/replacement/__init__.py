@@ -7,8 +7,6 @@ guarded      the functions that check and call a kernel; `ranges`: checks that w
 blas         calls of a BLAS in the place of a kernel; `sparse_calls`: of a sparse library
 inspecting   loops that find out, before a kernel, how long arrays are
 passing      sparse products in one pass, which finds that out on the way
-sparse_calls calls of a sparse library in the place of a kernel
-offloading   kernels of OpenCL, run by a host library in C; `reaching`: which cells of an array are read
 counting     histograms of whole numbers by several threads
 offloading   kernels of OpenCL, and what has a host library in C run them; `reaching`: which cells of an array are read
 writing      expressions as C, for loops that are written out; `spelling`: what values and sizes are called there

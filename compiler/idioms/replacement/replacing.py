@@ -190,6 +190,7 @@ def _call(
 def _made(shown: _Shown, calls_of: Calls) -> _Call:
     """The call of what does the work of a loop; raises `Kept`."""
     lifted = shown.lifted
+    _require_same_of_nan(shown.idiom, lifted)
     if calls_of == "blas" and (by_blas := routine(shown.idiom)) is not None:
         given, guarded = _guarded(shown, (), None, by_blas.values)
         work = [*map(guarded.refuse, by_blas.checks), f"  {by_blas.call}"]
@@ -255,6 +256,7 @@ def _of_several(group: Sequence[LiftedIdiom], text: str, calls_of: Calls) -> _Ca
         if counting(one.idiom, first.name) is not None:
             raise Kept("it counts in bins and does more")
         _require_everywhere(one.idiom)
+        _require_same_of_nan(one.idiom, one.lifted)
         name = f"{first.name}_{number}"
         on_device = offloaded(one.idiom, name, first.name) if calls_of == "opencl" else None
         if on_device is not None:
@@ -301,6 +303,12 @@ def _guarded(
     given, typed = _passed(shown.lifted, shown.standing, spelled, scalar=shown.scalar)
     checks = (*fitting(shown.idiom.relations, values, ranges), *ranges.checks)
     return given, Guarded(shown.name, typed, shown.lifted, spans, inspected, checks, shown.scalar)
+
+
+def _require_same_of_nan(idiom: LiftedIdiom, lifted: Lifted) -> None:
+    """Raise `Kept` where a program compares as C does but for NaN, and is not shown to do so to the last bit."""
+    if any("is NaN" in c for c in lifted.conditions) and not idiom.proof.rounded:
+        raise Kept("what is compared may be NaN, which a kernel may take otherwise")
 
 
 def _require_everywhere(idiom: LiftedIdiom) -> None:

@@ -234,6 +234,14 @@ def test_calls_of_opencl_do_the_same(device: tuple[ctypes.CDLL, Replacement]) ->
         assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, (idiom.function, said)
 
 
+@pytest.mark.parametrize(("test", "is_replaced"), [("x[i] > m", True), ("!(x[i] <= m)", False)])
+def test_a_maximum_that_takes_nan_otherwise_stays(test: str, is_replaced: bool) -> None:
+    """A kernel takes the place of a maximum where NaN is compared as the C does it, to the last bit."""
+    text = f"float f(int n, const float *x) {{\n  float m = 0;\n  for (int i = 0; i < n; i++)\n    if ({test}) m = x[i];\n  return m;\n}}\n"
+    written = replacement(rl.lift(text, runs=3), text)
+    assert bool(written.replaced) == is_replaced, written.kept
+
+
 def test_several_results_come_from_a_device(device: tuple[ctypes.CDLL, Replacement]) -> None:
     """Both are computed before either is stored; where one lies over what is read, the loop runs."""
     made, written = device
