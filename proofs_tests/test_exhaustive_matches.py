@@ -64,6 +64,18 @@ def closed_unions() -> dict[str, frozenset[str]]:
     return {name: found for name in written if len(found := flat(name, frozenset()) & classes) > 1}
 
 
+@cache
+def enumerations() -> frozenset[str]:
+    """The classes whose members are all there are."""
+    return frozenset(
+        _origins(file)[node.name]
+        for file in sources()
+        for node in ast.walk(_tree(file))
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(base).endswith("Enum") for base in node.bases)
+    )
+
+
 def _members(value: ast.expr | None) -> list[str]:
     """The names that a union joins, whether it is written as such or as text."""
     match value:
@@ -106,7 +118,7 @@ def _matches_all(pattern: ast.pattern) -> bool:
 def _classes(pattern: ast.pattern, several: bool) -> Iterator[str]:
     """The classes that a pattern asks its subject, or a part of `several` subjects, to be of."""
     match pattern:
-        case ast.MatchClass(cls=named):
+        case ast.MatchClass(cls=named) | ast.MatchValue(ast.Attribute(named)):
             yield ast.unparse(named)
         case ast.MatchOr(parts):
             for part in parts:
@@ -129,7 +141,7 @@ def _called(origins: dict[str, str], closed: frozenset[str]) -> frozenset[str]:
 
 
 def _found() -> dict[str, list[int]]:
-    closed: frozenset[str] = frozenset().union(*closed_unions().values())
+    closed: frozenset[str] = enumerations().union(*closed_unions().values())
     found: dict[str, list[int]] = {}
     for file in sources():
         here = _called(_origins(file), closed)
@@ -143,6 +155,97 @@ def test_no_match_swallows_a_member_of_a_closed_union() -> None:
     found = _found()
 
     assert not found, f"name the members that are left instead of `case _`: {found}"
+
+
+@cache
+def choices() -> dict[str, tuple[frozenset[str], ...]]:
+    """By the name of a field or a parameter: the texts of the `Literal`s that it is declared to be of."""
+    aliases: dict[str, frozenset[str]] = {}
+    for file in sources():
+        for node in _tree(file).body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                aliases[node.target.id] = _texts(node.value)
+    found: dict[str, set[frozenset[str]]] = {}
+    for file in sources():
+        for declared in ast.walk(_tree(file)):
+            match declared:
+                case ast.AnnAssign(ast.Name(name), annotation) | ast.arg(name, annotation):
+                    said = ast.unparse(annotation) if annotation is not None else ""
+                    of = aliases.get(said, frozenset()) | _texts(annotation)
+                    found.setdefault(name, set()).add(of)
+                case _:
+                    pass
+    return {name: tuple(of - {frozenset()}) for name, of in found.items() if of != {frozenset()}}
+
+
+def _texts(value: ast.expr | None) -> frozenset[str]:
+    """The texts of a `Literal[...]`."""
+    if not (isinstance(value, ast.Subscript) and ast.unparse(value.value).endswith("Literal")):
+        return frozenset()
+    parts = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+    return frozenset(
+        p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)
+    )
+
+
+def swallowed_texts(tree: ast.AST, known: dict[str, tuple[frozenset[str], ...]]) -> Iterator[int]:
+    """The lines of wildcards in matches over what is called as a field or parameter that is a `Literal` of these words."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Match):
+            continue
+        subject = node.subject
+        name = subject.id if isinstance(subject, ast.Name) else getattr(subject, "attr", "")
+        words = {w for case in node.cases for w in _words(case.pattern)}
+        if words and any(words <= of for of in known.get(name, ())):
+            for case in node.cases:
+                if _matches_all(case.pattern) and case.guard is None and not _is_never(case):
+                    yield case.pattern.lineno
+
+
+def _words(pattern: ast.pattern) -> Iterator[str]:
+    match pattern:
+        case ast.MatchValue(ast.Constant(str(word))):
+            yield word
+        case ast.MatchOr(parts):
+            for part in parts:
+                yield from _words(part)
+        case _:
+            pass
+
+
+def test_no_match_swallows_a_choice() -> None:
+    """What is one of several words is asked for each of them."""
+    found = {
+        file.relative_to(ROOT).as_posix(): lines
+        for file in sources()
+        if (lines := list(swallowed_texts(_tree(file), choices())))
+    }
+
+    assert not found, f"name the words that are left instead of `case _`: {found}"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("match seen.sight:\n case 'a': pass\n case _: pass", 1),
+        ("match sight:\n case 'a': pass\n case other: pass", 1),
+        ("match seen.sight:\n case 'a' | 'b': pass", 0),
+        ("match seen.sight:\n case 'c': pass\n case _: pass", 0),
+        ("match seen.sight:\n case 'a': pass\n case _: assert_never(seen.sight)", 0),
+        ("match opcode:\n case 'a': pass\n case _: pass", 0),
+    ],
+)
+def test_a_swallowed_choice_is_seen(text: str, count: int) -> None:
+    """Of a field as of a parameter; what may be any text is none."""
+    known: dict[str, tuple[frozenset[str], ...]] = {"sight": (frozenset(("a", "b")),)}
+
+    assert len(list(swallowed_texts(ast.parse(text), known))) == count
+
+
+def test_choices_are_read_from_their_declarations() -> None:
+    """The words that a subject may be seen as are one choice."""
+    assert any({"differs", "hangs"} <= of for of in choices()["sight"])
+    assert "egraph.extraction.states.Want" in enumerations()
 
 
 def test_the_unions_of_the_language_are_seen() -> None:
@@ -169,6 +272,7 @@ def test_the_unions_of_the_language_are_seen() -> None:
         ("match t:\n case terms.Var(): pass\n case _: pass", 1),
         ("match t:\n case ast.Var(): pass\n case _: pass", 0),
         ("match t:\n case 'a' | int(): pass\n case _: pass", 0),
+        ("match t:\n case Var.HERE: pass\n case _: pass", 1),
     ],
 )
 def test_a_wildcard_is_seen(text: str, count: int) -> None:

@@ -109,5 +109,5 @@ def test_an_editor_shows_something_for_every_public_name() -> None:
     assert [n for n in relift.__all__ if not inspect.getdoc(getattr(relift, n))] == []
     lines = functions.stub().splitlines()
     for name in functions.__all__:
-        at = lines.index(f"{name}: Final[Unapplied]")
+        at = lines.index(f"{name}: Final[PartialApplication]")
         assert lines[at + 1].startswith(f'"""`{name}('), name

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from relift.rewrites.families import Chosen, Data
-from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.syntax.nodes import fields
 from relift.semantics.syntax.signatures import FunctionKind, IndexKind, Kind, NatKind, OperatorKind
 from relift.semantics.syntax.sizes import Size
@@ -42,7 +42,7 @@ def named_sizes(t: Term) -> list[Size]:
     """The sizes written in a node itself: the `m` of `split(m, xs)`, the width of a vector operator."""
     values = fields(t)
     found = [v for v in values if isinstance(v, Size)]
-    found += [n for v in values if isinstance(v, Written) for n in v.sizes]
+    found += [n for v in values if isinstance(v, LiteralParameter) for n in v.sizes]
     return found + [n for v in values if isinstance(v, Operator) for n in operator_widths(v)]
 
 

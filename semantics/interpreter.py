@@ -29,7 +29,7 @@ import numpy as np
 
 from relift.semantics.domains import UNSPECIFIED, Numeric, Value
 from relift.semantics.errors import Undefined
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.language.tracing import trace
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
@@ -273,7 +273,7 @@ def _denote_pattern(t: terms.Pattern, world: World, scope: Scope) -> Meaning:
             known[name] = partial(world.domain.literal, t=i32)
         elif field_value is None:
             known[name] = world.size(t.solved[name])
-        elif isinstance(field_value, Written):
+        elif isinstance(field_value, LiteralParameter):
             known[name] = field_value.meaning(world.size, world.domain.literal, world.metavariables)
         elif isinstance(field_value, Size):
             known[name] = world.size(field_value)

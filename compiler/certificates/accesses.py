@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from relift.compiler.certificates.flows import (
     FREE,
     Access,
+    ConflictPair,
     Fact,
     Flow,
-    Meeting,
     Place,
     Turn,
     repeated,
@@ -49,7 +49,7 @@ class Accesses:
     """
 
     all: tuple[Access, ...]
-    meetings: tuple[Meeting, ...]
+    conflicts: tuple[ConflictPair, ...]
     stops: tuple[Stop, ...]
     whole: Mapping[str, str]
     wide: bool
@@ -60,7 +60,7 @@ def accesses_of(
 ) -> Accesses:
     """The accesses of a kernel whose buffers have this many cells; raises `NotUnderstood`.
 
-    Meetings are given for local memory only: barriers of this compiler order nothing else.
+    Conflicts are given for local memory only: barriers of this compiler order nothing else.
 
     >>> from relift.compiler.certificates.accesses import accesses_of
     >>> from relift.compiler.text.tree import Whole
@@ -91,7 +91,7 @@ class _Walker:
         for p in self.kernel.parameters:
             self.names.parameter(p, self.cells)
         flow = self.flow(self.kernel.body)
-        local = tuple(dict.fromkeys(flow.meetings))
+        local = tuple(dict.fromkeys(flow.conflicts))
         return Accesses(
             tuple(dict.fromkeys(self.memory.found)),
             local,

@@ -116,22 +116,22 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Way:
+class BarrierFreePath:
     """A way that meets no barrier, and the conditions under which it is taken; not `sure` when some are missing."""
 
     conditions: tuple[tree.Expression, ...] = ()
     sure: bool = True
 
-    def then(self, other: Way) -> Way:
+    def then(self, other: BarrierFreePath) -> BarrierFreePath:
         """This way, and another one after it."""
         conditions = dict.fromkeys((*self.conditions, *other.conditions))
-        return Way(tuple(conditions), self.sure and other.sure)
+        return BarrierFreePath(tuple(conditions), self.sure and other.sure)
 
 
-FREE = (Way(),)
+FREE = (BarrierFreePath(),)
 """The ways through code without barriers."""
 
-DOUBTFUL = Way(sure=False)
+DOUBTFUL = BarrierFreePath(sure=False)
 """A way of which nothing is known: it may not even exist."""
 
 
@@ -142,15 +142,15 @@ class Point:
     access: Access
     first: frozenset[str] = frozenset()
     last: frozenset[str] = frozenset()
-    way: Way = Way()
+    way: BarrierFreePath = BarrierFreePath()
 
-    def along(self, way: Way) -> Point:
+    def along(self, way: BarrierFreePath) -> Point:
         """The same, with more way."""
         return replace(self, way=self.way.then(way))
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ConflictPair:
     """Two accesses that two work-items may make with no barrier between them.
 
     Both are in the same turn of the loops `same`; of the loop `follows`, the right one is a turn later, and of
@@ -179,15 +179,15 @@ class Flow:
 
     opening: tuple[Point, ...] = ()
     closing: tuple[Point, ...] = ()
-    meetings: tuple[Meeting, ...] = ()
-    ways: tuple[Way, ...] = FREE
+    conflicts: tuple[ConflictPair, ...] = ()
+    ways: tuple[BarrierFreePath, ...] = FREE
 
     def then(self, other: Flow) -> Flow:
         """This piece, and another one after it."""
         return Flow(
             (*self.opening, *_along(self.ways, other.opening)),
             (*_along(other.ways, self.closing), *other.closing),
-            (*self.meetings, *other.meetings, *_meet(self.closing, other.opening)),
+            (*self.conflicts, *other.conflicts, *_meet(self.closing, other.opening)),
             _few(a.then(b) for a in self.ways for b in other.ways),
         )
 
@@ -204,9 +204,12 @@ def under(condition: tree.Expression | None, body: Flow) -> Flow:
         return body
     if condition is None:
         return replace(body, ways=_few((DOUBTFUL, *body.ways)))
-    holds = Way((condition,))
+    holds = BarrierFreePath((condition,))
     return replace(
-        body, ways=_few((Way((tree.Prefix("!", condition),)), *(holds.then(w) for w in body.ways)))
+        body,
+        ways=_few(
+            (BarrierFreePath((tree.Prefix("!", condition),)), *(holds.then(w) for w in body.ways))
+        ),
     )
 
 
@@ -219,21 +222,21 @@ def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> 
         return _everything(bodies)
     (ways, *_) = around
     counter = frozenset((turn.counter,))
-    meetings = [replace(m, same=m.same | counter) for body in bodies for m in body.meetings]
+    conflicts = [replace(m, same=m.same | counter) for body in bodies for m in body.conflicts]
     for body, following in zip(bodies, (*bodies[1:], bodies[0]), strict=True):
         across = _meet(body.closing, following.opening)
-        meetings += [replace(m, follows=turn.counter) for m in across]
+        conflicts += [replace(m, follows=turn.counter) for m in across]
     first, end = bodies[0], bodies[last]
     beyond = _meet(end.closing, _along(ways, first.opening))
-    meetings += [replace(m, later=turn.counter) for m in beyond]
-    skipped = Way((tree.Prefix("!", tree.Binary("<", turn.start, turn.end)),))
+    conflicts += [replace(m, later=turn.counter) for m in beyond]
+    skipped = BarrierFreePath((tree.Prefix("!", tree.Binary("<", turn.start, turn.end)),))
     return Flow(
         (
             *(replace(p, first=p.first | counter) for p in first.opening),
             *_along(ways, first.opening),
         ),
         (*(replace(p, last=p.last | counter) for p in end.closing), *_along(ways, end.closing)),
-        tuple(meetings),
+        tuple(conflicts),
         _few((*ways, *([] if surely else [skipped]))),
     )
 
@@ -241,22 +244,22 @@ def repeated(bodies: Sequence[Flow], last: int, turn: Turn, *, surely: bool) -> 
 def _everything(bodies: Sequence[Flow]) -> Flow:
     """A loop in which any access of any turn may meet any other."""
     sure = all(body.ways == FREE for body in bodies)
-    found = [p for b in bodies for p in (*b.opening, *b.closing, *_all(b.meetings))]
+    found = [p for b in bodies for p in (*b.opening, *b.closing, *_all(b.conflicts))]
     points = tuple(dict.fromkeys(p if sure else replace(p, way=DOUBTFUL) for p in found))
     return Flow(points, points, tuple(_meet(points, points)), FREE if sure else (DOUBTFUL,))
 
 
-def _without(counter: str, ways: Iterable[Way]) -> tuple[Way, ...]:
+def _without(counter: str, ways: Iterable[BarrierFreePath]) -> tuple[BarrierFreePath, ...]:
     """The ways through each of several turns, which have no condition on the counter in common."""
 
-    def kept(way: Way) -> Way:
+    def kept(way: BarrierFreePath) -> BarrierFreePath:
         stay = tuple(c for c in way.conditions if tree.Name(counter) not in tree.within(c))
-        return Way(stay, way.sure and stay == way.conditions)
+        return BarrierFreePath(stay, way.sure and stay == way.conditions)
 
     return _few(map(kept, ways))
 
 
-def _few(ways: Iterable[Way]) -> tuple[Way, ...]:
+def _few(ways: Iterable[BarrierFreePath]) -> tuple[BarrierFreePath, ...]:
     """The ways, without those that others include."""
     found = tuple(dict.fromkeys(ways))
     if FREE[0] in found:
@@ -266,19 +269,19 @@ def _few(ways: Iterable[Way]) -> tuple[Way, ...]:
     return found
 
 
-def _along(ways: Sequence[Way], points: Iterable[Point]) -> Iterator[Point]:
+def _along(ways: Sequence[BarrierFreePath], points: Iterable[Point]) -> Iterator[Point]:
     return (p.along(way) for p, way in itertools.product(points, ways))
 
 
-def _all(meetings: Iterable[Meeting]) -> Iterator[Point]:
-    for m in meetings:
+def _all(conflicts: Iterable[ConflictPair]) -> Iterator[Point]:
+    for m in conflicts:
         yield m.left
         yield m.right
 
 
-def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[Meeting]:
+def _meet(left: Iterable[Point], right: Iterable[Point]) -> Iterator[ConflictPair]:
     right = tuple(right)
     for a in left:
         for b in right:
             if a.access.array == b.access.array and "write" in (a.access.kind, b.access.kind):
-                yield Meeting(a, b)
+                yield ConflictPair(a, b)

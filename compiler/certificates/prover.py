@@ -12,7 +12,7 @@ from typing import Any
 from relift.compiler.certificates.accesses import Accesses, Stop
 from relift.compiler.certificates.certificate import Claim, Kind, Verdict
 from relift.compiler.certificates.effort import Effort
-from relift.compiler.certificates.flows import Access, Fact, Meeting, Turn
+from relift.compiler.certificates.flows import Access, ConflictPair, Fact, Turn
 from relift.compiler.certificates.work_items import Formula, Grid, WorkItem, monotone
 from relift.compiler.text.tree import Invocation, within
 
@@ -71,10 +71,10 @@ class Prover:
     def local_races(self) -> list[Claim]:
         """No two work-items of a group do so in local memory with no barrier between them."""
         found = []
-        for meeting in self.found.meetings:
+        for pair in self.found.conflicts:
             one, other = self.item(), self.item("'")
-            left, right = meeting.left.access, meeting.right.access
-            found.append(self.race((left,), (right,), one, other, meeting))
+            left, right = pair.left.access, pair.right.access
+            found.append(self.race((left,), (right,), one, other, pair))
         return found
 
     def race(
@@ -83,15 +83,15 @@ class Prover:
         right: tuple[Access, ...],
         one: WorkItem,
         other: WorkItem,
-        meeting: Meeting | None = None,
+        pair: ConflictPair | None = None,
     ) -> Claim:
         """No cell is accessed by one of the left accesses and, by another work-item, by one of the right."""
         import z3
 
         one.enter(left[0].place)
         other.enter(right[0].place)
-        if meeting is not None:
-            one.facts += _meeting_facts(meeting, one, other)
+        if pair is not None:
+            one.facts += _conflict_facts(pair, one, other)
         cell = z3.Int("cell")
         both = [
             z3.Or([z3.And(start <= cell, cell < start + a.width) for a, start in starts])
@@ -102,7 +102,7 @@ class Prover:
         ]
         different = z3.Or([v != other.ids[name] for name, v in one.ids.items()])
         subject = _together(left) if left == right else f"{_together(left)} / {_together(right)}"
-        sure = meeting.sure if meeting is not None else _surely(*left, *right)
+        sure = pair.sure if pair is not None else _surely(*left, *right)
         return self.claim("races", subject, {"": z3.And(different, *both)}, one, other, sure=sure)
 
     # ---- barriers
@@ -186,7 +186,7 @@ class Prover:
         return Claim(kind, subject, verdict, detail, time.perf_counter() - start)
 
 
-def _meeting_facts(m: Meeting, one: WorkItem, other: WorkItem) -> list[Formula]:
+def _conflict_facts(m: ConflictPair, one: WorkItem, other: WorkItem) -> list[Formula]:
     """In which turns of the loops around two accesses meet."""
     turns = {w.counter: w for w in m.left.access.place if isinstance(w, Turn)}
     facts = [one.counter(name) == other.counter(name) for name in m.same]

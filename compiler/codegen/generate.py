@@ -22,7 +22,7 @@ from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.expressions import literal
 from relift.compiler.codegen.values.trees import Tree, as_value
 from relift.semantics.indices.atoms import Index
-from relift.semantics.indices.inverses import peel
+from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
     ArrayView,
     TupleView,
@@ -127,8 +127,8 @@ class Generator:
                 self._part_by_part(t, tuple_view(target), scope)
             case Store() if holds_array(t.type):
                 self._copy(t, target, scope)
-            case Pattern() if (peeled := peel(t, target)) is not None:
-                self.write(*peeled, scope)
+            case Pattern() if (inverted := invert_layout(t, target)) is not None:
+                self.write(*inverted, scope)
             case Get() if holds_array(t.type):
                 self._copy(t, target, scope)  # one of several that are computed together and stored
             case Pattern() if isinstance(t.type, Tuple) and holds_array(t.type):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from relift.compiler.meaning.kernels.group import Group, Way, needs_group, prepared
-from relift.compiler.meaning.kernels.memory import Result, Unwritable, Written
+from relift.compiler.meaning.kernels.memory import Result, Unwritable, Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.domain import Values
@@ -275,7 +275,7 @@ class _Case:
             found.append(q)
         return [*found, rest] if shape else []
 
-    def _compare(self, where: str, wanted: Any, w: Written, scalar: Scalar) -> None:
+    def _compare(self, where: str, wanted: Any, w: Write, scalar: Scalar) -> None:
         if wanted is OPEN:
             return
         kind = "bool" if scalar.name == "boolean" else scalar.name

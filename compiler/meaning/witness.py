@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.compiler.meaning.kernels.memory import Written
+from relift.compiler.meaning.kernels.memory import Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.polynomials import Atom, Index, Whole
 from relift.compiler.meaning.shown import shown
@@ -33,7 +33,7 @@ LARGEST = 67
 class Differs(Exception):
     """A written cell is not what it should be."""
 
-    def __init__(self, where: str, wanted: Any, found: Any, w: Written) -> None:
+    def __init__(self, where: str, wanted: Any, found: Any, w: Write) -> None:
         super().__init__(f"{where} is {found} instead of {wanted}")
         self.where, self.wanted, self.found, self.written = where, wanted, found, w
 

@@ -8,7 +8,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.egraph.cost.meter import Computed, Meter
 from relift.egraph.cost.operations import Operations
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.inverses import peel
+from relift.semantics.indices.inverses import invert_layout
 from relift.semantics.indices.views import (
     ArrayView,
     Cell,
@@ -137,8 +137,8 @@ class Walk:
                 | terms.Call() | terms.Combine() | terms.Get() | terms.Metavariable()
                 | terms.Pattern()
             ):  # fmt: skip
-                if (peeled := peel(t, target)) is not None:
-                    self._write(*peeled, environment)
+                if (inverted := invert_layout(t, target)) is not None:
+                    self._write(*inverted, environment)
                 else:
                     self._accesses.copy(self._view(t, environment), target)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from relift.egraph.encode.equations import NotSearchable
 from relift.egraph.encode.matched import Matched, RuleBinder, constant_text
 from relift.egraph.encode.terms import Field, node_text, operator_text, quoted
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
@@ -59,7 +59,7 @@ class Built:
                     inner[x.name] = variable
                 self.bound += new
                 return " ".join([*new, self._build(body, inner)])
-            case Written():
+            case LiteralParameter():
                 return constant_text(value)
             case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self._build_operator(value)

@@ -8,8 +8,8 @@ from typing import Any
 
 from relift.egraph.encode.constructors import Constructor, Kind
 from relift.egraph.encode.terms import literal_text
-from relift.semantics.indices.functions import Written
-from relift.semantics.indices.reader import read_written
+from relift.semantics.indices.functions import LiteralParameter
+from relift.semantics.indices.reader import read_literal_parameter
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
 from relift.semantics.syntax import terms
@@ -120,7 +120,7 @@ class Head:
                 case OperatorKind():
                     arguments.append(self.operator)
                 case IndexKind() | NumbersKind():
-                    arguments.append(read_written(self.written))
+                    arguments.append(read_literal_parameter(self.written))
                 case FunctionKind(types):
                     parameters = tuple(next(binders) for _ in types)
                     arguments.append(FixedLambda(parameters, next(given)))
@@ -216,7 +216,7 @@ def _pattern(t: terms.Pattern, places: tuple[str, ...]) -> Head:
             found["binders"] += value.parameters
         elif isinstance(value, terms.Operator):
             found["operator"] = value
-        elif isinstance(value, Written):
+        elif isinstance(value, LiteralParameter):
             found["written"] = str(value)
     return Head("pattern", places, type(t), t.name, **found)
 

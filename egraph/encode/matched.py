@@ -6,9 +6,15 @@ import itertools
 from dataclasses import dataclass
 
 from relift.egraph.encode.equations import Equations, NotSearchable, expression
-from relift.egraph.encode.terms import Field, node_text, operator_text, quoted, written_text
+from relift.egraph.encode.terms import (
+    Field,
+    literal_parameter_text,
+    node_text,
+    operator_text,
+    quoted,
+)
 from relift.rewrites.metavariables import is_miller
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
@@ -87,7 +93,7 @@ class Matched:
                     self.names.require_distinct(x.variable, y.variable)
                 self.binders += new
                 return " ".join([*(b.variable for b in new), self._match(body, scope + new)])
-            case Written():
+            case LiteralParameter():
                 return constant_text(value)
             case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return self._match_operator(value)
@@ -136,8 +142,8 @@ def _innermost(scope: tuple[RuleBinder, ...], name: str) -> RuleBinder:
     return next(b for b in reversed(scope) if b.name == name)
 
 
-def constant_text(value: Written) -> str:
+def constant_text(value: LiteralParameter) -> str:
     """An index function or a row of numbers that is the same whenever the rule matches."""
     if any(n.constant is None for n in value.sizes):
         raise NotSearchable(f"{value} depends on the sizes of the rule")
-    return written_text(value)
+    return literal_parameter_text(value)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from relift.semantics.errors import Unsupported
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.patterns import PATTERNS, IterateSizes
 from relift.semantics.syntax import terms
@@ -127,7 +127,9 @@ def literal_text(value: float, t: Type) -> str:
     return repr(float(value)) if isinstance(t, Scalar) and t.is_float else repr(value)
 
 
-Field: TypeAlias = terms.Term | terms.Lambda | terms.Operator | Size | Type | Written | str | int
+Field: TypeAlias = (
+    terms.Term | terms.Lambda | terms.Operator | Size | Type | LiteralParameter | str | int
+)
 """What stands in a slot of a constructor; a lambda fills those of its names too, and what is written those of its text."""
 
 
@@ -189,24 +191,24 @@ def _field(value: Field) -> str:
             return " ".join([*map(_name, parameters), term_text(body)])
         case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
             return operator_text(value)
-        case Written():
-            return written_text(value)
+        case LiteralParameter():
+            return literal_parameter_text(value)
         case Expression():
             return term_text(value)
         case AnyType():
             return type_text(value)
 
 
-def written_data(value: Written) -> list[Any]:
+def literal_parameter_data(value: LiteralParameter) -> list[Any]:
     """What the slots of a written parameter hold: its text, which of numbers leaves their type open."""
     if isinstance(value, Numbers):
         return [str(value), value.type[len(value.values)]]
     return [str(value)]
 
 
-def written_text(value: Written) -> str:
+def literal_parameter_text(value: LiteralParameter) -> str:
     """An index function or a row of numbers, as terms of the sorts of its slots."""
     if any(n.constant is None for n in value.sizes):
         raise Unsupported(f"search works at concrete sizes, but {value} leaves some open")
-    text, *types = written_data(value)
+    text, *types = literal_parameter_data(value)
     return " ".join([quoted(text), *map(type_text, types)])

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any
 
 from relift.egraph.encode.heads import head
-from relift.egraph.encode.terms import written_data
+from relift.egraph.encode.terms import literal_parameter_data
 from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import Equations
 from relift.egraph.process.saturation import Saturation
@@ -28,7 +28,7 @@ from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.semantics.errors import ReliftError
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
@@ -297,12 +297,12 @@ def _knows(t: Term, names: Mapping[tuple[str, Type], int]) -> bool:
     return True
 
 
-def _own_slots(value: Size | Type | Operator | Written) -> Sequence[Any]:
+def _own_slots(value: Size | Type | Operator | LiteralParameter) -> Sequence[Any]:
     """What the data of a program are in their slots."""
     match value:
         case Size():
             return [value.constant]
-        case Written():
-            return written_data(value)
+        case LiteralParameter():
+            return literal_parameter_data(value)
         case AnyType() | BinaryOperator() | OperatorMetavariable() | Vectorized():
             return [value]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from relift.egraph.encode.rules import EncodedRule
-from relift.egraph.encode.terms import written_data
+from relift.egraph.encode.terms import literal_parameter_data
 from relift.egraph.explanation.ground import Ground
 from relift.rewrites.rule import Rule
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
@@ -82,14 +82,14 @@ class Sides:
         inner = dict(zip((x.name for x in f.parameters), names, strict=True))
         return names, self._term(f.body, {**scope, **inner})
 
-    def _slots(self, value: Size | Type | terms.Operator | Written) -> Sequence[Any]:
+    def _slots(self, value: Size | Type | terms.Operator | LiteralParameter) -> Sequence[Any]:
         """What the data of a side of the rule are in this firing."""
         match value:
             case Size():
                 return [value.evaluate(self.sizes)]
-            case Written():
+            case LiteralParameter():
                 sizes = {name: Size.of(n) for name, n in self.sizes.items()}
-                return written_data(value.substitute(sizes))
+                return literal_parameter_data(value.substitute(sizes))
             case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 return [self.substitution.operator(value)]
             case AnyType():

@@ -7,7 +7,7 @@ from typing import Any
 
 from relift.egraph.encode.constructors import Constructor
 from relift.egraph.encode.terms import Applied, node_of
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.syntax.expression import Expression
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import (
@@ -69,7 +69,7 @@ class Ground:
     def of(
         self,
         t: Applied,
-        slots: Callable[[Size | Type | Operator | Written], Sequence[Any]],
+        slots: Callable[[Size | Type | Operator | LiteralParameter], Sequence[Any]],
         child: Callable[[Term], int],
         scoped: Callable[[Lambda], tuple[Sequence[int], int]],
     ) -> int:
@@ -89,7 +89,7 @@ class Ground:
                     data.append(None)
                     children.append(child(field))
                 case (
-                    Size() | Written() | AnyType()
+                    Size() | LiteralParameter() | AnyType()
                     | BinaryOperator() | OperatorMetavariable() | Vectorized()
                 ):  # fmt: skip
                     data += slots(field)

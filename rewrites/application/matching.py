@@ -32,7 +32,7 @@ from relift.rewrites.declared_laws import (
 from relift.rewrites.metavariables import is_miller
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import IllTyped, ReliftError
-from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.interpreter import operand_type
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import (
@@ -270,7 +270,7 @@ class _Matcher:
                 self.match(body, theirs.body, inner)
             case IndexFunction():
                 self._index_function(mine, theirs)
-            case Written() | AnyType():
+            case LiteralParameter() | AnyType():
                 pass  # compared when all sizes are known, by `apply_filled`
             case terms.BinaryOperator() | terms.OperatorMetavariable() | terms.Vectorized():
                 self._operator(mine, theirs, operand_type(t))

@@ -291,7 +291,7 @@ def copied() -> Tactic:
 def unrolled() -> Tactic:
     """Iterations on arrays outside all functions, step by step; those on each element of an array as they are."""
 
-    def peeled(at: Rewriting, place: Position) -> Rewriting:
+    def inverted(at: Rewriting, place: Position) -> Rewriting:
         t = term_at(at.term, place)
         if not isinstance(t, Iterate) or not isinstance(t.type, Array) or free_variables(t):
             raise NoMatch("no iteration on an array outside all functions")
@@ -300,4 +300,4 @@ def unrolled() -> Tactic:
             raise NoMatch(f"an iteration of more than {MOST_STEPS} steps")
         return apply("iterate_first" if turns else "iterate_none")(at, place)
 
-    return repeat(topdown(peeled))
+    return repeat(topdown(inverted))

@@ -37,13 +37,13 @@ Number: TypeAlias = int | float | bool
 V = TypeVar("V")
 
 
-class Written(ABC):
+class LiteralParameter(ABC):
     """A parameter without terms inside; its text reads back."""
 
     @abstractmethod
     def substitute(
         self, sizes: Mapping[str, Size], functions: Mapping[str, IndexFunction] | None = None
-    ) -> Written:
+    ) -> LiteralParameter:
         """The same at other sizes, and with index metavariables filled in."""
 
     @abstractmethod
@@ -179,7 +179,7 @@ def _text(e: IndexExpression, i: str, strength: int = 0) -> str:
 
 
 @dataclass(frozen=True)
-class IndexFunction(Written):
+class IndexFunction(LiteralParameter):
     """A function on the indices of an array."""
 
     body: IndexExpression

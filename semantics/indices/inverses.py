@@ -8,18 +8,18 @@ from relift.semantics.syntax.nodes import argument
 from relift.semantics.syntax.terms import Lambda, Pattern, Term, Var, children
 
 
-def peel(t: Term, target: View) -> tuple[Term, View] | None:
+def invert_layout(t: Term, target: View) -> tuple[Term, View] | None:
     """The data of an invertible layout pattern and where to write it, given where t is written; or None.
 
     >>> from relift import f32
     >>> from relift.semantics.indices.expressions import variable
-    >>> from relift.semantics.indices.inverses import peel
+    >>> from relift.semantics.indices.inverses import invert_layout
     >>> from relift.semantics.indices.stored import stored
     >>> from relift.semantics.indices.views import array, cell
     >>> from relift.semantics.notation.parser import parse_term
     >>> from relift.semantics.syntax.terms import Input
     >>> xss = Input("xss", f32[4, 8])
-    >>> xs, target = peel(parse_term("join(xss)", xss=xss), stored("out", f32[32]))
+    >>> xs, target = invert_layout(parse_term("join(xss)", xss=xss), stored("out", f32[32]))
     >>> cell(array(array(target).at(variable("i", 4))).at(variable("j", 8))).offset
     8*i + j
     """
@@ -38,7 +38,7 @@ def peel(t: Term, target: View) -> tuple[Term, View] | None:
 
 
 def invertible_data(t: Term) -> Term | None:
-    """The data of t when t is a layout pattern that `peel` inverts, else None."""
+    """The data of t when t is a layout pattern that `invert_layout` inverts, else None."""
     if not isinstance(t, Pattern) or not t.has_inverse():
         return None
     *functions, data = (child for _, child in children(t))
@@ -57,7 +57,7 @@ def _invertible(f: Lambda) -> bool:
 def _through(body: Term, target: View) -> View:
     """Where the argument of an invertible function is written, given where its result is."""
     while not isinstance(body, Var):
-        peeled = peel(body, target)
-        assert peeled is not None, f"cannot happen: {name_of(body)} was found invertible"
-        body, target = peeled
+        inverted = invert_layout(body, target)
+        assert inverted is not None, f"cannot happen: {name_of(body)} was found invertible"
+        body, target = inverted
     return target

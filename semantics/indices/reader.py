@@ -8,10 +8,10 @@ from relift.semantics.errors import IllTyped
 from relift.semantics.indices.functions import (
     IndexExpression,
     IndexFunction,
+    LiteralParameter,
     SizeIndex,
     Symbol,
     TheIndex,
-    Written,
     combine_indices,
 )
 from relift.semantics.indices.rows import Numbers
@@ -21,17 +21,17 @@ from relift.semantics.syntax.types import SCALARS
 
 def read_index_function(text: str) -> IndexFunction:
     """The index function that a text denotes; its free names are sizes."""
-    read = read_written(text)
+    read = read_literal_parameter(text)
     if not isinstance(read, IndexFunction):
         raise IllTyped(f"not an index function: {text}")
     return read
 
 
-def read_written(text: str) -> Written:
+def read_literal_parameter(text: str) -> LiteralParameter:
     """What a text denotes; its free names are sizes.  Raises `IllTyped`; nothing in the text is executed.
 
-    >>> from relift.semantics.indices.reader import read_written
-    >>> read_written("lambda i: (i + 1) % n"), read_written("(1.0, 2.0), f32")
+    >>> from relift.semantics.indices.reader import read_literal_parameter
+    >>> read_literal_parameter("lambda i: (i + 1) % n"), read_literal_parameter("(1.0, 2.0), f32")
     (lambda i: (i + 1) % n, (1.0, 2.0), f32)
     """
     try:

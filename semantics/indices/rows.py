@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.functions import IndexFunction, Number, Written
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter, Number
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Scalar, boolean, f32, i32
 
 
 @dataclass(frozen=True)
-class Numbers(Written):
+class Numbers(LiteralParameter):
     """A row of constants of one scalar type."""
 
     values: tuple[Number, ...]

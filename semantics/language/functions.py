@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import inspect
 
-from relift.semantics.language.tracing import Unapplied
+from relift.semantics.language.tracing import PartialApplication
 from relift.semantics.patterns import PATTERNS
 
-_FUNCTIONS = {name: Unapplied(pattern) for name, pattern in PATTERNS.items() if not pattern.spelled}
+_FUNCTIONS = {
+    name: PartialApplication(pattern) for name, pattern in PATTERNS.items() if not pattern.spelled
+}
 globals().update(_FUNCTIONS)
 __all__ = list(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]  # see the stub
 
@@ -28,9 +30,9 @@ def stub() -> str:
         "",
         "from typing import Final",
         "",
-        "from relift.semantics.language.tracing import Unapplied",
+        "from relift.semantics.language.tracing import PartialApplication",
         "",
-        *(f"{name}: Final[Unapplied]\n{_hover(name)}" for name in sorted(__all__)),
+        *(f"{name}: Final[PartialApplication]\n{_hover(name)}" for name in sorted(__all__)),
         "",
         "def stub() -> str: ...",
         "",

@@ -142,7 +142,7 @@ def _parameter_names(function: Callable[..., Any], types: Sequence[Type]) -> lis
     )
 
 
-class Unapplied(Incomplete):
+class PartialApplication(Incomplete):
     """A pattern that still lacks arguments: a function of them, composed by `f >> g`, left to right."""
 
     def __init__(self, pattern: type[Pattern], arguments: tuple[Any, ...] = ()) -> None:
@@ -172,7 +172,7 @@ class Unapplied(Incomplete):
             for (name, kind), value in zip(self.pattern.signature.parameters.items(), given):  # noqa: B905
                 if isinstance(kind, NatKind):
                     _natural(self.pattern.name, name, kind.role, value)
-            return Unapplied(self.pattern, given)
+            return PartialApplication(self.pattern, given)
         return build(self.pattern, given)
 
     def __rshift__(self, then: Callable[[Any], Any]) -> Composition:

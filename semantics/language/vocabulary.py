@@ -29,7 +29,7 @@ from relift.semantics.indices.rows import numbers
 from relift.semantics.language import functions
 from relift.semantics.language.coercion import as_term, is_term, make_tuple, scalar
 from relift.semantics.language.functions import *  # the patterns
-from relift.semantics.language.tracing import Unapplied, build, trace
+from relift.semantics.language.tracing import PartialApplication, build, trace
 from relift.semantics.patterns.variants import variants_of
 from relift.semantics.syntax.scalars import SCALAR_FUNCTIONS
 from relift.semantics.syntax.sizes import Size, SizeLike
@@ -44,7 +44,7 @@ from relift.semantics.syntax.terms import (
 )
 from relift.semantics.syntax.types import SCALARS, Scalar, Tuple
 
-_zip = Unapplied(patterns.Zip)
+_zip = PartialApplication(patterns.Zip)
 
 
 class Boundary:
@@ -91,8 +91,8 @@ def pad(left: SizeLike, right: SizeLike, boundary: Any, *xs: Any) -> Any:
             f"pad: the boundary is rl.clamp, rl.mirror, rl.wrap or a constant, not {boundary!r}"
         )
     if isinstance(boundary, Boundary):
-        return Unapplied(_PADS[boundary.name])(left, right, *xs)
-    return Unapplied(patterns.PadConstant)(left, right, boundary, *xs)
+        return PartialApplication(_PADS[boundary.name])(left, right, *xs)
+    return PartialApplication(patterns.PadConstant)(left, right, boundary, *xs)
 
 
 def literal_array(values: Any, of: Scalar | None = None) -> Term:
@@ -302,7 +302,7 @@ def userfun(function: Callable[..., Any] | None = None, *, c: str | None = None)
 
 
 VOCABULARY: dict[str, Any] = {
-    **{name: Unapplied(pattern) for name, pattern in patterns.PATTERNS.items()},
+    **{name: PartialApplication(pattern) for name, pattern in patterns.PATTERNS.items()},
     **{name: partial(scalar, name) for name, f in SCALAR_FUNCTIONS.items() if f.is_call},
     **{f.__name__: f for f in (zip, pad, literal_array, vectorize)},
     **SCALARS,

@@ -14,7 +14,7 @@ from typing import Any
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.coercion import as_term
 from relift.semantics.language.naming import named_in
-from relift.semantics.language.tracing import FixedLambda, Unapplied, scope, trace
+from relift.semantics.language.tracing import FixedLambda, PartialApplication, scope, trace
 from relift.semantics.language.vocabulary import VOCABULARY
 from relift.semantics.syntax.sizes import Size, nat
 from relift.semantics.syntax.terms import BinaryOperator, Term, UserFunction
@@ -187,7 +187,7 @@ def _value(text: str, names: Mapping[str, Any]) -> Any:
     _check(body, text, names.keys())
     tree = ast.Expression(body)
     environment = {"__builtins__": {}, "inf": math.inf, "nan": math.nan, **VOCABULARY, **names}
-    with scope([name for name in names if not isinstance(names[name], Unapplied)]):
+    with scope([name for name in names if not isinstance(names[name], PartialApplication)]):
         try:
             return eval(compile(tree, "<term>", "eval"), environment)  # the tree was checked above
         except RecursionError:

@@ -13,7 +13,7 @@ from typing import Literal as Choice
 from typing import TypeAlias, get_args
 
 from relift.semantics.errors import IllTyped
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.indices.rows import number
 from relift.semantics.language.arguments import one_of
 from relift.semantics.language.coercion import operator_name
@@ -152,7 +152,7 @@ def _is_stage(t: terms.Pattern) -> bool:
 
 
 def _field(value: object, style: Style) -> _Node:
-    if isinstance(value, Size | Written):
+    if isinstance(value, Size | LiteralParameter):
         return str(value)
     if isinstance(value, _OPERATORS):
         return operator_name(value)

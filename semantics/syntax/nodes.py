@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from relift.semantics.indices.functions import Written
+from relift.semantics.indices.functions import LiteralParameter
 from relift.semantics.language.coercion import combine, make_tuple
 from relift.semantics.language.tracing import FixedLambda, build, component
 from relift.semantics.syntax import terms
@@ -31,7 +31,7 @@ Field: TypeAlias = (
     | terms.Number
     | terms.UserFunction
     | Size
-    | Written
+    | LiteralParameter
     | terms.Operator
     | Type
     | terms.Lambda

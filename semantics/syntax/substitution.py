@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.syntax import terms
 from relift.semantics.syntax.binding import substitute
 from relift.semantics.syntax.expression import Expression
@@ -69,7 +69,7 @@ class Substitution:
                 return self._term(value, bound, done)
             case Size():
                 return value.substitute(self.sizes)
-            case Written():
+            case LiteralParameter():
                 return value.substitute(self.sizes, self.indices)
             case terms.Lambda(parameters, body):
                 return self._lambda(parameters, body, bound, done)

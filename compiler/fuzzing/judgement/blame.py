@@ -142,7 +142,18 @@ def _how(seen: Seen) -> str:
             return f"does not build it: {seen.detail.splitlines()[0] if seen.detail else ''}"
         case "crashed" | "hangs":
             return f"{seen.sight}: {seen.detail}"
-        case _:
+        case (
+            "differs"
+            | "rule"
+            | "formulation"
+            | "error"
+            | "text"
+            | "right"
+            | "refused"
+            | "not made"
+            | "undefined"
+            | "too large"
+        ):
             return "computes something else"
 
 

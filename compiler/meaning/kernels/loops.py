@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relift.compiler.meaning.kernels.memory import STALE, Own, Written
+from relift.compiler.meaning.kernels.memory import STALE, Own, Write
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.polynomials import Index
@@ -103,7 +103,7 @@ class Turns:
                 self.count = r.extreme("max", self.count, 0) if r.decided(self.count) else 0
         self.written_out = moves or number in loops.written_out
         self.symbolic = self._is_symbolic()
-        self.pending: list[Written] = []
+        self.pending: list[Write] = []
         if not self.symbolic:
             return
         progress = loops.of(it)

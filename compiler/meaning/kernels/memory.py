@@ -128,7 +128,7 @@ class InVectors(Array):
         self.of.store_vector(it, place, self.width, value, aligned=True)
 
 
-class Written:
+class Write:
     """One write: where, what, by whom, and in how many turns of which loops."""
 
     def __init__(self, place: Whole, value: Any, it: Item, loops: tuple[Any, ...]) -> None:
@@ -141,7 +141,7 @@ class Result(Array):
     def __init__(self, name: str, algebra: Folding, loops: Callable[[Item], list[Any]]) -> None:
         super().__init__(name, algebra, aligned=True)
         self.loops = loops
-        self.writes: list[Written] = []
+        self.writes: list[Write] = []
 
     def load(self, it: Item, i: Any) -> Any:
         """What is written is not read again, or this is beyond the method."""
@@ -150,7 +150,7 @@ class Result(Array):
     def store(self, it: Item, i: Any, value: Any) -> None:
         """Note a write."""
         loops = self.loops(it)
-        written = Written(self.place(it, i), value, it, tuple(loops))
+        written = Write(self.place(it, i), value, it, tuple(loops))
         self.writes.append(written)
         for loop in loops:
             loop.pending.append(written)

@@ -48,6 +48,7 @@ class Atom:
     """What a polynomial is over; made once by its `Ranges`.  `args` are those of a quotient, or the data."""
 
     __slots__ = ("args", "kind", "name", "number")
+    kind: AtomKind
 
     def __init__(self, kind: AtomKind, name: str, args: tuple[Any, ...], number: int) -> None:
         self.kind, self.name, self.args, self.number = kind, name, args, number

@@ -133,7 +133,7 @@ class Bounds:
                 if atom.kind == "max" and known:
                     return max(known)
                 return min(known) if len(known) == 2 else None
-            case _:
+            case "size" | "group" | "turn" | "bound" | "data":
                 return None
 
     def _high_of(self, atom: Atom) -> Whole | None:
@@ -151,7 +151,7 @@ class Bounds:
                 if atom.kind == "min":
                     return min(known) if known else atom.args[1]
                 return max(known) if len(known) == 2 else None
-            case _:
+            case "div" | "size" | "group" | "turn" | "bound" | "data":
                 return None
 
     def interval(self, x: Whole) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ from relift.compiler.meaning.numbers.domain import Values
 from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of, within
 from relift.compiler.validation.machine import Undecided
 from relift.compiler.validation.symbols import OPEN, Symbol
-from relift.semantics.indices.functions import IndexFunction, folded
+from relift.semantics.indices.functions import IndexFunction, IndexOperation, folded
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
 
@@ -114,7 +114,7 @@ class Indexing:
     def index(self, f: IndexFunction, i: Whole) -> Whole:
         r = self.algebra.ranges
 
-        def operation(e: Any, x: Any, y: Any) -> Whole:
+        def operation(e: IndexOperation, x: Any, y: Any) -> Whole:
             match e.symbol:
                 case "+":
                     return x + y  # type: ignore[no-any-return]
@@ -124,7 +124,7 @@ class Indexing:
                     return x * y  # type: ignore[no-any-return]
                 case "//":
                     return r.quotient(x, y)[0]
-                case _:
+                case "%":
                     return r.quotient(x, y)[1]
 
         def unknown(e: Any, x: Any) -> Whole:

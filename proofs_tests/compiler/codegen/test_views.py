@@ -14,7 +14,7 @@ from relift.semantics.errors import Unsupported
 from relift.semantics.indices import expressions as ix
 from relift.semantics.indices.atoms import linear_in
 from relift.semantics.indices.expressions import variable
-from relift.semantics.indices.inverses import invertible_data, peel
+from relift.semantics.indices.inverses import invert_layout, invertible_data
 from relift.semantics.indices.stored import inputs, memories, stored
 from relift.semantics.indices.views import (
     ArrayView,
@@ -146,10 +146,10 @@ def test_writing_through_a_layout_inverts_it(t: Term) -> None:
     target: View = stored("out", t.type)
     data: Term = t
     while data != XS:
-        peeled = peel(data, target)
-        assert peeled is not None
-        assert invertible_data(data) == peeled[0]
-        data, target = peeled
+        inverted = invert_layout(data, target)
+        assert inverted is not None
+        assert invertible_data(data) == inverted[0]
+        data, target = inverted
     places = shown(target, {})  # where each element of xs is written in the row `out`
     written: list[int] = [0] * N
     for value, place in enumerate(places):

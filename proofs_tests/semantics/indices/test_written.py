@@ -22,7 +22,7 @@ from relift.semantics.indices.functions import (
     reverse,
     shift,
 )
-from relift.semantics.indices.reader import read_written
+from relift.semantics.indices.reader import read_literal_parameter
 from relift.semantics.indices.rows import Numbers, numbers
 from relift.semantics.language import vocabulary as rl
 from relift.semantics.notation.printer import show
@@ -55,8 +55,8 @@ def index_functions(draw: st.DrawFn) -> IndexFunction:
 @given(index_functions())
 def test_index_functions_read_back(f: IndexFunction) -> None:
     """The text of an index function denotes it."""
-    assert read_written(str(f)).sizes == f.sizes
-    assert str(read_written(str(f))) == str(f)
+    assert read_literal_parameter(str(f)).sizes == f.sizes
+    assert str(read_literal_parameter(str(f))) == str(f)
 
 
 @given(index_functions(), st.integers(1, 9), st.data())
@@ -150,7 +150,7 @@ def test_a_size_that_turns_out_to_be_zero_divides_nothing() -> None:
 def test_numbers_read_back(row: Numbers, text: str) -> None:
     """Constants keep their type, signed zeros and NaN."""
     assert str(row) == text
-    assert read_written(text) == row
+    assert read_literal_parameter(text) == row
 
 
 def test_unlike_zeros_are_unlike() -> None:

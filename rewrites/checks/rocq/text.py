@@ -17,9 +17,9 @@ from relift.semantics.indices.functions import (
     IndexFunction,
     IndexMetavariable,
     IndexOperation,
+    LiteralParameter,
     SizeIndex,
     TheIndex,
-    Written,
     folded,
 )
 from relift.semantics.indices.ranges import surely_at_most
@@ -377,7 +377,7 @@ class Side:
                 return f"(row {first} ({' :: '.join([*rest, 'nil'])})%list)"
             case AnyNumbers(name) | AnyFunction(name):
                 return self.metavariable(name)
-            case Written():
+            case LiteralParameter():
                 raise Unsupported(f"{value!r} has no denotation in Rocq yet", place="")
             case Expression():
                 return self.term(value)

@@ -19,7 +19,7 @@ from relift.rewrites.checks.smt.goals import Fact, Number, Prover
 from relift.rewrites.checks.smt.index_functions import WrittenFunctions
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.algebra import asked_for
-from relift.semantics.indices.functions import IndexFunction, Written
+from relift.semantics.indices.functions import IndexFunction, LiteralParameter
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operand_type
 from relift.semantics.syntax import terms
@@ -233,7 +233,13 @@ class Denotation(ABC):
                 case Expression():
                     return data[name]
                 case (
-                    Written() | str() | int() | float() | tuple() | terms.UserFunction() | AnyType()
+                    LiteralParameter()
+                    | str()
+                    | int()
+                    | float()
+                    | tuple()
+                    | terms.UserFunction()
+                    | AnyType()
                 ):
                     raise AssertionError(f"cannot happen: {t.name} holds no such {name}")
 
