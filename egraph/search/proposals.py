@@ -43,10 +43,11 @@ from relift.egraph.search.guidance.plans import (
     looked_up,
     partial_folds,
     register_blocks,
+    several_dimensions,
     shared_folds,
     shared_rows,
     shared_windows,
-    three_dimensions,
+    vector_folds,
 )
 from relift.egraph.search.guidance.tilings import nest_tiles
 from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStats, in_rounds
@@ -220,7 +221,8 @@ class Proposals:
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
-            shared_windows, nest_tiles, chunked_scans, three_dimensions,
+            shared_windows, nest_tiles, chunked_scans, several_dimensions,
+            vector_folds,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [

@@ -27,6 +27,7 @@ from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
 from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
+from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
 from relift.rewrites.tactics.folds.shared import (
     blocks_across_results,
@@ -34,7 +35,7 @@ from relift.rewrites.tactics.folds.shared import (
     folds_that_share,
 )
 from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
-from relift.rewrites.tactics.groups.dimensions import items_of_three
+from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
 from relift.rewrites.tactics.groups.row_tiles import rows_in_groups, tiles_across, zipped_across
 from relift.rewrites.tactics.groups.rows import rows_by_groups
 from relift.rewrites.tactics.groups.scans import rows_scanned, scans_in_groups
@@ -282,10 +283,25 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield partial_results(blocks)
 
 
-def three_dimensions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
-    """A work-item of a GPU for each element of maps in three dimensions; raises `NoMatch` for others."""
+def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """A tactic by which each work-item of a GPU folds what all of them read in vectors; it raises `NoMatch` for others."""
+    if device.kind == "gpu" and isinstance(program.body, Map):
+        yield folds_in_vectors(_WIDTH)
+
+
+_LINES = ((8, 256), (4, 256), (8, 128))
+"""Lines of a group, and its work-items."""
+
+
+def several_dimensions(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """A work-item of a GPU for each element of maps in three dimensions, or groups that have some lines of up to three.
+
+    They raise `NoMatch` for others.
+    """
     if device.kind == "gpu":
         yield items_of_three()
+        for lines, members in _LINES:
+            yield lines_by_groups(lines, members)
 
 
 def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

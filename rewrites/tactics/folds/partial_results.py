@@ -79,9 +79,12 @@ def _length(t: Type) -> int:
 
 
 _PARTIAL = then(
-    inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), apply("store_global")
+    inside("f")(apply("map_to_glb", d=1)),
+    apply("map_to_glb", d=0),
+    apply("transpose_transpose", "backward"),
+    inside("xss")(apply("store_global")),
 )
-"""Neighbouring work-items have neighbouring results."""
+"""Neighbouring work-items have neighbouring results, and store them side by side: block by block."""
 
 _ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
 """What is computed of each element is computed in its chunk."""
