@@ -221,8 +221,7 @@ class Proposals:
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
-            shared_windows, nest_tiles, chunked_scans, several_dimensions,
-            vector_folds,
+            shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from relift.compiler.bench.benchmarks import Benchmark, Draw
-from relift.rewrites.loading import load_file
+from relift.bench import Benchmark, Draw, load_file
 
 HERE = Path(__file__).parent
 LOW_LEVEL = HERE.parent / "low_level"

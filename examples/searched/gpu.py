@@ -10,8 +10,7 @@ with_torch.py times PyTorch in the same run.
 from pathlib import Path
 from typing import Any
 
-from relift.compiler.bench.benchmarks import Draw, Reference
-from relift.rewrites.loading import load_file
+from relift.bench import Draw, Reference, load_file
 
 SEARCHING = load_file(Path(__file__).parent / "searching.py")
 TIMED = 4

@@ -4,9 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import relift as rl
-from relift.compiler.bench.benchmarks import Benchmark
-from relift.egraph.search.optimize import as_written
-from relift.rewrites.loading import load_file, load_program
+from relift.bench import Benchmark, as_written, load_file, load_program
 
 MOST = 12
 FAR = 8
