@@ -81,7 +81,7 @@ def mutations(count: int) -> int:
     drawn = Random(0).sample(everything, min(count, len(everything)))
     missed = proved = 0
     for file, idiom, wrong, right in drawn:
-        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 300, 2, beside=right)
+        found = evidence(idiom.relations, idiom.found, wrong, compiled(file), 1000, 2, beside=right)
         shown = proof(idiom.relations, idiom.found, wrong)
         if found.ok or (shown.ok and found.difference):
             print(
