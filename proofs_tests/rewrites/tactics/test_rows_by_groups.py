@@ -53,6 +53,19 @@ def doubled(a: rl.f32[n, m]):
     return rl.map(lambda row: rl.map(lambda x: x + x, row), a)
 
 
+@rl.program
+def of_kept(a: rl.f32[b, n, m], kept: rl.i32[b, n, m]):
+    """What is folded is computed of two rows, and needed for each of three loops."""
+
+    def of_a_row(p):
+        row = rl.map(lambda q: rl.select(q[1] > 0, q[0], -1.0), rl.zip(p[0], p[1]))
+        top = rl.reduce(rl.maximum, float("-inf"), row)
+        powers = rl.map(lambda x: rl.exp(x - top), row)
+        return rl.map(lambda p: p / rl.reduce(rl.add, 0.0, powers), powers)
+
+    return rl.map(lambda t: rl.map(of_a_row, rl.zip(t[0], t[1])), rl.zip(a, kept))
+
+
 def numpys_softmax(a: Any) -> Any:
     powers = np.exp(a - a.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
@@ -95,3 +108,17 @@ def test_rows_that_are_folded_twice_are_read_at_the_speed_of_memory() -> None:
     _, proposals = task.all()
     assert proposals[0].cost.seconds < 1.2 * least
     assert min(each.cost.seconds for each in task.as_written()) > 10 * least
+
+
+def test_what_is_computed_before_the_folds_is_computed_once() -> None:
+    """It stands in local memory, and each of its elements is selected by one work-item."""
+    sizes = {"b": 2, "n": 3, "m": 64}
+    found = derive(of_kept, rows_by_groups(2, 8, 4, ROOM), sizes)
+    compiled = compile_program(replace(of_kept.at(sizes), body=found.result))
+    a = np.random.default_rng(1).random((2, 3, 64), np.float32)
+    kept = (a > 0.5).astype(np.int32)
+
+    assert compiled.source.count("kept[") == 1
+    np.testing.assert_allclose(
+        compiled(a, kept), numpys_softmax(np.where(kept > 0, a, -1.0)), rtol=1e-5
+    )
