@@ -13,7 +13,7 @@ import pytest
 
 import relift as rl
 from proofs_tests.with_torch import rows, slopes, squares
-from relift.torch_operators import fake_sizes, schema
+from relift.calling.torch_operators import fake_sizes, schema
 
 n = rl.nat("n")
 

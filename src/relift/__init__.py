@@ -21,6 +21,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from relift.calling.just_in_time import jit
+    from relift.calling.torch_operators import torch_op
     from relift.checking import check, reach
     from relift.compiler.devices.survey import devices
     from relift.compiler.idioms.lift import lift
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from relift.egraph.growing import e_graph
     from relift.egraph.search.optimize import Optimized
     from relift.egraph.sketches.language import sketch
-    from relift.just_in_time import jit
     from relift.optimization import optimize
     from relift.rewrites.checks.theorem.proving import prove
     from relift.rewrites.conditions import (
@@ -99,7 +100,6 @@ if TYPE_CHECKING:
     from relift.semantics.notation.printer import show
     from relift.semantics.syntax.signatures import Fun, Index, Op
     from relift.semantics.syntax.types import boolean, f16, f32, f64, i32, i64, nat, tup, vec
-    from relift.torch_operators import torch_op
 
 __version__ = "0.2.0"
 
@@ -137,7 +137,7 @@ _ELSEWHERE = {
     "i64": "relift.semantics.syntax.types",
     "idempotent": "relift.rewrites.conditions",
     "inverse": "relift.rewrites.conditions",
-    "jit": "relift.just_in_time",
+    "jit": "relift.calling.just_in_time",
     "lift": "relift.compiler.idioms.lift",
     "map_nd": "relift.semantics.language.multidimensional",
     "nat": "relift.semantics.syntax.types",
@@ -156,7 +156,7 @@ _ELSEWHERE = {
     "sketch": "relift.egraph.sketches.language",
     "slide_nd": "relift.semantics.language.multidimensional",
     "tile": "relift.semantics.language.multidimensional",
-    "torch_op": "relift.torch_operators",
+    "torch_op": "relift.calling.torch_operators",
     "transpose_axes": "relift.semantics.language.multidimensional",
     "tup": "relift.semantics.syntax.types",
     "type_variables": "relift.rewrites.conditions",

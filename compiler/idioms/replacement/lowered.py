@@ -58,10 +58,17 @@ def _depth(t: Term) -> int:
     return 0
 
 
+def _function_and_elements(t: Term) -> tuple[Lambda, Any] | None:
+    """What is computed of each element, and the elements: those of an array, or indices."""
+    if isinstance(t, Map):
+        return t.f, _inside(t.xs)
+    return (t.f, rl.generate(t.n, lambda i: i)) if isinstance(t, Generate) else None
+
+
 def _outermost(t: Term, depth: int) -> Any:
-    if depth > 1 and isinstance(t, Map | Generate):
-        inner = FixedLambda(t.f.parameters, as_term(_outermost(t.f.body, depth - 1)))
-        over = _inside(t.xs) if isinstance(t, Map) else rl.generate(t.n, lambda i: i)
+    if depth > 1 and (each := _function_and_elements(t)) is not None:
+        f, over = each
+        inner = FixedLambda(f.parameters, as_term(_outermost(f.body, depth - 1)))
         return rl.map_glb(depth - 1)(inner, over)
     if isinstance(t, Map):
         if isinstance(t.xs, ScanSeq) and (before := _before(t.f, t.xs)) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relift.just_in_time import Jitted, jit
+from relift.calling.just_in_time import Jitted, jit
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size
@@ -93,7 +93,7 @@ def schema(program: Program) -> str:
     """The types of the operator, as PyTorch writes them.
 
     >>> import relift as rl
-    >>> from relift.torch_operators import schema
+    >>> from relift.calling.torch_operators import schema
     >>> n = rl.nat("n")
     >>> @rl.program
     ... def scaled(a: rl.f32, x: rl.f32[n]):
@@ -177,7 +177,7 @@ def fake_sizes(program: Program, arguments: Sequence[Any]) -> dict[str, Any]:
     What is determined in another way, as `n` by `2 * n`, is taken as a number, for which torch may have to compile again.
 
     >>> import numpy as np, relift as rl
-    >>> from relift.torch_operators import fake_sizes
+    >>> from relift.calling.torch_operators import fake_sizes
     >>> n = rl.nat("n")
     >>> @rl.program
     ... def halves(x: rl.f32[2 * n]):
