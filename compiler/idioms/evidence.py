@@ -7,19 +7,17 @@ whose only effect is the idiom; for others the reason is said.
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from relift.compiler.idioms.execution import KINDS, Case, Compiled, called
 from relift.compiler.idioms.facts.evolution import Quotient
-from relift.compiler.idioms.facts.llvm.ir import Function, Module
-from relift.compiler.idioms.facts.llvm.layout import size_in_bytes
-from relift.compiler.idioms.facts.names import Length, bare, is_global
+from relift.compiler.idioms.facts.names import Length, is_global
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.programs import Lifted, Parameter
@@ -37,12 +35,6 @@ GUARD = 256
 _MOST_REFUSED = 40
 _HOSTILE = (math.nan, math.inf, -math.inf, -0.0, 1e30, -1e30, 1e-40, 16777217.0)
 """What is drawn, now and then, where hostile inputs are asked for."""
-_C = {
-    "i32": ctypes.c_int32,
-    "i64": ctypes.c_int64,
-    "float": ctypes.c_float,
-    "double": ctypes.c_double,
-}
 _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
 
 
@@ -69,39 +61,6 @@ class Evidence:
 
 class NotRun(Exception):
     """Why a function is not run."""
-
-
-class Compiled:
-    """The functions of a module as LLVM compiles them, without optimisation."""
-
-    def __init__(self, code: bytes) -> None:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        llvm.load_library_permanently("libm.so.6")
-        module = llvm.parse_bitcode(code)
-        options = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(opt=0)
-        self._engine = llvm.create_mcjit_compiler(module, options)
-        self._engine.finalize_object()
-
-    def address(self, name: str) -> int:
-        """Where a function or a global lies."""
-        found = self._engine.get_function_address(name) or self._engine.get_global_value_address(
-            name
-        )
-        return int(found)
-
-
-@dataclass
-class Case:
-    """Inputs of one run: numbers for the values of the function, arrays with room around them."""
-
-    values: dict[str, Any]
-    rooms: dict[str, Any] = field(default_factory=dict[str, Any])
-    """By base, the array with the cells around it."""
-    firsts: dict[str, int] = field(default_factory=dict[str, int])
-    sizes: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def evidence(
@@ -165,7 +124,7 @@ def _reaches_outside(relations: Relations, lifted: Lifted, compiled: Compiled, c
             for around in (own.rooms[base][:begin], own.rooms[base][end:]):
                 around[:] = (around + change) % 5 if around.dtype.kind == "i" else around + change
         before = {b: room.copy() for b, room in own.rooms.items()}
-        got = _called(relations.function, relations.module, compiled, own)
+        got = called(relations.function, relations.module, compiled, own)
         for base, (begin, end) in inside.items():
             if base != lifted.target.value or len(lifted.target.strides) == 1:
                 pieces = ((room[:begin], room[end:]) for room in (own.rooms[base], before[base]))
@@ -214,7 +173,7 @@ def _require_plain(relations: Relations, found: Found, lifted: Lifted) -> None:
     """Raise `NotRun` where the function does more than the idiom, or is given what is not drawn."""
     function = relations.function
     for value, type_ in function.arguments.items():
-        if type_ != "ptr" and type_ not in _C:
+        if type_ != "ptr" and type_ not in KINDS:
             raise NotRun(f"its argument {value} has type {type_}")
     known = function.arguments.keys() | set(relations.module.globals)
     needed = {p.value for p in lifted.parameters} | {
@@ -435,7 +394,7 @@ def _compared(
 ) -> str | None:  # fmt: skip
     """The first difference between what the C does and what is expected; raises `NotRun`."""
     before = {b: room.copy() for b, room in case.rooms.items()}
-    got = _called(relations.function, relations.module, compiled, case)
+    got = called(relations.function, relations.module, compiled, case)
     if returned:
         near = _same(got, expected) or _near(got, expected, _apart(lifted, case, before))
         return None if near else f"{got} where the program gives {expected}"
@@ -480,47 +439,6 @@ def _near(a: Any, b: Any, allowed: Any) -> bool:
         return True
     difference = abs(float(a) - float(b))
     return bool(np.isfinite(difference) and np.isfinite(allowed) and difference <= allowed)
-
-
-def _called(function: Function, module: Module, compiled: Compiled, case: Case) -> Any:
-    """What the C returns; arrays are changed where they lie."""
-    kinds: list[Any] = []
-    arguments: list[Any] = []
-    for value, type_ in function.arguments.items():
-        if type_ == "ptr":
-            kinds.append(ctypes.c_void_p)
-            room = case.rooms.get(value)
-            arguments.append(
-                None if room is None else room.ctypes.data + case.firsts[value] * room.itemsize
-            )
-        else:
-            kinds.append(_C[type_])
-            arguments.append(case.values[value])
-    for base in case.rooms:
-        if is_global(base):
-            _copied(base, module, compiled, case, into=True)
-    result: Any = _C.get(function.result)
-    got = ctypes.CFUNCTYPE(result, *kinds)(compiled.address(function.name))(*arguments)
-    for base in case.rooms:
-        if is_global(base):
-            _copied(base, module, compiled, case, into=False)
-    if function.result == "float":
-        return np.float32(got)
-    return np.float64(got) if function.result == "double" else np.int64(got or 0)
-
-
-def _copied(base: str, module: Module, compiled: Compiled, case: Case, *, into: bool) -> None:
-    """A global array has its own place: its cells go there before a call, and come back after it."""
-    room = case.rooms[base]
-    count = size_in_bytes(module.globals[base], module) // room.itemsize
-    cells = room[case.firsts[base] : case.firsts[base] + count]
-    address = compiled.address(bare(base))
-    kind = np.ctypeslib.as_ctypes_type(room.dtype) * len(cells)
-    there = np.ctypeslib.as_array(kind.from_address(address))
-    if into:
-        there[:] = cells
-    else:
-        cells[:] = there
 
 
 def _said(case: Case, relations: Relations) -> str:

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relift.compiler.idioms.containing import contained
-from relift.compiler.idioms.evidence import RUNS, Compiled, Evidence, evidence
+from relift.compiler.idioms.evidence import RUNS, Evidence, evidence
+from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.accesses import Access
 from relift.compiler.idioms.facts.llvm.ir import Extent, Function, Module
 from relift.compiler.idioms.facts.llvm.reading import module_of

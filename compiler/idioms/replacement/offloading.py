@@ -7,7 +7,7 @@ Folds of one work-item and histograms of floats, which stay in the order of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
@@ -16,7 +16,7 @@ from relift.compiler.dialects.c.printer import stopping
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.lift import LiftedIdiom
-from relift.compiler.idioms.lifting.effects import Cells, effect_of
+from relift.compiler.idioms.lifting.effects import Cells, Turn, effect_of
 from relift.compiler.idioms.lifting.programs import Lifted, Parameter
 from relift.compiler.idioms.replacement.counting import Bins, bins_of, overlaps
 from relift.compiler.idioms.replacement.guarded import cells_of, element_of, lies_in_rows, stored
@@ -262,16 +262,9 @@ def _counting_text(bins: Bins, arrays: Mapping[str, str], writing: Writing, name
         *(f"const {t} {n}" for n, t in _numbers(writing.lifted)),
         *(f"const long {letter(v)}" for v in sorted(writing.values)),
     ]
-    counters = ["    long rest = t;"]
-    for turn, end in reversed(list(zip(effect.turns, ends, strict=True))):
-        c = counter_of(turn.counter)
-        counters.append(f"    const long {c} = rest % {end};")
-        counters.append(f"    rest /= {end};")
-    if len(effect.turns) == 1:
-        counters = [f"    const long {counter_of(effect.turns[0].counter)} = t;"]
     loop = [
         "  for (long t = get_global_id(0); t < total; t += get_global_size(0)) {",
-        *counters,
+        *_counters(effect.turns, ends),
         f"    if ({guard}) {{",
         f"      const long at = {at};",
     ]
@@ -309,6 +302,19 @@ def _counting_text(bins: Bins, arrays: Mapping[str, str], writing: Writing, name
     ])  # fmt: skip
     text = re.sub(r"\b(0x[0-9a-f]+|\d+)LL\b", r"\1L", text.replace("long long", "long"))
     return text.replace('__builtin_nan("")', "NAN").replace("__builtin_inf()", "INFINITY")
+
+
+def _counters(turns: Sequence[Turn], ends: Sequence[str]) -> list[str]:
+    """The counters of nested loops from `t`, the number of the iteration."""
+    if len(turns) == 1:
+        return [f"    const long {counter_of(turns[0].counter)} = t;"]
+    lines = ["    long rest = t;"]
+    for turn, end in reversed(list(zip(turns, ends, strict=True))):
+        lines += [
+            f"    const long {counter_of(turn.counter)} = rest % {end};",
+            f"    rest /= {end};",
+        ]
+    return lines
 
 
 def _counting_lines(

@@ -14,7 +14,8 @@ import relift as rl
 from proofs_tests.command_line import command, relift
 from proofs_tests.compiler.idioms.checks import FILES, FOLDER, expected, lifted
 from proofs_tests.compiler.idioms.mutations import mutants
-from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.evidence import evidence
+from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.facts.llvm.source import bitcode
 from relift.compiler.idioms.lift import LiftedIdiom
 from relift.compiler.idioms.rounding import Bounded, bounds, rounded_inputs

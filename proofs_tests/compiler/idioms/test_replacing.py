@@ -20,7 +20,8 @@ import relift as rl
 from proofs_tests.command_line import command
 from proofs_tests.compiler.idioms.checks import FOLDER, lifted
 from relift.compiler.devices.drivers import drivers, register
-from relift.compiler.idioms.evidence import Compiled, evidence
+from relift.compiler.idioms.evidence import evidence
+from relift.compiler.idioms.execution import Compiled
 from relift.compiler.idioms.replacement.replacing import DEVICE, KERNEL, Replacement, replacement
 
 
