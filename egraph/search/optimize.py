@@ -232,9 +232,7 @@ def _task(
     program = an_instance(program, Program, "the program", "decorate its function with rl.program")
     require_writable(program.body, program.name)
     one_of(policy, get_args(FloatPolicy), "float")
-    if not isinstance(target, str | DeviceDescription):
-        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
-    device = preset(target) if isinstance(target, str) else target
+    device = target if isinstance(target, DeviceDescription) else preset(target)
     seconds, nodes, memory_mb = limits
     budget = Budget(
         seconds=seconds_of(seconds, "budget"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from relift.plugins import working
-from relift.semantics.errors import Unsupported
+from relift.semantics.errors import IllTyped, Unsupported
 
 Packing: TypeAlias = Literal["nothing", "loop-free", "loops"]
 
@@ -95,6 +95,8 @@ def preset(target: str) -> DeviceDescription:
     >>> preset("gpu").compute_units
     132
     """
+    if not isinstance(target, str):
+        raise IllTyped(f'target is "cpu", "gpu" or a description of a device, not {target!r}')
     known = {"cpu": CPU, "gpu": GPU} | described()
     if target in known:
         return known[target]
