@@ -115,8 +115,17 @@ def evidence(
 
 
 def _reaches_outside(relations: Relations, lifted: Lifted, compiled: Compiled, case: Case) -> bool:
-    """Whether the C looks at, or changes, what lies around the arrays: it does something else where something else lies there."""
-    inside = {p.value: _inside(p, lifted, case) for p in lifted.parameters if p.first is not None}
+    """Whether the C looks at, or changes, what lies around arrays whose length data say: it does something else where something else lies there."""
+    open_ended = {
+        n for n, m in lifted.sizes.items() if any(isinstance(x, Length) for x in m.names())
+    }
+    inside = {
+        p.value: _inside(p, lifted, case)
+        for p in lifted.parameters
+        if isinstance(p.type, Array) and p.type.length.names() & open_ended
+    }  # where other arrays begin and end is what the program says, and may be wrong
+    if not inside:
+        return False
     found: list[list[Any]] = []
     for change in (0, 1):
         own = replace(case, rooms={b: room.copy() for b, room in case.rooms.items()})
