@@ -30,19 +30,23 @@ from relift.semantics.patterns import (
     ToLocal,
     ToPrivate,
 )
-from relift.semantics.syntax.terms import Combine, free_variables
+from relift.semantics.syntax.terms import Combine, Lambda, free_variables
 from relift.semantics.syntax.types import holds_array
 
 # ---- in registers
 
 
+def accumulator_hint(f: Lambda) -> str:
+    """What an accumulator is called: an operator as it stands in a file has no names, so its function's are not taken."""
+    return "acc" if isinstance(f.body, Combine) else f.parameters[0].name
+
+
 def reduce(g: Terms, t: Fold, scope: Scope) -> View:
     """Emit a loop that folds into registers."""
     e, f = g.emission, t.f
-    hint = "acc" if isinstance(f.body, Combine) else f.parameters[0].name
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
     data = array(g.view(t.xs, scope))
-    accumulator = e.hold(start, t.init.type, hint, scope, fixed=False)
+    accumulator = e.hold(start, t.init.type, accumulator_hint(f), scope, fixed=False)
 
     def step(i: Index, inner: Scope) -> None:
         value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))
@@ -61,7 +65,7 @@ def scan(g: Terms, t: ScanSeq, places: ArrayView, scope: Scope) -> None:
         return
     data = array(g.view(t.xs, scope))
     start = _for_all_lanes(g.evaluate(t.init, scope), scope)
-    accumulator = e.hold(start, t.init.type, f.parameters[0].name, scope, fixed=False)
+    accumulator = e.hold(start, t.init.type, accumulator_hint(f), scope, fixed=False)
 
     def step(i: Index, inner: Scope) -> None:
         value = g.evaluate(f.body, e.applied(f, inner, accumulator, data.at(i)))

@@ -16,6 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from relift.compiler.codegen.emission import Terms
+from relift.compiler.codegen.folds import accumulator_hint
 from relift.compiler.codegen.loops import around_loop, copy, loop
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.values.expressions import CExpression, c_type
@@ -201,7 +202,7 @@ def _reduced(g: Terms, t: ReduceWhile, scope: Scope) -> View:
     e, f = g.emission, t.f
     data = array(g.view(t.xs, scope))
     first = g.evaluate(t.init, scope)
-    accumulator = e.hold(first, t.init.type, f.parameters[0].name, scope, fixed=False)
+    accumulator = e.hold(first, t.init.type, accumulator_hint(f), scope, fixed=False)
     taken = _counter(g, "taken", Whole(0))
 
     def step(i: Index, inner: Scope) -> None:

@@ -261,3 +261,24 @@ def check(program: Program, *inputs: Any) -> None:
     )
     for left, right in parts:
         np.testing.assert_array_equal(left, right, kernel.source)
+
+
+@pytest.mark.parametrize(
+    "folded",
+    [
+        lambda f: lambda xs: rl.map_glb(0)(lambda x: rl.reduce_seq(f, 0.0, x), xs),
+        lambda f: lambda xs: rl.map_glb(0)(lambda x: rl.scan_seq(f, 0.0, x), xs),
+        lambda f: (
+            lambda xs: rl.map_glb(0)(
+                lambda x: rl.reduce_while(f, lambda s, _: s < 9.0, 0.0, x)[1], xs
+            )
+        ),
+    ],
+    ids=["reduce", "scan", "reduce_while"],
+)
+def test_names_of_an_operator_as_a_function_do_not_show(folded: Callable[[Any], Any]) -> None:
+    """A derivation's file has the operator alone: what is read of it has to be compiled to the same text."""
+    named = [lambda acc, x: rl.add(acc, x), lambda x5, x6: rl.add(x5, x6)]
+    texts = {compile_program(typed(xs=f32[64, 8])(folded(f))).source for f in named}
+
+    assert len(texts) == 1
