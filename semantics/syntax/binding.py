@@ -183,10 +183,16 @@ def term_at(t: Term, position: Position) -> Term:
 
 def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
     """What is in a place, and the variables that are bound there."""
-    for name, u, binders in inside(t):
-        if name == place:
-            return u, binders
-    raise KeyError(place)
+    field, dot, index = place.partition(".")
+    if not dot and field in t.below:
+        child = getattr(t, field)
+    elif dot and field == t.row and index in map(str, range(len(getattr(t, field)))):
+        child = getattr(t, field)[int(index)]
+    else:
+        raise KeyError(place)
+    if isinstance(child, Lambda):
+        return child.body, child.parameters
+    return child, ()
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
