@@ -37,9 +37,6 @@ HEAVY = (
     "sympy",
     "z3",
 )
-STARTUP_BUDGET = 0.5
-"""Seconds that `import relift` and `relift --help` may take, the start of Python included."""
-
 HELP = """
 import sys
 from relift.cli import main
@@ -50,8 +47,8 @@ except SystemExit as exit_:
     assert not exit_.code, exit_.code
 """
 BASELINE = "import typer, rich, numpy"
-HELP_RATIO = 2.5
-"""How many times the processor time of the libraries that it needs `relift --help` may take."""
+START_RATIO = 2.5
+"""How many times the processor time of the libraries that it needs `relift --help` may take; `import relift` no more."""
 STARTS = pytest.mark.parametrize(
     "start", ["import relift", HELP], ids=["import relift", "relift --help"]
 )
@@ -124,30 +121,19 @@ def test_start_loads_no_heavy_library(start: str, tmp_path: Path) -> None:
     assert python(code, tmp_path).splitlines()[-1] == "loaded:"
 
 
-def seconds(start: str, folder: Path, *, system: bool = True) -> float:
-    """The processor time of one start, which a busy machine spares; without `system`, that of Python alone."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def seconds(start: str, folder: Path) -> float:
+    """The processor time of one start without the system's, which a busy machine spares."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     python(start, folder)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + system * (after.ru_stime - before.ru_stime)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 @STARTS
-def test_start_is_quick(start: str, tmp_path: Path) -> None:
-    """The best of a few starts stays within the budget."""
-    taken: list[float] = []
-    while len(taken) < 5 and min(taken, default=STARTUP_BUDGET) >= STARTUP_BUDGET:
-        taken.append(seconds(start, tmp_path))
-    assert min(taken) < STARTUP_BUDGET, f"seconds taken: {taken}"
-
-
-def test_help_costs_little_more_than_its_libraries(tmp_path: Path) -> None:
-    """`relift --help` stays within a ratio of importing typer, rich and numpy, started in turn."""
-    rounds = [
-        [seconds(start, tmp_path, system=False) for start in (HELP, BASELINE)] for _ in range(5)
-    ]
+def test_a_start_costs_little_more_than_the_libraries_of_help(start: str, tmp_path: Path) -> None:
+    """It stays within a ratio of importing typer, rich and numpy, started in turn: seconds differ from machine to machine."""
+    rounds = [[seconds(each, tmp_path) for each in (start, BASELINE)] for _ in range(5)]
     ours, theirs = (min(taken) for taken in zip(*rounds, strict=True))
-    assert ours < HELP_RATIO * theirs, f"{ours / theirs:.2f} times: {rounds}"
+    assert ours < START_RATIO * theirs, f"{ours / theirs:.2f} times: {rounds}"
 
 
 def names_that_checkers_see() -> dict[str, object]:

@@ -57,8 +57,8 @@ def lines_by_groups(lines: int, members: int) -> Tactic:
     >>> from relift.rewrites.loading import load_program
     >>> from relift.rewrites.tactics.combinators import derive
     >>> found = derive(load_program("examples/heat3d.py"), lines_by_groups(2, 4), {"n": 4, "m": 4, "k": 4})
-    >>> [step.rule for step in found.steps[-5:]]
-    ['map_to_lcl', 'split_join', 'map_to_seq', 'map_to_wrg', 'map_to_wrg']
+    >>> [step.rule for step in found.steps[-6:]]
+    ['map_to_lcl', 'map_to_seq', 'split_join', 'map_to_seq', 'map_to_wrg', 'map_to_wrg']
     """
 
     def grouped(at: Rewriting, place: Position) -> Rewriting:
