@@ -41,9 +41,9 @@ _PAGE, _NEW_PAGE = (
     1.5,
 )  # cells; what an access costs more when every step of a loop is in another page
 _FAR_PAGE = 16.0  # what a scalar access costs when every step is in another page
-_SETS_BYTES, _WAYS, _EVICTED = 4096, 8, 3.5
+_SETS_BYTES, _WAYS, _EVICTED, _WRITTEN_AGAIN = 4096, 8, 3.5, 6.0
 """Cells that lie a multiple of so many bytes apart share a set of the nearest cache, which holds so many of their lines; and
-what a read of one more costs.  An x86 CPU has 64 sets of lines of 64 bytes, and 8 or 12 ways.
+what a read and a write of one more cost.  An x86 CPU has 64 sets of lines of 64 bytes, and 8 or 12 ways.
 
 Twelve rows of an image, read together for a strip of eight of a 5x5 convolution, take twice as long where a row has 2048 cells
 as where it has 2064."""
@@ -146,10 +146,14 @@ class Accesses:
         return alike
 
     def _crowds(self, memory: Memory, offset: Index) -> bool:
-        """Whether what is accessed together in a turn of a loop has more lines in one set of the nearest cache than that holds."""
+        """Whether what is accessed together in a turn of a loop has more lines in one set of the nearest cache than that holds.
+
+        Beside lines that are written as many are read, and where they are read through windows more.
+        """
         period = _SETS_BYTES // memory.scalar.bytes
         moving = self._moving_alike(offset).items()
-        return prod(_places(ns) for stride, ns in moving if stride % period == 0) > _WAYS
+        lines = prod(_places(ns) for stride, ns in moving if stride % period == 0)
+        return lines * 2 >= _WAYS if self._storing else lines > _WAYS
 
     def _guard(self, condition: Condition) -> float:
         """Instructions of a condition on what is read; where lanes differ in it, a CPU takes a vector lane by lane."""
@@ -176,7 +180,7 @@ class Accesses:
         turn = 0 if scope.loop is None else _stride(offset, scope.loop)
         further = _NEW_PAGE if turn is None or abs(turn) >= _PAGE else 0.0
         if self._crowds(memory, offset):
-            further += _EVICTED
+            further += _WRITTEN_AGAIN if self._storing else _EVICTED
         if turn and abs(turn) * _length(scope.loop) * memory.scalar.bytes > _NEAREST_BYTES:
             further += _STREAMED
         if scope.lane is not None:

@@ -179,14 +179,18 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         yield tiles_in_lanes(width, width)
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
-            yield rows_in_lanes(width)
-            for down in _ROWS:
-                yield strips_in_lanes(width, down)
+            for lanes_ in dict.fromkeys((max(width, _LINE), width)):
+                yield rows_in_lanes(lanes_)
+                for down in _ROWS:
+                    yield strips_in_lanes(lanes_, down)
         else:
             yield columns_in_lanes(width)
             for vectors in _VECTORS:
                 yield chunks_in_lanes(width, vectors)
 
+
+_LINE = 16
+"""Cells of a line of a cache: rows that are written a line at a time need none that they have begun again."""
 
 _ROWS = (8, 4, 2)
 """How many rows of windows a work-item of a CPU has below one another."""
