@@ -27,7 +27,7 @@ from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.numpy_values import from_numpy
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Type
+from relift.semantics.syntax.types import Array, Scalar, Type, dimensions
 
 RUNS = 100
 GUARD = 256
@@ -337,12 +337,9 @@ def _place_target(case: Case, lifted: Lifted, relations: Relations, random: Rand
 
 
 def _cells(type_: Type, sizes: Mapping[str, int]) -> tuple[int, Scalar]:
-    count = 1
-    while isinstance(type_, Array):
-        count *= type_.length.evaluate(sizes)
-        type_ = type_.element
-    assert isinstance(type_, Scalar), "cannot happen: arrays of scalars are lifted"
-    return max(0, count), type_
+    lengths, element = dimensions(type_)
+    assert isinstance(element, Scalar), "cannot happen: arrays of scalars are lifted"
+    return max(0, math.prod(n.evaluate(sizes) for n in lengths)), element
 
 
 # ---- both runs
@@ -371,11 +368,7 @@ def _arguments(
             arguments.append(_DTYPES[p.type.name](values[p.value]))
             continue
         cells, _ = _cells(given.type, {})
-        shape: list[int] = []
-        t = given.type
-        while isinstance(t, Array):
-            shape.append(t.length.evaluate({}))
-            t = t.element
+        shape = [n.evaluate({}) for n in dimensions(given.type)[0]]
         arguments.append(rooms[p.value][GUARD : GUARD + cells].reshape(shape).copy())
     return arguments
 

@@ -177,19 +177,13 @@ class Accesses:
         arithmetic = ISSUE * sum(1 for atom in offset.atoms() if not hasattr(atom, "name"))
         stride = self._step(offset)
         issue = _STORE if self._storing else ISSUE
-        turn = 0 if scope.loop is None else _stride(offset, scope.loop)
-        further = _NEW_PAGE if turn is None or abs(turn) >= _PAGE else 0.0
-        if self._crowds(memory, offset):
-            further += _WRITTEN_AGAIN if self._storing else _EVICTED
-        if turn and abs(turn) * _length(scope.loop) * memory.scalar.bytes > _NEAREST_BYTES:
-            further += _STREAMED
         if scope.lane is not None:
             match _stride(offset, scope.lane):
                 case 0:
                     return issue + arithmetic, 0.0
                 case 1:
                     vectors = max(1.0, scope.width / self.meter.device.vector_width)
-                    return (issue + further) * vectors + arithmetic, 0.0
+                    return (issue + self._from_afar(memory, offset)) * vectors + arithmetic, 0.0
                 case apart:
                     near = stride is not None and abs(stride) < _FAR_STRIDE
                     page = apart is None or abs(apart) >= _PAGE
@@ -198,6 +192,17 @@ class Accesses:
         far = stride is None or abs(stride) >= _FAR_STRIDE
         dear = _FAR_PAGE if stride is not None and abs(stride) >= _PAGE else _FAR_ACCESS
         return (dear if far else issue) + arithmetic, 0.0
+
+    def _from_afar(self, memory: Memory, offset: Index) -> float:
+        """Cycles that a vector of neighbours takes more, where its line is not in the nearest cache."""
+        loop = self.meter.scope.loop
+        turn = 0 if loop is None else _stride(offset, loop)
+        further = _NEW_PAGE if turn is None or abs(turn) >= _PAGE else 0.0
+        if self._crowds(memory, offset):
+            further += _WRITTEN_AGAIN if self._storing else _EVICTED
+        if turn and abs(turn) * _length(loop) * memory.scalar.bytes > _NEAREST_BYTES:
+            further += _STREAMED
+        return further
 
     def _step(self, offset: Index) -> int | None:
         """How far an access is from the one before: in what is written out, in a loop, or by the work-item before.

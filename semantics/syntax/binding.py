@@ -16,7 +16,6 @@ from relift.semantics.syntax.terms import (
     MakeTuple,
     Term,
     Var,
-    children,
     distinct,
     free_variables,
     inside,
@@ -183,16 +182,22 @@ def term_at(t: Term, position: Position) -> Term:
 
 def _at(t: Term, place: str) -> tuple[Term, tuple[Var, ...]]:
     """What is in a place, and the variables that are bound there."""
-    field, dot, index = place.partition(".")
-    if not dot and field in t.below:
-        child = getattr(t, field)
-    elif dot and field == t.row and index in map(str, range(len(getattr(t, field)))):
-        child = getattr(t, field)[int(index)]
-    else:
-        raise KeyError(place)
+    child = _child(t, place)
     if isinstance(child, Lambda):
         return child.body, child.parameters
     return child, ()
+
+
+def _child(t: Term, place: str) -> Term | Lambda:
+    """What a place holds; raises `KeyError` when there is no such place."""
+    field, dot, index = place.partition(".")
+    if not dot and field in t.below:
+        child: Term | Lambda = getattr(t, field)
+        return child
+    if dot and field == t.row and index in map(str, range(len(getattr(t, field)))):
+        row: tuple[Term, ...] = getattr(t, field)
+        return row[int(index)]
+    raise KeyError(place)
 
 
 def binders_at(t: Term, position: Position) -> tuple[Var, ...]:
@@ -209,7 +214,7 @@ def replace_at(t: Term, position: Position, new: Term) -> Term:
     if not position:
         return new
     place, rest = position[0], position[1:]
-    here = dict(children(t))[place]
+    here = _child(t, place)
     changed: Any
     if isinstance(here, Lambda):
         changed = Lambda(here.parameters, replace_at(here.body, rest, new))

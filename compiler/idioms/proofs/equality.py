@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from relift.compiler.idioms.proofs.scalars import Scalars
 from relift.rewrites.checks.smt.goals import Number, Open, Prover
 from relift.semantics.errors import Unsupported
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Type
+from relift.semantics.syntax.types import dimensions
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Proving:
     def _cells(self) -> None:
         """Any cell of what is written: the loops come to it in one iteration of those that move it."""
         store = self.relations.accesses[self.found.result]
-        lengths = _lengths(self.lifted.program.body.type)
+        lengths, _ = dimensions(self.lifted.program.body.type)
         if len(lengths) != len(self.lifted.target.strides):
             raise Opaque("the program has other dimensions than the loops")
         cell = tuple(z3.Int(f"cell {d}") for d in range(len(lengths)))
@@ -146,13 +147,13 @@ class _Proving:
                 found[loop.header] = cell[d]
                 trips = self.relations.evolution.trips(loop)
                 assert trips is not None, "cannot happen: the loops of an idiom are counted"
-                length = self.prover.size(_lengths(self.lifted.program.body.type)[d])
+                length = self.prover.size(dimensions(self.lifted.program.body.type)[0][d])
                 self.prover.show(self._size(trips) == length, "each cell has its iteration")
         if len(found) != len(strides):
             raise Opaque("a store goes to some cells only")
         return found
 
-    def _apart(self, lengths: list[Size], strides: tuple[Size, ...]) -> None:
+    def _apart(self, lengths: Sequence[Size], strides: tuple[Size, ...]) -> None:
         """Show that two iterations come to two cells: each stride spans what those below it reach."""
         ordered = sorted(zip(strides, lengths, strict=True), key=lambda x: _rank(x[0]))
         reach: Any = z3.IntVal(1)
@@ -172,11 +173,3 @@ class _Proving:
 def _rank(stride: Size) -> tuple[int, int]:
     """Strides by how large they are: products of more sizes after those of less."""
     return max((sum(p for _, p in m) for m in stride.terms), default=0), abs(stride.constant or 0)
-
-
-def _lengths(t: Type) -> list[Size]:
-    found: list[Size] = []
-    while isinstance(t, Array):
-        found.append(t.length)
-        t = t.element
-    return found

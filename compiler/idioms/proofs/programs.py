@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,15 @@ from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operator_lambda
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import BinaryOperator, Input, Operator, Pattern
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, TypeVariable, Vector
+from relift.semantics.syntax.types import (
+    Array,
+    Scalar,
+    Tuple,
+    Type,
+    TypeVariable,
+    Vector,
+    dimensions,
+)
 
 
 class Programs(Denotation):
@@ -151,7 +160,4 @@ class Programs(Denotation):
 
 def _cells(t: Type) -> Size:
     """How many scalars an element has."""
-    found = Size.of(1)
-    while isinstance(t, Array):
-        found, t = found * t.length, t.element
-    return found
+    return math.prod(dimensions(t)[0], start=Size.of(1))

@@ -16,7 +16,7 @@ from relift.compiler.idioms.lifting.effects import OLD, Updates, effect_of
 from relift.compiler.idioms.lifting.programs import Lifted
 from relift.compiler.idioms.replacement.spelling import C_TYPES, counter_of
 from relift.compiler.idioms.replacement.writing import Writing
-from relift.semantics.syntax.types import Array
+from relift.semantics.syntax.types import dimensions
 
 
 @dataclass(frozen=True)
@@ -133,11 +133,9 @@ def overlaps(written: str, writing: Writing) -> list[str]:
     for p in writing.lifted.parameters:
         if p.first is None or p.value == written:
             continue
-        kind, cells, t = "", "1", p.type
-        while isinstance(t, Array):
-            cells += f" * ({writing.of_sizes(t.length)})"
-            t = t.element
-        kind = C_TYPES[str(t)]
+        lengths, element = dimensions(p.type)
+        cells = " * ".join(("1", *(f"({writing.of_sizes(n)})" for n in lengths)))
+        kind = C_TYPES[str(element)]
         begin = f"(const {kind} *)array_{p.name} + ({writing.polynomial(p.first, {})})"
         lines.append(
             f"  if ((const char *)first < (const char *)({begin} + ({cells})) && (const char *)({begin}) < (const char *)(first + most + 1)) failed = 1;"

@@ -11,7 +11,7 @@ from relift.compiler.idioms.replacement.inspecting import Inspection
 from relift.compiler.idioms.replacement.spelling import C_TYPES, Kept, is_length, polynomial
 from relift.compiler.running.launch import Kernel, Launch
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Type
+from relift.semantics.syntax.types import Scalar, Type, dimensions
 
 _ROOM = 4096
 """What a kernel may count beyond its spans."""
@@ -24,11 +24,10 @@ _LONG_ROW = 64
 
 def element_of(t: Type) -> Scalar:
     """The type of the cells of a result; raises `Kept` where C has none for it."""
-    while isinstance(t, Array):
-        t = t.element
-    if not isinstance(t, Scalar) or t.name not in C_TYPES:
-        raise Kept(f"a result of type {t} has no place in C")
-    return t
+    _, element = dimensions(t)
+    if not isinstance(element, Scalar) or element.name not in C_TYPES:
+        raise Kept(f"a result of type {element} has no place in C")
+    return element
 
 
 @dataclass(frozen=True)
@@ -181,12 +180,8 @@ def stored(lifted: Lifted) -> list[str]:
 
 def lengths_of(lifted: Lifted) -> list[str]:
     """The lengths of the dimensions of the result."""
-    lengths: list[str] = []
-    t = lifted.program.body.type
-    while isinstance(t, Array):
-        lengths.append(polynomial(t.length, in_sizes=True))
-        t = t.element
-    return lengths
+    lengths, _ = dimensions(lifted.program.body.type)
+    return [polynomial(n, in_sizes=True) for n in lengths]
 
 
 def _target_lines(lifted: Lifted, lengths: Sequence[str], element: str, name: str) -> list[str]:
@@ -232,11 +227,8 @@ def _end_of(p: Parameter) -> str:
 
 def cells_of(p: Parameter) -> str:
     """How many cells an array has."""
-    cells, t = list[str](), p.type
-    while isinstance(t, Array):
-        cells.append(f"({polynomial(t.length, in_sizes=True)})")
-        t = t.element
-    return " * ".join(cells)
+    lengths, _ = dimensions(p.type)
+    return " * ".join(f"({polynomial(n, in_sizes=True)})" for n in lengths)
 
 
 def _given_lines(launch: Launch, k: Kernel) -> tuple[list[str], str]:

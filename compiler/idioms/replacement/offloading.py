@@ -36,7 +36,7 @@ from relift.compiler.running.launch import Launch
 from relift.compiler.text import tree
 from relift.semantics.errors import ReliftError
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar
+from relift.semantics.syntax.types import Scalar, dimensions
 
 _OWN_BINS = 16384
 """The bytes of bins that a group counts in for itself: every device has as much memory of groups."""
@@ -231,10 +231,7 @@ def _kinds(lifted: Lifted, arrays: Mapping[str, str]) -> Iterator[tuple[str, str
     """The names of arrays, each with the type of its cells in C."""
     for p in lifted.parameters:
         if p.value in arrays:
-            t = p.type
-            while isinstance(t, Array):
-                t = t.element
-            yield arrays[p.value], C_TYPES[str(t)]
+            yield arrays[p.value], C_TYPES[str(dimensions(p.type)[1])]
 
 
 def _numbers(lifted: Lifted) -> Iterator[tuple[str, str]]:

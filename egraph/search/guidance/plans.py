@@ -179,10 +179,10 @@ def lanes(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
         yield tiles_in_lanes(width, width)
     if isinstance(program.body, Map):
         if depth_of(program.body) > 1:
-            for lanes_ in dict.fromkeys((max(width, _LINE), width)):
-                yield rows_in_lanes(lanes_)
+            for cells in dict.fromkeys((max(width, _LINE), width)):
+                yield rows_in_lanes(cells)
                 for down in _ROWS:
-                    yield strips_in_lanes(lanes_, down)
+                    yield strips_in_lanes(cells, down)
         else:
             yield columns_in_lanes(width)
             for vectors in _VECTORS:

@@ -18,7 +18,7 @@ from relift.calling.just_in_time import Jitted, jit
 from relift.semantics.errors import IllTyped, ReliftError
 from relift.semantics.language.programs import Program
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.types import Array, Scalar, Tuple, Type
+from relift.semantics.syntax.types import Array, Scalar, Tuple, Type, dimensions
 
 NAMESPACE = "relift"
 _numbers = itertools.count(1)
@@ -117,9 +117,8 @@ def _argument(t: Type, name: str) -> str:
 
 def _scalar_of(t: Type) -> Scalar | None:
     """The scalar of a tensor's elements; None where they are something else."""
-    while isinstance(t, Array):
-        t = t.element
-    return t if isinstance(t, Scalar) else None
+    _, element = dimensions(t)
+    return element if isinstance(element, Scalar) else None
 
 
 def _results(t: Type, name: str) -> tuple[tuple[tuple[Size, ...], str], ...]:
