@@ -17,6 +17,7 @@ from relift.compiler.running.arrays.device_array import DeviceArray, is_resident
 from relift.compiler.running.arrays.results import (
     Again,
     call_key,
+    cells_of,
     common_device,
     of_host,
     on_device,
@@ -132,7 +133,8 @@ class Compiled(Displayed):
     def _again(self, rows: Mapping[str, Held], t: Type, session: Session) -> Again:
         """The next call with such arguments, which are known to fit."""
         sizes = {name: rows[name] for name in self.plan.sizes}
-        return Again(session, sizes, plan_at(self.plan, rows).parameters, self._results, t)
+        parameters = plan_at(self.plan, rows).parameters
+        return Again(session, sizes, parameters, self._results, cells_of(t), t)
 
     def _run_into(self, out: Sequence[Row], rows: dict[str, Held], session: Session) -> None:
         """Run with the result in arrays of the host, in place where the device can write there."""

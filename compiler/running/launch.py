@@ -15,6 +15,7 @@ import numpy as np
 
 from relift.compiler.bench.bundle_runner import pieces
 from relift.compiler.lowering.threads import number
+from relift.semantics.domains import DTYPES
 from relift.semantics.errors import IllTyped
 from relift.semantics.language.programs import Program, substituted
 from relift.semantics.notation.parser import parse_size, parse_type
@@ -43,6 +44,11 @@ class Buffer:
     scalar: Scalar
     cells: Size
     role: Role
+
+    @cached_property
+    def row(self) -> tuple[int, np.dtype[Any]]:
+        """How many cells it has at concrete sizes, and their type."""
+        return number(self.cells), DTYPES[self.scalar.name]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from relift.compiler.bench.bundle_runner import poison
 from relift.compiler.devices.naming import is_simulator
 from relift.compiler.running.arrays.buffers import Row
-from relift.compiler.running.session import memory, poisoned
+from relift.compiler.running.session import address, memory, poisoned
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -139,7 +139,7 @@ class Queue:
             self._shared
             and len(row) > 0
             and row.flags.c_contiguous
-            and row.ctypes.data % alignment == 0
+            and address(row) % alignment == 0
         )
 
     def keep(self, event: cl.Event, things: object) -> None:

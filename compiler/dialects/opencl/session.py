@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +16,13 @@ from relift.compiler.dialects.opencl.halves import EXTENSION, without_halves
 from relift.compiler.dialects.opencl.printer import OpenCL
 from relift.compiler.dialects.opencl.queue import OpenCLRow, queue_of
 from relift.compiler.dialects.reading import HALVES, understood
-from relift.compiler.lowering.threads import number
 from relift.compiler.running.arrays.buffers import Held, Row, on_host
 from relift.compiler.running.arrays.device_array import Resident
 from relift.compiler.running.launch import Launch
 from relift.compiler.running.processes.building import build, build_here
 from relift.compiler.running.session import check_limits, plan_at
-from relift.semantics.domains import DTYPES
 from relift.semantics.errors import Unsupported
+from relift.semantics.syntax.types import boolean
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -46,7 +44,8 @@ class OpenCLSession(Session):
         apart: bool = True,
     ) -> None:
 
-        self._plan, self._apart, self._device = plan, apart, device
+        self._plan, self._device = plan, device
+        self._explained = _Explained(device, plan.program, apart=apart)
         self.unknown: list[str] = []
         self._queue, self._lock = queue_of(device), Lock()  # a kernel has one set of arguments
         check_limits(plan, self.device)
@@ -66,7 +65,7 @@ class OpenCLSession(Session):
 
     def enqueue(self, rows: Mapping[str, Held], *, in_place: bool = False) -> dict[str, Resident]:
         """Run all kernels, without waiting for them."""
-        with self._explained(), self._lock:
+        with self._explained, self._lock:
             plan = plan_at(self._plan, rows)
             arguments = self._arguments(plan, rows, in_place=in_place)
             found = {b.name: arguments[b.name] for b in plan.buffers if b.role == "output"}
@@ -78,12 +77,12 @@ class OpenCLSession(Session):
 
     def run(self, rows: Mapping[str, Held]) -> list[Row]:
         """The results, when they are there."""
-        with self._explained():
+        with self._explained:
             return super().run(rows)
 
     def timed(self, rows: Mapping[str, Held], repeats: int) -> list[float]:
         """Seconds of each run, summed over its kernels; the first run, which compiles, is not counted."""
-        with self._explained(), self._lock:
+        with self._explained, self._lock:
             plan = plan_at(self._plan, rows)
             arguments, queue = self._arguments(plan, rows), self._queue.clocked
             self._queue.queue.finish()
@@ -96,32 +95,18 @@ class OpenCLSession(Session):
                 times.append(sum((e.profile.end - e.profile.start) * 1e-9 for e in events))
             return times
 
-    @contextmanager
-    def _explained(self) -> Generator[None, None, None]:
-        """Errors of OpenCL, such as too little memory, become messages that name the device."""
-        import pyopencl as cl
-
-        if self._apart:
-            require_alive(self.device)
-        try:
-            yield
-        except cl.Error as error:
-            raise Unsupported(
-                f"{label(self.device)} cannot run {self._plan.program}: {error}"
-            ) from None
-
     def _arguments(
         self, plan: Launch, rows: Mapping[str, Held], *, in_place: bool = False
     ) -> dict[str, Any]:
         placed = self._queue.around if in_place else self._queue.put
         found: dict[str, Any] = {}
         for b in plan.buffers:
-            dtype, given = DTYPES[b.scalar.name], rows.get(b.name)
-            if given is not None and b.role in ("scalar", "size"):
-                row = on_host(given)
-                found[b.name] = np.int32(row[0]) if dtype == np.bool_ else row[0]
-            elif given is None:
-                found[b.name] = self._queue.row(number(b.cells), dtype, filled=in_place)
+            given = rows.get(b.name)
+            if given is None:
+                found[b.name] = self._queue.row(*b.row, filled=in_place)
+            elif b.role in ("scalar", "size"):
+                value = on_host(given)[0]
+                found[b.name] = np.int32(value) if b.scalar == boolean else value
             elif isinstance(given, OpenCLRow):
                 found[b.name] = given
             else:
@@ -135,13 +120,35 @@ class OpenCLSession(Session):
 
         events: list[cl.Event] = []
         for launch, kernel in zip(plan.kernels, self._kernels, strict=True):
-            given = (arguments[name] for name in launch.arguments)
-            kernel.set_args(*(a.buffer if isinstance(a, OpenCLRow) else a for a in given))
+            given = [arguments[name] for name in launch.arguments]
+            kernel.set_args(*[a.buffer if isinstance(a, OpenCLRow) else a for a in given])
             events += [
                 cl.enqueue_nd_range_kernel(queue, kernel, p.range, p.local, p.offset)
                 for p in launch.pieces
             ]
         return events
+
+
+class _Explained:
+    """Errors of OpenCL, such as too little memory, become messages that name the device.
+
+    A class, for a generator takes longer than all else that is done once a call.
+    """
+
+    def __init__(self, device: Device, program: str, *, apart: bool) -> None:
+        import pyopencl as cl
+
+        self._device, self._program, self._apart, self._error = device, program, apart, cl.Error
+
+    def __enter__(self) -> None:
+        if self._apart:
+            require_alive(self._device)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._error):
+            raise Unsupported(
+                f"{label(self._device)} cannot run {self._program}: {error}"
+            ) from None
 
 
 def _kernel(program: cl.Program, name: str, device: Device) -> cl.Kernel:

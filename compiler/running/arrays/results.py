@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from relift.compiler.dialects.backend import Session
     from relift.compiler.running.launch import Launch, Parameter
 
+
+Cells: TypeAlias = tuple[tuple[int, ...], np.dtype[Any]]
 
 _READ = "out: it is an argument, too, and kernels read while they write"
 
@@ -72,11 +74,19 @@ def returned(found: Any, arrays: tuple[Any, ...]) -> Any:
 
 def on_device(found: Iterable[Resident], t: Type, device: Device) -> Any:
     """New arrays of a device for a result of type t."""
-    made = (
-        DeviceArray(shape, DTYPES[scalar.name], device, resident)
-        for resident, (scalar, shape) in zip(found, components(t), strict=True)
-    )
-    return nested(made, t)
+    return nested(_arrays(found, cells_of(t), device), t)
+
+
+def cells_of(t: Type) -> tuple[Cells, ...]:
+    """The shape and the type of the cells of each component of a result."""
+    return tuple((shape, DTYPES[scalar.name]) for scalar, shape in components(t))
+
+
+def _arrays(
+    found: Iterable[Resident], cells: Sequence[Cells], device: Device
+) -> Iterator[DeviceArray]:
+    for resident, (shape, dtype) in zip(found, cells, strict=True):
+        yield DeviceArray(shape, dtype, device, resident)
 
 
 def residents(out: Any, t: Type, rows: Mapping[str, Held]) -> Iterator[Resident]:
@@ -164,6 +174,7 @@ class Again:
     sizes: Mapping[str, Held]
     parameters: Sequence[Parameter]
     results: Sequence[str]
+    cells: Sequence[Cells]
     result_type: Type
 
     def __call__(self, arrays: tuple[Any, ...], out: DeviceArray | None) -> Any:
@@ -172,7 +183,7 @@ class Again:
             rows[p.buffers[0]] = _row(value, p)
         if out is None:
             made = self.session.enqueue(rows).values()
-            return on_device(made, self.result_type, self.session.device)
+            return nested(_arrays(made, self.cells, self.session.device), self.result_type)
         if any(row is out.resident for row in rows.values()):
             raise IllTyped(_READ)
         rows[self.results[0]] = out.resident
