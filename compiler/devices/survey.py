@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from platform import machine
-from typing import Any
 
 from relift.compiler.devices.calibration import kept
 from relift.compiler.devices.drivers import ONLY, Driver, register, users_setting
@@ -259,16 +258,6 @@ def rounds_otherwise(target: str) -> str | None:
     return f"{label(device)} {' and '.join(wrong)}: the last bits may differ from the interpreter's"
 
 
-def _has_local_memory(device: Any) -> bool:
-    """Whether local memory is memory of its own: on what is no device of OpenCL it is."""
-    import pyopencl as cl
-
-    return (
-        getattr(device, "local_mem_type", cl.device_local_mem_type.LOCAL)
-        == cl.device_local_mem_type.LOCAL
-    )
-
-
 def describe(device: Device) -> DeviceDescription:
     """A description for the cost model: what the driver says, what was measured, the rest from the preset of its kind."""
     is_gpu = bool(device.type & IS_GPU)
@@ -288,8 +277,6 @@ def describe(device: Device) -> DeviceDescription:
         local_memory_bytes=device.local_mem_size,
         max_work_group=device.max_work_group_size,
         launch_seconds=preset.launch_seconds,
-        has_doubles="cl_khr_fp64" in device.extensions,
-        local_memory_is_fast=is_gpu and _has_local_memory(device),
         packs="nothing" if is_gpu else PACKS.get(implementation(device), backend_of(device).packs),
     )
     measured = None if is_gpu else kept(device)

@@ -17,8 +17,7 @@ class DeviceDescription:
     """A device in a dozen numbers; `vector_width` counts f32 lanes of one instruction.
 
     `vector_registers` is how many vectors of this width a work-item can hold at a time.  `launch_seconds` is
-    the time of an empty kernel.  `local_memory_is_fast` is false where local memory is ordinary memory and
-    only costs copies, as on a CPU.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
+    the time of an empty kernel.  `packs` says of a CPU's driver which kernels it makes vectors of by itself,
     a lane for each work-item: those without loops, those with loops too, or none.
     """
 
@@ -33,8 +32,6 @@ class DeviceDescription:
     local_memory_bytes: int
     max_work_group: int
     launch_seconds: float
-    local_memory_is_fast: bool = False
-    has_doubles: bool = True
     packs: Packing = "loop-free"
     fused_multiply_add: bool = True
 
@@ -71,7 +68,6 @@ GPU = DeviceDescription(
     local_memory_bytes=48 * 1024,
     max_work_group=1024,
     launch_seconds=4.4e-6,
-    local_memory_is_fast=True,
 )
 """An H200: copy bandwidth, FMA rate and empty kernel as measured on one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -114,8 +114,3 @@ def simpler(value: Any) -> list[Any]:
             other[some] = 0
             found.append(other.reshape(np.shape(value))[()])
     return found
-
-
-def as_mapping(program: Program, arguments: tuple[Any, ...]) -> Mapping[str, Any]:
-    """The arguments by name."""
-    return {p.name: a for p, a in zip(program.parameters, arguments, strict=True)}

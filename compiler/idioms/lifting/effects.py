@@ -42,7 +42,6 @@ class Cells:
     index: Size
     turns: tuple[Turn, ...]
     value: Expression
-    begins_with_old: bool
 
 
 @dataclass(frozen=True)
@@ -232,10 +231,7 @@ def _cells(relations: Relations, root: Loop, store: Access, expressions: Express
         )
     value = rebuilt(value, old, start)
     _other_reads(value, store, cell)
-    return Cells(
-        store.base, kind, store.index, tuple(moving), value,
-        begins_with_old=_contains(value, cell),
-    )  # fmt: skip
+    return Cells(store.base, kind, store.index, tuple(moving), value)
 
 
 def _before(

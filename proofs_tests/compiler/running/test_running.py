@@ -181,7 +181,6 @@ def test_a_device_is_described_for_the_cost_model() -> None:
     description = describe(device)
     assert description.kind == "cpu"
     assert description.compute_units == device.max_compute_units
-    assert not description.local_memory_is_fast
 
 
 def test_a_refused_kernel_shows_the_log_and_keeps_the_source() -> None:

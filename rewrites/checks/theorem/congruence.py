@@ -182,10 +182,6 @@ class Walk:
         """A term, with one value of each pair."""
         return ProgramSide.of(self.w, pairs.side(right)).term(t)
 
-    def function_text(self, f: terms.Lambda, pairs: Pairs, *, right: bool = False) -> str:
-        """The same of a function."""
-        return ProgramSide.of(self.w, pairs.side(right)).lambda_(f)
-
     # ---- proofs
 
     def under(self, parameters: Sequence[terms.Var], pairs: Pairs) -> tuple[list[Pair], Pairs]:
