@@ -22,7 +22,7 @@ from relift.semantics.indices.functions import IndexFunction
 class Algebra(Protocol):
     """Whole numbers, which add, subtract and multiply by themselves, and arrays, vectors and tuples over them.
 
-    Values and numbers are of the algebra's own kinds.  Nothing is asked of an index that is out of range.
+    Values and numbers are of the algebra's own kinds; a number that is written may be one of Python's.  Nothing is asked of an index that is out of range.
     """
 
     # ---- whole numbers

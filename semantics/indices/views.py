@@ -279,7 +279,15 @@ def _shown(t: terms.Pattern, name: str, environment: Environment, produced: Prod
 
 @dataclass(frozen=True)
 class Views:
-    """The algebra of views, for the pattern called `name`: numbers are index expressions, values are views."""
+    """The algebra of views, for the pattern called `name`: numbers are index expressions, values are views.
+
+    A number that is written may be one of Python's.
+
+    >>> from relift.semantics.indices.views import Views
+    >>> ix = Views("pairs")
+    >>> ix.array(2, ix.number).length, ix.minimum(ix.size(3), 2), ix.position(1, 4, 2)
+    (2, 2, 6)
+    """
 
     name: str
 
@@ -287,19 +295,19 @@ class Views:
         return Size.of(n)
 
     def divide(self, i: Index, n: Size) -> Index:
-        return divide(i, n)
+        return divide(Size.of(i), n)
 
     def modulo(self, i: Index, n: Size) -> Index:
-        return modulo(i, n)
+        return modulo(Size.of(i), n)
 
     def minimum(self, i: Index, j: Index) -> Index:
-        return minimum(i, j)
+        return minimum(Size.of(i), Size.of(j))
 
     def maximum(self, i: Index, j: Index) -> Index:
-        return maximum(i, j)
+        return maximum(Size.of(i), Size.of(j))
 
     def position(self, row: Index, width: Size, column: Index) -> Index:
-        return recombined(width * row + column)
+        return recombined(Size.of(width * row + column))
 
     def function(self, f: IndexFunction, n: Size) -> Callable[[Index], Index]:
         return f.of
@@ -308,16 +316,16 @@ class Views:
         raise AssertionError(f"cannot happen: {self.name} is written through, never read")
 
     def array(self, n: Size, at: Callable[[Index], View]) -> ArrayView:
-        return ArrayView(n, at)
+        return ArrayView(Size.of(n), at)
 
     def at(self, xs: View, i: Index) -> View:
-        return array(xs).at(i)
+        return array(xs).at(Size.of(i))
 
     def vector(self, width: Size, lane: Callable[[Index], View]) -> VectorView:
-        return VectorView(width, lane)
+        return VectorView(Size.of(width), lane)
 
     def lane(self, v: View, i: Index) -> View:
-        return vector(v).lane(i)
+        return vector(v).lane(Size.of(i))
 
     def tuple(self, *parts: View) -> TupleView:
         return TupleView(parts)
@@ -326,10 +334,10 @@ class Views:
         return tuple_view(x).parts[index]
 
     def inside(self, i: Index, n: Size, yes: View, no: View) -> View:
-        return guarded(Condition(i, n), yes, no)
+        return guarded(Condition(Size.of(i), Size.of(n)), yes, no)
 
     def before(self, i: Index, n: Size, yes: View, no: View) -> View:
-        return guarded(Condition(i, n), yes, no)
+        return self.inside(i, n, yes, no)  # what is not negative anyway is not asked in the text
 
     def open_outside(self, i: Index, left: Size, n: Size, xs: View) -> View:
         # an open cell shows any other: memory beyond the array is never read, nor where there is none
@@ -348,7 +356,7 @@ class Views:
         return found
 
     def number(self, i: Index) -> Value:
-        return Value(None, i32, index=i)
+        return Value(None, i32, index=Size.of(i))
 
     def whole(self, x: View) -> Index:
         return self._loaded(x, None)
