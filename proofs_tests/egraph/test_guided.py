@@ -66,12 +66,12 @@ def scan_line(program: Program, rules: Sequence[str] = BINOMIAL.RULES) -> GoalRe
 
 
 def test_the_binomial_filter_reaches_its_scan_line_form() -> None:
-    """From the sketch alone, in less than 5 s, by proved rules; confirmed by the interpreter."""
+    """From the sketch alone, in a small e-graph, by proved rules; confirmed by the interpreter."""
     found = scan_line(BINOMIAL.binomial)
     terms = found.derivation.replay(RULES)
     used = {step.rule for step in found.derivation.steps}
 
-    assert found.seconds < 5
+    assert found.classes < 300
     assert "separate_dot_vh" in used
     assert all(is_proved(verdict(RULES[name])) for name in used)
     sums = [str(t.xs.type) for t, _ in subterms(terms[-1]) if isinstance(t, Reduce)]
@@ -112,12 +112,12 @@ def test_a_filter_whose_weights_are_no_product_is_not_separated() -> None:
 
 @pytest.mark.parametrize("name", GOALS.GOALS)
 def test_every_goal_of_the_matrix_product_is_reached(name: str) -> None:
-    """At 1024^3, in less than 10 s and 500 MB, with a derivation that replays and is confirmed."""
+    """At 1024^3, in small e-graphs and 500 MB, with a derivation that replays and is confirmed."""
     goal = GOALS.GOALS[name]
     found = reach(GOALS.product, goal, sizes_of(goal))
     terms = found.derivation.replay(RULES)
 
-    assert found.seconds < 10
+    assert found.classes < 1_500  # a few seconds
     assert found.peak_mb - peak_mb() < 300  # this process is all of pytest
     assert found.derivation.sizes == {"n": 1024, "m": 1024, "k": 1024}
     assert len(terms) == len(found.derivation.steps) + 1
@@ -173,7 +173,7 @@ def test_tiles_are_variables_of_the_plan() -> None:
 
 
 def test_three_dimensions_are_tiled() -> None:
-    """Six loops in the order of a three-dimensional tiling, in less than 60 s."""
+    """Six loops in the order of a three-dimensional tiling, in small e-graphs."""
     loops = ("map[n // tn]", "map[m // tm]", "map[k // tk]", "map[tn]", "map[tm]", "map[tk]")
     text = "... + ..."
     for loop in reversed(loops):
@@ -181,7 +181,7 @@ def test_three_dimensions_are_tiled() -> None:
     sizes = {"n": 12, "m": 10, "k": 21, "tn": 2, "tm": 5, "tk": 3}
     found = reach(cube, "... >= " + text, sizes)
 
-    assert found.seconds < 60
+    assert found.classes < 1_500
     assert [loop.length for loop in loops_of(found.derivation.result)] == [6, 2, 7, 2, 5, 3]
     assert confirm(found.derivation, RULES) is not None
 
