@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from relift.display.blocks import Block, Displayed
 from relift.rewrites.application.matching import apply_filled, apply_rule
@@ -128,7 +129,8 @@ def standing(derivation: Derivation, rules: Mapping[str, Rule]) -> list[Verdict]
     """What is known of the rule of each step: by the ledger, or by the check of a rule of the user's own."""
     own: dict[str, Verdict] = {known.rule.name: known.standing for known in derivation.own}
     names = [step.rule for step in derivation.steps]
-    return [own[name] if name in own else verdict(rules[name]) for name in names]
+    said = {name: own[name] if name in own else verdict(rules[name]) for name in set(names)}
+    return [said[name] for name in names]
 
 
 def require_standing(
@@ -167,18 +169,32 @@ def steps_at(
         yield t, replace(step, substitution=substitution, choices=chosen)
 
 
-def redo(
+Redone: TypeAlias = tuple[Derivation, Sequence[Term]]
+"""A derivation at other sizes, with its programs from the source to the result."""
+
+
+def redone(
     derivation: Derivation,
     rules: Mapping[str, Rule],
     sizes: Mapping[str, int],
     choices: Mapping[int, int],
-) -> Derivation:
+) -> Redone:
     """The derivation at other sizes, with `choices` saying what replaces each number chosen along the way.
 
     Raises `ReliftError` when the program, or a step, does not allow these sizes.
     """
     program = derivation.origin.at(sizes)
     again = list(steps_at(derivation, program, rules, choices))
-    result = again[-1][0] if again else program.body
+    terms = [program.body, *(t for t, _ in again)]
     steps = tuple(step for _, step in again)
-    return replace(derivation, sizes=sizes, steps=steps, result=result)
+    return replace(derivation, sizes=sizes, steps=steps, result=terms[-1]), terms
+
+
+def redo(
+    derivation: Derivation,
+    rules: Mapping[str, Rule],
+    sizes: Mapping[str, int],
+    choices: Mapping[int, int],
+) -> Derivation:
+    """The derivation alone, as `redone` gives it."""
+    return redone(derivation, rules, sizes, choices)[0]

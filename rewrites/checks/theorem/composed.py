@@ -9,17 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 from relift.rewrites.checks.rocq.definedness import conjunction
 from relift.rewrites.checks.rocq.tier import opening
 from relift.rewrites.checks.theorem.chains import Chains, Move, move
 from relift.rewrites.checks.theorem.congruence import Known, Lemma, Pairs, Shared, Walk, lemma_name
 from relift.rewrites.checks.theorem.instances import other_instance
-from relift.rewrites.checks.theorem.result import IMPORTED, IMPORTS, Premise, Statement, result_text
+from relift.rewrites.checks.theorem.result import (
+    IMPORTED,
+    IMPORTS,
+    Halves,
+    Premise,
+    Statement,
+    halves,
+)
 from relift.rewrites.checks.theorem.sizes import NamedSizes, Unlike, Values
 from relift.rewrites.checks.theorem.steps import as_pairs, second_inputs, stable_lemma
 from relift.rewrites.checks.theorem.writer import ProgramDomains, ProgramSide, Writer
-from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step, redo, standing
+from relift.rewrites.derivation.steps import (
+    BrokenDerivation,
+    Derivation,
+    Redone,
+    Step,
+    redone,
+    standing,
+)
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
@@ -53,10 +68,15 @@ class Theorem:
     statement: Statement
     steps: tuple[tuple[str, str], ...]
 
+    @cached_property
+    def halves(self) -> Halves:
+        """What is proved for all sizes, and at those of the derivation."""
+        return halves(self.statement)
+
     @property
     def result(self) -> str:
         """The text of Result.v."""
-        return result_text(self.statement)
+        return self.halves.text
 
     @property
     def whole(self) -> str:
@@ -104,21 +124,23 @@ def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theore
     several sizes in it; else they are one.
     """
     require_provable(derivation, rules)
-    derivation = done_again(derivation, rules)
-    other = other_instance(derivation, rules)
+    here = _done_again(derivation, rules)
+    other = other_instance(here[0], rules)
     if other is not None:
         with suppress(Unlike):
-            return theorem_of([derivation, other], rules)
-    return theorem_of([derivation], rules)
+            return stated_theorem(*zip(here, other, strict=True), rules)
+    return stated_theorem([here[0]], [here[1]], rules)
 
 
-def done_again(derivation: Derivation, rules: Mapping[str, Rule]) -> Derivation:
+def _done_again(derivation: Derivation, rules: Mapping[str, Rule]) -> Redone:
     """The same derivation with the names of variables that it gives at any sizes; as it is where it gives another."""
     try:
-        again = redo(derivation, rules, derivation.sizes, {})
+        again = redone(derivation, rules, derivation.sizes, {})
     except ReliftError:
-        return derivation
-    return again if alpha_equal(again.result, derivation.result) else derivation
+        again = None
+    if again is None or not alpha_equal(again[0].result, derivation.result):
+        return derivation, derivation.replay(rules)
+    return again
 
 
 def stated_theorem(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from relift.rewrites.derivation.steps import Derivation, redo
+from relift.rewrites.derivation.steps import Derivation, Redone, redone
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
 
@@ -21,13 +21,13 @@ FIXED = 3
 """Numbers that were chosen up to this may be dimensions, and stay."""
 
 
-def other_instance(derivation: Derivation, rules: Mapping[str, Rule]) -> Derivation | None:
+def other_instance(derivation: Derivation, rules: Mapping[str, Rule]) -> Redone | None:
     """The derivation at sizes that have in common only what they must; None where no such were found."""
     for sizes, choices in _assignments(derivation):
         if max((*sizes.values(), *choices.values()), default=0) > LARGEST:
             continue
         try:
-            return redo(derivation, rules, sizes, choices)
+            return redone(derivation, rules, sizes, choices)
         except ReliftError:
             continue
     return None

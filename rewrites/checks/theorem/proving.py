@@ -22,6 +22,7 @@ from relift.rewrites.checks.rocq.installed import prover_version
 from relift.rewrites.checks.rocq.tier import PROCESSES, Prover, found_prover
 from relift.rewrites.checks.theorem.composed import Theorem, general_theorem, heading, named
 from relift.rewrites.checks.theorem.congruence import Lemma
+from relift.rewrites.checks.theorem.result import AUDITED, IMPORTED
 from relift.rewrites.checks.theorem.store import Store, key_of, module_name, pruned
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.library import RULES
@@ -176,11 +177,37 @@ class Checker:
                 ):
                     known |= {key_of(lemma): module for lemma in batch}
             self.progress("the result")
-            composed = known[key_of(theorem.composition)]
-            short = f"From Proved Require Import {composed}.\n{named(theorem.composition)}"
-            self._result(folder, short, theorem.result)
-        pruned(self.store, {key: known[key] for key in map(key_of, lemmas) if key in known})
+            general = self._for_all(folder, theorem, known)
+            self._at_sizes(folder, theorem, general)
+        used = {key: known[key] for key in map(key_of, lemmas)}
+        pruned(self.store, used | {general: general})
         return len(new)
+
+    def _for_all(self, folder: Path, theorem: Theorem, known: Mapping[str, str]) -> str:
+        """The module of the first half of Result.v, audited; it is the same at other sizes.
+
+        One is in the store only where it rests on no assumption.
+        """
+        composed = known[key_of(theorem.composition)]
+        short = f"From Proved Require Import {composed}.\n{named(theorem.composition)}"
+        parts = (short, theorem.halves.for_all, AUDITED[0])
+        text = "{}{}Module Derivation.\n{}End Derivation.\n{}\n{}".format(*_HEADS, *parts)
+        half = Lemma("for_all", text)
+        name = module_name([half], [composed])
+        if known.get(key_of(half)) == name:
+            self.store.used([name])
+            return name
+        own = folder / name
+        own.mkdir()
+        _audited(*self.compile(own, name, text, "Proved"), text)
+        self.store.keep(own / f"{name}.vo", [composed], [half])
+        return name
+
+    def _at_sizes(self, folder: Path, theorem: Theorem, general: str) -> None:
+        """The second half of Result.v, over the module of the first."""
+        imported = f"From Proved Require Import {general}.\n"
+        text = "\n".join(("".join(_HEADS), imported, theorem.halves.at_sizes, AUDITED[1]))
+        _audited(*self.compile(folder, "AtItsSizes", text), text)
 
     def check_files(self, files: Mapping[str, str]) -> None:
         """Check what lies in a folder, whoever wrote it; raises `NotProved`."""
@@ -230,14 +257,9 @@ class Checker:
 
     def _result(self, folder: Path, derivation: str, result: str) -> None:
         """Check Derivation.v and Result.v, and what they assume."""
-        for file, text in ((DERIVATION, derivation), (RESULT, result)):
-            status, said = self.compile(folder, file.removesuffix(".v"), text)
-            if status == STOPPED:
-                raise NotFinished(f"{file} is {said}, which says nothing of the derivation")
-            if status:
-                raise NotProved(f"{file} is not accepted: {_place(said, text)}{_error(said)}")
-        if "Closed under the global context" not in said:
-            raise NotProved(f"{RESULT} rests on assumptions: {' '.join(said.split())[:200]}")
+        status, said = self.compile(folder, DERIVATION.removesuffix(".v"), derivation)
+        _accepted(status, said, derivation, DERIVATION)
+        _audited(*self.compile(folder, RESULT.removesuffix(".v"), result), result)
 
     def compile(self, folder: Path, module: str, text: str, place: str = "Here") -> tuple[int, str]:
         """The exit status of the prover on a file, and what it said."""
@@ -267,6 +289,22 @@ class Checker:
 
 
 STOPPED = 124
+_HEADS = IMPORTED, "Set Implicit Arguments.\n"
+
+
+def _accepted(status: int, said: str, text: str, file: str) -> None:
+    """Raise `NotProved` for a file that the prover does not take, by what it said."""
+    if status == STOPPED:
+        raise NotFinished(f"{file} is {said}, which says nothing of the derivation")
+    if status:
+        raise NotProved(f"{file} is not accepted: {_place(said, text)}{_error(said)}")
+
+
+def _audited(status: int, said: str, text: str) -> None:
+    """The same of Result.v, or half of it, which must not rest on an assumption either."""
+    _accepted(status, said, text, RESULT)
+    if "Closed under the global context" not in said:
+        raise NotProved(f"{RESULT} rests on assumptions: {' '.join(said.split())[:200]}")
 
 
 def _stages(new: Sequence[Lemma]) -> list[list[list[Lemma]]]:

@@ -4,6 +4,9 @@ It needs the definitions of the library only, and takes the proof from Derivatio
 the steps ask of sizes, of index functions and of operators stands in it as premises: `source_is_result` holds for
 all sizes that meet them.  `at_its_sizes` is the instance at the sizes of the derivation, where what is asked of
 sizes and index functions has been shown, and laws of operators are the only premises left.
+
+The text is in two halves.  The first holds for all sizes, so it is the same at others; the second names numbers, and
+takes from the first only what is stated there (`shown`).
 """
 
 from __future__ import annotations
@@ -55,8 +58,26 @@ TRIED = 300
 """Up to this size an index function is tried at each index where no arithmetic shows what is asked of it."""
 
 
-def result_text(said: Statement) -> str:
-    """The text of Result.v."""
+@dataclass(frozen=True)
+class Halves:
+    """Result.v after its imports: what is said for all sizes, and what at those of the derivation."""
+
+    for_all: str
+    at_sizes: str
+
+    @property
+    def text(self) -> str:
+        """The text of Result.v."""
+        return f"{IMPORTS}\n{self.for_all}\n{self.at_sizes}\n{_AUDIT}"
+
+
+_AUDIT = "Definition everything := (@source_is_result, @at_its_sizes).\n\nPrint Assumptions everything.\n"
+AUDITED = "Print Assumptions source_is_result.\n", "Print Assumptions AtItsSizes.shown.\n"
+"""What asks of each half alone what it rests on; `at_its_sizes` is the second applied to the first."""
+
+
+def halves(said: Statement) -> Halves:
+    """What is proved, in text of Rocq."""
     w = said.writer
     pairs = list(second_inputs(w).values())
     things = w.binders(facts=False)[: -len(pairs) or None]
@@ -64,7 +85,7 @@ def result_text(said: Statement) -> str:
     names = names[: -len(pairs) or None]
     inputs = [f"({p.left} : {w.type(p.type)})" for p in pairs]
     of = w.type(said.source.type)
-    lines = [IMPORTS]
+    lines: list[str] = []
     for name, t in (("source", said.source), ("result", said.result)):
         head = " ".join([*things, *inputs])
         body = ProgramSide.of(w).term(t)
@@ -80,12 +101,13 @@ def result_text(said: Statement) -> str:
     both_given = " ".join(f"{p.right} {p.proof}" for p in pairs)
     held = " ".join(p.name for p in said.premises)
     lines.append(
-        f"Theorem source_is_result : forall {head},\n"
-        f"  {related} (@source {given} {xs}) (@result {given} {ys}).\n"
-        f"Proof. intros. exact (@Derivation.derivation {given} {xs} {held} {both_given}). Qed.\n"
+        f"Definition agreement : Prop := forall {head},\n"
+        f"  {related} (@source {given} {xs}) (@result {given} {ys}).\n\n"
+        f"Theorem source_is_result : agreement.\n"
+        f"Proof. unfold agreement. intros. "
+        f"exact (@Derivation.derivation {given} {xs} {held} {both_given}). Qed.\n"
     )
-    lines.append(_instance(said, things, both, agree, names))
-    return "\n".join(lines)
+    return Halves("\n".join(lines), _instance(said, things, both, agree, names))
 
 
 def _instance(
@@ -120,10 +142,9 @@ def _instance(
     head = "\n  ".join([*others, *both, *laws, *agree, *defined])
     quantified = f"forall {head},\n  " if head else ""
     lines.append(
-        f"Theorem at_its_sizes : {quantified}"
+        f"Theorem shown : agreement -> {quantified}"
         f"{w.relation(said.source.type)} (@source {given} {xs}) (@result {given} {ys}).\n"
-        f"Proof. intros. exact (@source_is_result {given} {crossed} {held} {agreed}). Qed.\nEnd AtItsSizes.\n"
+        f"Proof. intros for_all. intros. exact (for_all {given} {crossed} {held} {agreed}). Qed.\nEnd AtItsSizes.\n"
     )
-    lines.append("Definition everything := (@source_is_result, @AtItsSizes.at_its_sizes).\n")
-    lines.append("Print Assumptions everything.\n")
+    lines.append("Definition at_its_sizes := AtItsSizes.shown source_is_result.\n")
     return "\n".join(lines)

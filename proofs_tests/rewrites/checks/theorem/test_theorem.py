@@ -93,8 +93,8 @@ def test_a_derivation_is_one_theorem(checker: Checker) -> None:
 
 
 @needs_prover
-def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
-    """The lemmas speak of sizes by name: at other sizes only the result is checked.
+def test_other_sizes_take_the_same_proof(checker: Checker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lemmas speak of sizes by name: at other sizes only what names numbers is checked.
 
     Four chunks of four are no squares: what is equal by chance has two names.
     """
@@ -103,7 +103,32 @@ def test_other_sizes_take_the_same_proof(checker: Checker) -> None:
     checker.check(squares)
     product = re.compile(r"n = \(s(\d) \* s(?!\1)\d\)")
     assert any(map(product.fullmatch, squares.statement.of("size")))
+    runs: list[str] = []
+    compiled = Checker.compile
+
+    def counted(own: Checker, folder: Path, module: str, *more: str) -> tuple[int, str]:
+        runs.append(module)
+        return compiled(own, folder, module, *more)
+
+    monkeypatch.setattr(Checker, "compile", counted)
     assert checker.check(general_theorem(chunked(40), RULES)) == 0
+    assert runs == ["AtItsSizes"]
+
+
+@needs_prover
+def test_half_a_result_that_assumes_is_not_kept(checker: Checker) -> None:
+    """Each half is audited: one that rests on an axiom is refused, and refused again."""
+    theorem = theorem_of([chunked(56)], RULES)
+    checker.check(theorem)
+    for half, wrong in (("for_all", "unfold agreement. "), ("at_sizes", "Proof. intros for_all. ")):
+        text = getattr(theorem.halves, half)
+        before, proof, after = text.rpartition(wrong)
+        admitted = f"{before}{proof}Admitted.{after.partition('Qed.')[2]}"
+        forged = replace(theorem)
+        forged.__dict__["halves"] = replace(theorem.halves, **{half: admitted})
+        for _ in range(2):
+            with pytest.raises(NotProved, match="rests on assumptions"):
+                checker.check(forged)
 
 
 @needs_prover
