@@ -38,7 +38,7 @@ from relift.rewrites.derivation.steps import (
 from relift.rewrites.ledger.book import is_proved
 from relift.rewrites.rule import Rule
 from relift.semantics.errors import ReliftError
-from relift.semantics.syntax.binding import alpha_equal
+from relift.semantics.syntax.binding import alpha_equal, tidy
 from relift.semantics.syntax.terms import Input, Term
 
 HEADING = "From Relift Require Import Tactic Congruence.\nSet Implicit Arguments.\n"
@@ -128,7 +128,7 @@ def general_theorem(derivation: Derivation, rules: Mapping[str, Rule]) -> Theore
     other = other_instance(here[0], rules)
     if other is not None:
         with suppress(Unlike):
-            return stated_theorem(*zip(here, other, strict=True), rules)
+            return stated_theorem([here[0], other[0]], [here[1], other[1]], rules)
     return stated_theorem([here[0]], [here[1]], rules)
 
 
@@ -161,11 +161,12 @@ def stated_theorem(
         moves.append(move(number + 1, rules[step.rule], same, terms[number], terms[number + 1]))
     chains = Chains(shared)
     chain = chains.whole(moves) if moves else None
-    stable = stable_lemma(shared, terms[-1])
+    ends = [tidy(terms[0]), tidy(terms[-1])]  # so that no name depends on where terms were read
+    stable = stable_lemma(shared, ends[1])
     inputs = zip(*(d.program.parameters for d in derivations), strict=True)
     parameters = [shared.sizes.merged(group) for group in inputs]
     steps = tuple((chains.names[one.number], one.rule.name) for one in moves)
-    return _composed(shared, terms, parameters, chain, stable, _names_of_sizes(derivations), steps)
+    return _composed(shared, ends, parameters, chain, stable, _names_of_sizes(derivations), steps)
 
 
 def _bare(step: Step) -> Step:

@@ -40,7 +40,11 @@ def _assignments(derivation: Derivation) -> Iterator[tuple[dict[str, int], dict[
     rising = sorted(originals, key=lambda name: (originals[name], name))
     if not rising:
         return
-    apart = dict(zip(rising, apart_from([originals[name] for name in rising]), strict=True))
+    fixed = {n for step in derivation.steps for n in step.choices.values() if 1 < n <= FIXED}
+    apart = {
+        name: new * math.lcm(1, *(n for n in fixed if originals[name] % n == 0))
+        for name, new in zip(rising, apart_from([originals[x] for x in rising]), strict=True)
+    }
     own = {name: apart[name] for name in derivation.sizes}
     yield own, {n: apart[str(n)] for n in chosen}
     yield own, {}

@@ -32,7 +32,9 @@ from relift.rewrites.derivation.files import from_json, to_json, write_json
 from relift.rewrites.derivation.steps import BrokenDerivation, Derivation, Step
 from relift.rewrites.library import RULES
 from relift.semantics.errors import ReliftError
+from relift.semantics.syntax.binding import map_children
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Lambda, Var, subterms
 
 n = rl.nat("n")
 
@@ -129,6 +131,31 @@ def test_half_a_result_that_assumes_is_not_kept(checker: Checker) -> None:
         for _ in range(2):
             with pytest.raises(NotProved, match="rests on assumptions"):
                 checker.check(forged)
+
+
+def test_a_theorem_is_the_same_for_a_derivation_that_was_read_from_a_file() -> None:
+    """No name in it depends on what variables were called before they were written, or `verify` would differ."""
+    honest = chunked()
+    before = honest.replay(RULES)[:-1]
+    ends = honest.result, _named_apart(honest.result)
+    assert ends[0] != ends[1]
+    stated = [stated_theorem([honest], [[*before, end]], RULES).result for end in ends]
+    assert stated[0] == stated[1]
+
+
+def _named_apart(t: Any) -> Any:
+    """A term whose variables have other numbers in their names."""
+    names = {x.name: f"{x.name}_{i}" for i, (x, _) in enumerate(subterms(t)) if isinstance(x, Var)}
+
+    def under(f: Lambda) -> Lambda:
+        return Lambda(tuple(Var(names[x.name], x.type) for x in f.parameters), renamed(f.body))
+
+    def renamed(u: Any) -> Any:
+        if isinstance(u, Var):
+            return Var(names.get(u.name, u.name), u.type)
+        return map_children(u, renamed, under)
+
+    return renamed(t)
 
 
 @needs_prover
