@@ -24,12 +24,13 @@ from relift.egraph.explanation.closure import Edge
 from relift.egraph.explanation.equations import Equations
 from relift.egraph.process.saturation import Saturation
 from relift.rewrites.application.matching import NoMatch, apply_filled, determines
+from relift.rewrites.application.parts import parts_of
 from relift.rewrites.checks.verdicts import Direction
 from relift.rewrites.declared_laws import FloatPolicy
 from relift.rewrites.derivation.steps import Step
 from relift.semantics.errors import ReliftError
 from relift.semantics.indices.functions import LiteralParameter
-from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute
+from relift.semantics.syntax.binding import Position, binders_at, canonical, substitute, term_at
 from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.substitution import Substitution
 from relift.semantics.syntax.terms import (
@@ -240,13 +241,10 @@ class Explainer:
         sizes = dict(zip(log.sizes, firing.sizes, strict=True))
         applied = "forward" if move.edge.kind == "forward" else "backward"
         choices = {n: sizes[n] for n in log.chosen} if applied == firing.rule.direction else {}
-        return Step(
-            firing.rule.rule,
-            "forward" if applied == "forward" else "backward",
-            move.position,
-            substitution,
-            choices,
-        )
+        direction: Direction = "forward" if applied == "forward" else "backward"
+        rule, here = self.rules[firing.rule.rule], term_at(term, move.position)
+        parts = parts_of(rule, direction, here, substitution, choices)
+        return Step(rule.name, direction, move.position, substitution, choices, parts)
 
     def _around(self, t: int, position: Position) -> Iterator[int]:
         for place in position:

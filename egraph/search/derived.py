@@ -61,7 +61,7 @@ def lowered_as(high: Derivation, candidate: Candidate) -> Derivation:
     for step in candidate.lowering:
         rule = RULES[step.rule]
         t, substitution = apply_rule(
-            rule, t, step.position, choices=step.choices, policy=high.policy
+            rule, t, step.position, choices=step.choices, parts=step.parts, policy=high.policy
         )
-        lowerings.append(Step(step.rule, step.direction, step.position, substitution, step.choices))
+        lowerings.append(replace(step, substitution=substitution))
     return replace(high, steps=(*high.steps, *lowerings), result=t)

@@ -17,7 +17,7 @@ from relift.egraph.explanation.explainer import Explainer, Unexplained
 from relift.egraph.process.saturation import Request, Saturation, Stage, saturate
 from relift.egraph.search.guidance.planning import NORMAL_FORM
 from relift.rewrites.derivation.confirmation import confirm
-from relift.rewrites.derivation.steps import Derivation
+from relift.rewrites.derivation.steps import Derivation, redo
 from relift.rewrites.library import RULES
 from relift.rewrites.notation import A, B, n
 from relift.rewrites.rule import Rule, rule
@@ -181,3 +181,22 @@ def test_steps_below_binders_that_changed_their_names_are_explained(
     members = sampled(program, found)
     for t in members.values():
         explained(case, explainer, t)
+
+
+def test_what_a_side_does_not_say_is_found_by_its_place() -> None:
+    """A fusion undone has two functions; where the inner one stands is part of the step, or no other size has it."""
+
+    @rl.program
+    def apart(x: rl.f32[length]):
+        return rl.map(lambda g: g * g, rl.map(lambda v: v - 1.0, x))
+
+    @rl.program
+    def fused(x: rl.f32[length]):
+        return rl.map(lambda v: (v - 1.0) * (v - 1.0), x)
+
+    sizes = {"n": 4}
+    found = saturate(Request(apart.at(sizes), (Stage("all", ("map_fusion",), 2),)))
+    steps = Explainer(found).explain(fused.at(sizes).body, apart.at(sizes).body)
+    assert [(step.rule, step.direction) for step in steps] == [("map_fusion", "backward")]
+    again = redo(Derivation(fused, sizes, steps, apart.at(sizes).body), RULES, {"n": 7}, {})
+    assert alpha_equal(again.result, apart.at({"n": 7}).body)

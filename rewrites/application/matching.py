@@ -319,7 +319,7 @@ class _Matcher:
             raise NoMatch(f"{self.rule.name}: {p.name} may not use {', '.join(sorted(escaping))}")
         function = terms.Lambda(parameters, t)
         known = self.functions.setdefault(p.name, function)
-        if known is not function and not _same_function(known, function):
+        if known is not function and not same_function(known, function):
             raise NoMatch(f"{self.rule.name}: {p.name} stands for two different terms")
 
     def _abstracted(
@@ -350,7 +350,8 @@ class _Matcher:
         return replace(p, arguments=tuple(arguments)), t, names
 
 
-def _same_function(f: terms.Lambda, g: terms.Lambda) -> bool:
+def same_function(f: terms.Lambda, g: terms.Lambda) -> bool:
+    """Whether two functions are one but for the names of variables."""
     renaming = dict(zip((x.name for x in g.parameters), f.parameters, strict=True))
     return alpha_equal(f.body, substitute(g.body, renaming))
 

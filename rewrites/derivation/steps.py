@@ -129,7 +129,9 @@ def standing(derivation: Derivation, rules: Mapping[str, Rule]) -> list[Verdict]
     """What is known of the rule of each step: by the ledger, or by the check of a rule of the user's own."""
     own: dict[str, Verdict] = {known.rule.name: known.standing for known in derivation.own}
     names = [step.rule for step in derivation.steps]
-    said = {name: own[name] if name in own else verdict(rules[name]) for name in set(names)}
+    said: dict[str, Verdict] = {
+        name: own[name] if name in own else verdict(rules[name]) for name in set(names)
+    }
     return [said[name] for name in names]
 
 
