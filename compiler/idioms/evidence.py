@@ -221,18 +221,14 @@ def _writes_target(relations: Relations, pointer: str, lifted: Lifted) -> bool:
 
 def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -> Case:
     """Sizes, then values and arrays that fit them."""
-    sizes: dict[str, int] = {}
     length = random.randint(1, 12) if refused % 3 else random.randint(4, 40)
-    for name in lifted.sizes:
-        sizes[name] = length if name.startswith("len") else random.choice((1, 1, 2, 3, 4, 5, 7))
-        if random.random() < 0.08 and not name.startswith("len"):
-            sizes[name] = 0
-    for size, least in lifted.natural:
-        for name in (n for n, m in lifted.sizes.items() if m == size):
-            sizes[name] = max(sizes[name], least)
-    values: dict[str, Any] = {}
-    for value, size in lifted.values.items():
-        values[value] = size.evaluate(sizes)
+    for most in (7, 7, 7, 7, 5, 3, 2, 1, 1):
+        sizes = _sizes(lifted, length, most, random)
+        values: dict[str, Any] = {v: size.evaluate(sizes) for v, size in lifted.values.items()}
+        if _fit(lifted, sizes, values):
+            break
+    else:
+        raise NotRun("the rows are shorter than what is used of them")
     _rounded_sizes(lifted, values, sizes, random)
     if relations.evolution.wraps:  # read without a sign, a negative number is a very large one
         values = {v: abs(x) if isinstance(x, int) else x for v, x in values.items()}
@@ -256,6 +252,32 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
     if target not in case.rooms and relations.function.type_of(target) == "ptr":
         _place_target(case, lifted, relations, random)
     return case
+
+
+def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, int]:
+    """A number for each size."""
+    sizes: dict[str, int] = {}
+    for name in lifted.sizes:
+        small = random.choice([k for k in (1, 1, 2, 3, 4, 5, 7) if k <= most])
+        sizes[name] = length if name.startswith("len") else small
+        if random.random() < 0.08 and not name.startswith("len"):
+            sizes[name] = 0
+    for size, least in lifted.natural:
+        for name in (n for n, m in lifted.sizes.items() if m == size):
+            sizes[name] = max(sizes[name], least)
+    return sizes
+
+
+def _fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bool:
+    """Give the sizes that follow from others their numbers; false where one would be below zero."""
+    for name, meaning in lifted.sizes.items():
+        if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
+            sizes[name] = meaning.evaluate(values)
+    return all(n >= 0 for n in sizes.values())
+
+
+def _is_quotient(atom: object) -> bool:
+    return isinstance(atom, Quotient)
 
 
 def _make_hostile(case: Case, random: Random) -> None:

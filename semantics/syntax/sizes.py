@@ -236,6 +236,9 @@ class Size:
             return None
         if divisor.constant == 1:
             return self
+        if (by := divisor.constant) is not None:
+            whole = not any(c % by for c in self.terms.values())
+            return Size({m: c // by for m, c in self.terms.items()}) if whole else None
         atoms = sorted(self.atoms() | divisor.atoms(), key=str)
 
         def degree(monomial: Monomial) -> tuple[int, ...]:
@@ -271,11 +274,12 @@ class Size:
     def names(self) -> frozenset[str]:
         """The named naturals that occur."""
         found: set[str] = set()
-        for atom in self.atoms():
-            if isinstance(atom, str):
-                found.add(atom)
-            elif isinstance(atom, Power):
-                found |= atom.base.names() | atom.exponent.names()
+        for monomial in self.terms:
+            for atom, _ in monomial:
+                if isinstance(atom, str):
+                    found.add(atom)
+                elif isinstance(atom, Power):
+                    found |= atom.base.names() | atom.exponent.names()
         return frozenset(found)
 
     @property
@@ -287,7 +291,7 @@ class Size:
 
     def substitute(self, values: Mapping[str, Size]) -> Size:
         """Replace names by sizes, all at once."""
-        if not values or not (self.names() & values.keys()):
+        if not values or values.keys().isdisjoint(self.names()):
             return self
         if len(self.terms) == 1 and len(self.atoms()) == 1:
             [(monomial, c)] = self.terms.items()
@@ -332,17 +336,19 @@ class Size:
 
     def linear_in(self, name: str) -> tuple[Size, Size] | None:
         """`(a, b)` with `self == a*name + b` and `name` in neither, or None."""
-        if any(isinstance(x, Power) and name in Size.atom(x).names() for x in self.atoms()):
-            return None
-        a: dict[Monomial, int] = {}
-        b: dict[Monomial, int] = {}
+        a, b = dict[Monomial, int](), dict[Monomial, int]()
         for monomial, c in self.terms.items():
-            powers = dict(monomial)
-            power = powers.pop(name, 0)
+            power, rest = 0, monomial
+            for atom, exponent in monomial:
+                if atom == name:
+                    power = exponent
+                    rest = tuple(x for x in monomial if x[0] != name)
+                elif isinstance(atom, Power) and name in Size.atom(atom).names():
+                    return None
             if power > 1:
                 return None
-            (a if power else b)[tuple(powers.items())] = c
-        return Size(a), Size(b)
+            (a if power else b)[rest] = c
+        return (Size(a), Size(b)) if a else (_number(0), self)
 
     def surely_at_least(self, bound: int) -> bool:
         """Whether the value is at least `bound` for all admissible naturals.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeAlias
 
 from relift.compiler.idioms.constraints.expansion import All, Any_, Collected, Expanded, Flat
@@ -66,6 +67,11 @@ class _Open(NamedTuple):
     rows: Sequence[Row] = ()
 
 
+def _is_choice(o: _Open) -> bool:
+    return isinstance(o.part, Any_)
+
+
+_cost_of = attrgetter("cost")
 _UNKNOWN = float("inf")
 
 
@@ -141,9 +147,13 @@ class _State:
         """Look again at what names are in that have got values; false when something cannot hold."""
         if not names:
             return True
-        touched = [o for o in self.open if not names.isdisjoint(o.part.mentioned)]
-        self.open = [o for o in self.open if names.isdisjoint(o.part.mentioned)]
-        touched.sort(key=lambda o: isinstance(o.part, Any_))  # what fails soon comes first
+        touched: list[_Open] = []
+        left: list[_Open] = []
+        for o in self.open:
+            (left if names.isdisjoint(o.part.mentioned) else touched).append(o)
+        self.open = left
+        if len(touched) > 1:  # what fails soon comes first
+            touched.sort(key=_is_choice)
         return all(self._part(o.part) for o in touched)
 
     def take(self, parts: Sequence[Expanded]) -> bool:
@@ -226,7 +236,7 @@ class _State:
         """What leaves the fewest choices; of what nothing is known, a choice, else a variable that may be any value."""
         if not self.open:
             return None
-        least = min(self.open, key=lambda o: o.cost)
+        least = min(self.open, key=_cost_of)
         if least.cost < _UNKNOWN:
             return least
         choice = next((o for o in self.open if isinstance(o.part, Any_)), None)

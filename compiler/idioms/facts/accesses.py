@@ -71,7 +71,17 @@ class Accesses(Evolution):
 
     def stride(self, access: Access, loop: Loop) -> Size | None:
         """By how many cells an access moves with each iteration; None where that changes."""
-        linear = access.index.linear_in(loop.counter)
-        if linear is None or any(isinstance(a, Counter) for a in linear[0].atoms()):
-            return None
-        return linear[0]
+        key = (access.index, loop.header)
+        if key not in self._strides:
+            linear = access.index.linear_in(loop.counter)
+            is_steady = linear is not None and not any(map(_counts, linear[0].atoms()))
+            self._strides[key] = linear[0] if linear is not None and is_steady else None
+        return self._strides[key]
+
+    @cached_property
+    def _strides(self) -> dict[tuple[Size, str], Size | None]:
+        return {}
+
+
+def _counts(atom: object) -> bool:
+    return isinstance(atom, Counter)

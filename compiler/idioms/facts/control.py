@@ -164,9 +164,13 @@ class Control:
                     blocks.add(block)
                     stack += [p for p in function.predecessors[block] if p in self.dominator]
             found[header] = frozenset(blocks)
+        inside: dict[str, list[str]] = {header: [] for header in found}
+        for header, body in found.items():
+            for block in body & found.keys():
+                inside[block].append(header)
         loops: dict[str, Loop] = {}
         for header in sorted(found, key=lambda h: -len(found[h])):
-            around = [h for h in found if h != header and header in found[h]]
+            around = [h for h in inside[header] if h != header]
             parent = min(around, key=lambda h: len(found[h]), default=None)
             loops[header] = Loop(header, tuple(latches[header]), found[header], parent)
         return loops
@@ -194,12 +198,18 @@ class Control:
 
     def exits(self, loop: Loop) -> list[tuple[str, str]]:
         """The edges that leave a loop."""
-        return [
-            (block, after)
-            for block in sorted(loop.blocks, key=self._order.__getitem__)
-            for after in self.function.successors[block]
-            if after not in loop.blocks
-        ]
+        if loop.header not in self._exits:
+            self._exits[loop.header] = [
+                (block, after)
+                for block in sorted(loop.blocks, key=self._order.__getitem__)
+                for after in self.function.successors[block]
+                if after not in loop.blocks
+            ]
+        return self._exits[loop.header]
+
+    @cached_property
+    def _exits(self) -> dict[str, list[tuple[str, str]]]:
+        return {}
 
     @cached_property
     def _order(self) -> dict[str, int]:

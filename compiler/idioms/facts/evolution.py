@@ -13,7 +13,8 @@ C calls it undefined (`nsw`) or the wrap is recorded as a condition.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from relift.compiler.idioms.facts.control import Control, Loop
@@ -61,15 +62,33 @@ class Evolution:
         self.wraps: dict[str, str] = {}
         """What is assumed of a value that may wrap, in words."""
         self._raw: dict[str, Size] = {}
+        self._known: dict[str, Size] = {}
+        self._computing = 0
         self._steps: dict[str, tuple[Size, Size] | None] = {}
         self._trips: dict[str, Size | None] = {}
         self._busy: set[str] = set()
+
+    @contextmanager
+    def _unsettled(self) -> Generator[None]:
+        """While something is computed: what is found on the way may be opaque for the time."""
+        self._computing += 1
+        try:
+            yield
+        finally:
+            self._computing -= 1
 
     # ---- values
 
     def of(self, value: str) -> Size:
         """A value as a polynomial."""
-        return self._resolved(self.raw(value))
+        if value in self._known:
+            return self._known[value]
+        is_first = not self._computing and not self._busy
+        with self._unsettled():
+            found = self._resolved(self.raw(value))
+        if is_first:
+            self._known[value] = found
+        return found
 
     def raw(self, value: str) -> Size:
         """A value as a polynomial in which the phis of loops are opaque."""
@@ -187,7 +206,8 @@ class Evolution:
         """`(init, step)` of a phi at the head of a loop whose value is init + step * counter."""
         if value not in self._steps:
             self._steps[value] = None
-            self._steps[value] = self._found_step(value)
+            with self._unsettled():
+                self._steps[value] = self._found_step(value)
         return self._steps[value]
 
     def _found_step(self, value: str) -> tuple[Size, Size] | None:
@@ -216,7 +236,8 @@ class Evolution:
         """How often the body of a loop is run, where that is known when it begins, and is not negative."""
         if loop.header not in self._trips:
             self._trips[loop.header] = None
-            self._trips[loop.header] = self._counted(loop)
+            with self._unsettled():
+                self._trips[loop.header] = self._counted(loop)
         return self._trips[loop.header]
 
     def is_late(self, loop: Loop) -> bool:

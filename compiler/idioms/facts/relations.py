@@ -26,6 +26,7 @@ class Relations(Memory):
     def __init__(self, function: Function, module: Module) -> None:
         super().__init__(function, module)
         self._known: dict[tuple[str, str], Relation] = {}
+        self._builders: dict[str, Expressions] = {}
 
     # ---- for the solver
 
@@ -145,13 +146,20 @@ class Relations(Memory):
         return found
 
     def _expression(self, value: str, loop: Loop, phi: str | None) -> Expression | None:
-        builder = Expressions(self.evolution, loop)
         try:
-            if phi is not None:
-                builder.carried[phi] = Accumulator(phi, builder.scalar(self.type_of(phi)))
+            if phi is None:
+                return self._builder(loop).of(value, self.type_of(value))
+            builder = Expressions(self.evolution, loop)
+            builder.carried[phi] = Accumulator(phi, builder.scalar(self.type_of(phi)))
             return builder.of(value, self.type_of(value))
         except Opaque:
             return None
+
+    def _builder(self, loop: Loop) -> Expressions:
+        """The expressions in a loop over what no iteration gives to the next."""
+        if loop.header not in self._builders:
+            self._builders[loop.header] = Expressions(self.evolution, loop)
+        return self._builders[loop.header]
 
     def _of_memory(self, store: Access) -> Iterator[tuple[str, str, str]]:
         """How a store combines the cell, or the one of the step before, with what does not depend on it."""
@@ -174,7 +182,7 @@ class Relations(Memory):
 
     def _stored(self, store: Access, loop: Loop) -> Expression | None:
         """What a cell holds after a store, which may not be executed: then what it held."""
-        builder = Expressions(self.evolution, loop)
+        builder = self._builder(loop)
         i = store.instruction
         try:
             value = builder.of(i.operands[0], i.types[0])

@@ -25,13 +25,13 @@ class Listed:
 
     def matching(self, bound: Bound) -> Sequence[Row]:
         """The rows with these values."""
-        places = tuple(i for i, v in enumerate(bound) if v is not None)
-        if places not in self._indices:
-            index: dict[Row, list[Row]] = {}
+        places = tuple([i for i, v in enumerate(bound) if v is not None])
+        index = self._indices.get(places)
+        if index is None:
+            index = self._indices[places] = {}
             for row in self.rows:
-                index.setdefault(tuple(row[i] for i in places), []).append(row)
-            self._indices[places] = index
-        return self._indices[places].get(tuple(v for v in bound if v is not None), [])
+                index.setdefault(tuple([row[i] for i in places]), []).append(row)
+        return index.get(tuple([v for v in bound if v is not None]), [])
 
     def holds(self, row: Row) -> bool:
         """Whether it holds."""

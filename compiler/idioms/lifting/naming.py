@@ -77,7 +77,18 @@ class Sizes:
             self.values[value] = used + Size.atom(Name(name))
             self.meaning[name] = length - self.back(used)
             self.at_least.append((self.meaning[name], 0))
-        return self.of(length)
+        known = self.of(length)
+        if known.constant is None or (known - used).surely_at_least(0) or used.constant is not None:
+            return known
+        rest = length - self.back(
+            used
+        )  # the file says how long rows are, not that they are used whole
+        name = next((n for n, m in self.meaning.items() if m == rest), "")
+        if not name:
+            name = self.fresh(("p", "r", "s", "t"))
+            self.meaning[name] = rest
+            self.at_least.append((rest, 0))
+        return used + Size.atom(Name(name))
 
     def back(self, size: Size) -> Size:
         """A polynomial in sizes as one in values of the function."""

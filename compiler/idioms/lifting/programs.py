@@ -38,6 +38,8 @@ from relift.semantics.syntax.sizes import Size
 from relift.semantics.syntax.terms import Apply, Input, distinct
 from relift.semantics.syntax.types import INTEGERS, SCALARS, Array, Scalar, Type
 
+RISES = "the bounds of rows rise, and stay inside the arrays"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -272,7 +274,7 @@ class _Lifting(Elements):
             inner = scope.with_(counters={counter: i}, accumulators={fold.name: acc})
             return term_of(fold.updates[0], inner)
 
-        self.condition("the bounds of rows rise, and stay inside the arrays")
+        self.condition(RISES)
         counts = rl.generate(array.length, lambda i: i)
         start = term_of(fold.starts[0], scope)
         return rl.reduce_while(step, lambda acc, i: i < length, start, counts)[1]

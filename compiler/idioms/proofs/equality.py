@@ -9,14 +9,15 @@ from typing import Any
 import z3
 
 from relift.compiler.idioms.facts.accesses import Access
+from relift.compiler.idioms.facts.names import Counter
 from relift.compiler.idioms.facts.relations import Relations
 from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque
 from relift.compiler.idioms.finding import Found
 from relift.compiler.idioms.lifting.layouts import absolute
-from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.lifting.programs import RISES, Lifted
 from relift.compiler.idioms.proofs.execution import Execution
 from relift.compiler.idioms.proofs.folds import Equations
-from relift.compiler.idioms.proofs.instructions import CELL, Target
+from relift.compiler.idioms.proofs.instructions import CELL, Carrying, Target
 from relift.compiler.idioms.proofs.programs import Programs
 from relift.compiler.idioms.proofs.scalars import Scalars
 from relift.rewrites.checks.smt.goals import Number, Open, Prover
@@ -73,6 +74,7 @@ class _Proving:
         self.prover, self.rounded = Prover(), rounded
         self.equations = Equations(self.prover, Scalars(rounded))
         self.execution = Execution(relations, found.loop, self.equations, None)
+        self.execution.rises = RISES in lifted.conditions
         self.prover.names.update({n: self._size(m) for n, m in lifted.sizes.items()})
         for size, least in lifted.natural:
             self.prover.given.append(self._size(size) >= least)
@@ -117,6 +119,14 @@ class _Proving:
         cell = tuple(z3.Int(f"cell {d}") for d in range(len(lengths)))
         for i, n in zip(cell, lengths, strict=True):
             self.prover.given += [i >= 0, i < self.prover.size(n)]
+        if self._is_chosen(store):
+            if self.lifted.target.strides != (Size.of(1),):
+                raise Opaque("cells that data choose are those of a whole array")
+            index = self._size(self.lifted.target.first) + cell[0]
+            target = Target(store.base, SCALARS[store.type], index, {}, chosen=True)
+            self._leaves(target, cell)
+            return
+        self.execution.carrying = self._carrying(store)
         moving: dict[str, Number] = {}
         for access in self.relations.accesses.values():
             inside = access.instruction.block in self.found.loop.blocks
@@ -127,10 +137,32 @@ class _Proving:
         index = self._size(self.lifted.target.first)
         for i, stride in zip(cell, strides, strict=True):
             index = index + i * self._size(stride)
-        kind = SCALARS[store.type]
-        self.execution.target = Target(store.base, kind, index, moving)
+        self._leaves(Target(store.base, SCALARS[store.type], index, moving), cell)
+
+    def _leaves(self, target: Target, cell: tuple[Number, ...]) -> None:
+        """Show that the loops leave in a cell what the program says."""
+        self.execution.target = target
         left = self.execution.run()[CELL]
         self.equations.same(left, self.programs.result(cell), "the cell that the loops leave")
+
+    def _is_chosen(self, store: Access) -> bool:
+        """Whether data say which cells are written."""
+        evolution, root = self.relations.evolution, self.found.loop
+        return not all(
+            isinstance(n, Counter) or evolution.invariant(Size.atom(n), root)
+            for n in store.index.names()
+        )
+
+    def _carrying(self, store: Access) -> Carrying | None:
+        """The store of a loop that reads what the iteration before it has stored."""
+        loop = self.found.loop
+        stride = self.relations.evolution.stride(store, loop)
+        if self.found.idiom != "scan" or stride is None or not stride.constant:
+            return None
+        inside = [a for _, a in self.relations.accesses_of(loop) if a.base == store.base]
+        if sum(a.is_store for a in inside) != 1 or len(inside) == 1:
+            return None
+        return Carrying(store.instruction, store.index, stride.constant)
 
     def _moved(self, store: Access, cell: tuple[Number, ...]) -> dict[str, Number]:
         """The iteration of each loop around a store that comes to a cell."""

@@ -18,7 +18,8 @@ import z3
 from relift.compiler.idioms.facts.control import Loop
 from relift.compiler.idioms.facts.llvm.ir import Instruction
 from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque, line_of
-from relift.compiler.idioms.proofs.instructions import CELL, Address, Instructions, Names
+from relift.compiler.idioms.proofs.instructions import BEFORE, CELL, STORED, Address, Names
+from relift.compiler.idioms.proofs.memory import Memory
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.rewrites.checks.smt.goals import Number
 from relift.semantics.syntax.sizes import Size
@@ -34,7 +35,7 @@ class _Counted:
     trips: Number
 
 
-class Execution(Instructions):
+class Execution(Memory):
     """The iterations of a nest of loops."""
 
     def run(self) -> Names:
@@ -110,8 +111,11 @@ class Execution(Instructions):
         trips = self.evolution.trips(loop)
         if trips is None:
             raise Opaque(f"the loop at line {line_of(self.evolution, loop)} is not counted")
-        with self.prover.assuming(reached):
-            return self._counted(_Counted(loop, *self._heads(loop), self.size(trips, names)), names)
+        often = self.size(trips, names)
+        is_data = not self.evolution.invariant(trips, self.root)
+        rises = [often >= 0] if self.rises and is_data and not self.evolution.is_late(loop) else []
+        with self.prover.assuming(reached, *rises):
+            return self._counted(_Counted(loop, *self._heads(loop), often), names)
 
     def _heads(self, loop: Loop) -> tuple[dict[str, Size], list[Instruction]]:
         """What counts in a loop, and what else it carries."""
@@ -171,6 +175,10 @@ class Execution(Instructions):
             assert self.target is not None, "cannot happen: a cell is looked at"
             first.append(names[CELL])
             kinds.append(self.target.kind)
+        steps = self.carrying is not None and c.loop == self.root
+        if steps:
+            keys.append(BEFORE)
+            kinds.append(self._first_before(first))
         if not keys:
             return {}
 
@@ -180,10 +188,19 @@ class Execution(Instructions):
             with self._counting(around):
                 after = self._at(c, k, {**names, **dict(zip(keys, state, strict=True))})
             found = [self.value(_back(i, c.loop), i.type, after) for i in usable]
-            return (*found, *(after[h] for h in held))
+            return (*found, *(after[h] for h in held), *([after[STORED]] if steps else []))
 
         results = self.equations.fold(tuple(kinds), tuple(first), step, trips, by_program=False)
         return dict(zip(keys, results, strict=True))
+
+    def _first_before(self, first: list[Term]) -> str:
+        """Add what the first iteration finds in the cell before its own; the type of that."""
+        assert self.carrying is not None, "cannot happen: it is asked of a loop that carries"
+        with self._counting({**self.counters, self.root.header: z3.IntVal(0)}):
+            index = self.size(self.carrying.index) - self.carrying.stride
+        access = self.relations.accesses[str(self.carrying.store)]
+        first.append(self._cell(access.base, index, SCALARS[access.type]))
+        return SCALARS[access.type]
 
     def _left(self, c: _Counted, names: Names, carried: Names) -> Names:
         """The values that a loop leaves."""

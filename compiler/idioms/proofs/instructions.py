@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -11,7 +12,6 @@ import z3
 from relift.compiler.idioms.facts.control import Loop, postorder
 from relift.compiler.idioms.facts.evolution import PURE, Quotient, harmless, library_name
 from relift.compiler.idioms.facts.llvm.ir import Instruction
-from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
 from relift.compiler.idioms.facts.llvm.numbers import literal_of
 from relift.compiler.idioms.facts.names import Counter, Length, bare, is_global, is_value
 from relift.compiler.idioms.facts.relations import Relations
@@ -23,8 +23,8 @@ from relift.compiler.idioms.facts.values.expressions import (
     Opaque,
 )
 from relift.compiler.idioms.proofs.folds import Equations
-from relift.compiler.idioms.proofs.scalars import Term
-from relift.compiler.idioms.proofs.unchanged import is_as_before, is_one_number
+from relift.compiler.idioms.proofs.scalars import INTEGERS, Term
+from relift.compiler.idioms.proofs.unchanged import is_one_number
 from relift.rewrites.checks.smt.goals import Number
 from relift.semantics.syntax.sizes import Size
 
@@ -48,8 +48,8 @@ class Chosen(Address):
 
 Content: TypeAlias = "Term | Address"
 Names: TypeAlias = dict[str, "Content"]
-CELL = "(cell)"
-_UNKNOWN_ARRAY = "(an array that is not known)"
+CELL, BEFORE, STORED = "(cell)", "(cell before)", "(what is stored)"
+UNKNOWN_ARRAY = "(an array that is not known)"
 
 
 @dataclass
@@ -61,6 +61,17 @@ class Target:
     index: Number
     moving: Mapping[str, Number]
     """By the block that enters a loop, the iteration that comes to the cell."""
+    chosen: bool = False
+    """Whether data say which cell a store goes to: any iteration may come to it."""
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """A loop that reads what the iteration before it stored: the store, and by how many cells it moves."""
+
+    store: Instruction
+    index: Size
+    stride: int
 
 
 _FOLLOWED = frozenset(
@@ -70,13 +81,16 @@ _FOLLOWED = frozenset(
 
 
 @dataclass
-class Instructions:
+class Instructions(ABC):
     """The instructions of a nest of loops, in some iteration of each."""
 
     relations: Relations
     root: Loop
     equations: Equations
     target: Target | None
+    carrying: Carrying | None = None
+    rises: bool = False
+    """Whether it is a condition that rows, whose lengths are data, have no length below zero."""
     apart: dict[str, None] = field(default_factory=dict[str, None])
     """Arrays that are written beside the one looked at, and taken to be others."""
     counters: dict[str, Number] = field(default_factory=dict[str, Number])
@@ -114,7 +128,11 @@ class Instructions:
         if isinstance(atom, Length):
             return z3.Int(atom)
         name = str(atom)
-        found = names.get(name) if name in names else self.value(name, "i64", {})
+        found = names.get(name)
+        if found is None:
+            found = self._read_again(name, names)
+        if found is None:
+            found = self.value(name, "i64", {})
         return _begin(found.array) + found.bytes if isinstance(found, Address) else found
 
     # ---- values
@@ -160,9 +178,24 @@ class Instructions:
             self.scalars.named(name, SCALARS[type_]) if type_ in SCALARS else self._unknown(type_)
         )
 
+    def _read_again(self, name: str, names: Mapping[str, Content]) -> Term | None:
+        """What a load inside of the nest gives: a cell of an array that the nest does not write, whenever it is read."""
+        i = self.function.values.get(name)
+        if i is None or i.opcode != "load" or i.block not in self.root.blocks:
+            return None
+        access = self.evolution.accesses.get(i.position)
+        if access is None or i.type not in SCALARS or access.base in self.written:
+            return None
+        if not self._is_fixed(access.base):
+            return None
+        return self._cell(access.base, self.size(access.index, names), SCALARS[i.type])
+
+    def _is_fixed(self, array: str) -> bool:
+        return is_global(array) or array in self.function.arguments
+
     def _unknown(self, type_: str) -> Content:
         if type_ == "ptr":
-            return Address(f"{_UNKNOWN_ARRAY} {self.prover.number()}", z3.IntVal(0))
+            return Address(f"{UNKNOWN_ARRAY} {self.prover.number()}", z3.IntVal(0))
         return self.equations.unknown(SCALARS.get(type_, "i64"))
 
     def _cell(self, array: str, index: Number, kind: str) -> Term:
@@ -196,7 +229,7 @@ class Instructions:
                 return Address(yes.array, z3.If(condition, yes.bytes, no.bytes))
             if not (isinstance(yes, Address) and isinstance(no, Address)):
                 return self._unknown("ptr")
-            array = f"{_UNKNOWN_ARRAY} {self.prover.number()}"
+            array = f"{UNKNOWN_ARRAY} {self.prover.number()}"
             return Chosen(array, z3.IntVal(0), condition, yes, no)
         return z3.If(condition, yes, no)
 
@@ -245,6 +278,10 @@ class Instructions:
                 return self.scalars.applied("neg", given, [kind], kind)
             case "shl" if z3.is_int_value(given[1]) and given[1].as_long() < 31:
                 return given[0] * 2 ** given[1].as_long()
+            case "ashr" | "sdiv" | "srem" | "lshr" | "udiv" | "urem" if (
+                kind in INTEGERS and z3.is_int_value(given[1])
+            ):
+                return self._divided(i.opcode, given[0], given[1].as_long(), i.type)
             case "or" if "disjoint" in i.flags:
                 return given[0] + given[1]
             case "xor" if (
@@ -261,6 +298,17 @@ class Instructions:
                 return self.scalars.applied(BINARY[opcode], given, [kind, kind], kind)
             case _:
                 return self._unknown(i.type)
+
+    def _divided(self, opcode: str, x: Term, by: int, type_: str) -> Content:
+        """A quotient, towards zero or by a shift down, or the rest; by a number above zero."""
+        if opcode in ("ashr", "lshr"):
+            by = 2**by if 0 <= by < 31 else 0
+        has_no_sign = opcode in ("lshr", "udiv", "urem")
+        if by < 1 or (has_no_sign and not self.prover.holds(x >= 0)):
+            return self._unknown(type_)
+        is_down = has_no_sign or opcode == "ashr"
+        quotient: Any = x / by if is_down else z3.If(x < 0, (x + (by - 1)) / by, x / by)
+        return x - by * quotient if opcode in ("srem", "urem") else quotient
 
     def _called(self, i: Instruction, given: list[Term], kind: str) -> Content:
         name = library_name(i.about)
@@ -296,71 +344,17 @@ class Instructions:
 
     # ---- memory
 
-    def _address(self, i: Instruction, given: list[Any]) -> Content:
-        base, *indices = given
-        if not isinstance(base, Address) or any(isinstance(x, Address) for x in indices):
-            return self._unknown("ptr")
-        total, type_ = base.bytes, i.about
-        try:
-            for number, index in enumerate(indices):
-                if number == 0:
-                    total = total + index * size_in_bytes(type_, self.relations.module)
-                    continue
-                offset, type_ = member(type_, i.operands[number + 1], self.relations.module)
-                total = total + (offset if type_[0] == "=" else index * offset)
-                type_ = type_.lstrip("=")
-        except NoLayout:
-            return self._unknown("ptr")
-        return Address(base.array, total)
-
-    def _index(self, at: Address, type_: str) -> Number | None:
-        """The number of the cell at an address; none where it lies between two."""
-        try:
-            width = size_in_bytes(type_, self.relations.module)
-        except NoLayout:
-            return None
-        found = self.prover.polynomial(at.bytes).divided_by(Size.of(width))
-        return None if found is None else self.prover.number_of(found)
-
+    @abstractmethod
     def _load(self, i: Instruction, at: Content, names: Mapping[str, Content]) -> Content:
-        """What a load gives: of the cell that is looked at, what was put there; of arrays that are not written, a cell."""
-        if isinstance(at, Chosen):
-            yes, no = self._load(i, at.yes, names), self._load(i, at.no, names)
-            return self._chosen(at.condition, yes, no, i.type)
-        index = self._index(at, i.type) if isinstance(at, Address) else None
-        if index is None or not isinstance(at, Address) or i.type not in SCALARS:
-            return self._unknown(i.type)
-        if at.array.startswith(_UNKNOWN_ARRAY):
-            return self._unknown(i.type)
-        if at.array not in self.written:
-            return self._cell(at.array, index, SCALARS[i.type])
-        target = self.target
-        is_other = target is None or at.array != target.array
-        if is_other and is_as_before(self.relations, self.root, i):
-            return self._cell(at.array, index, SCALARS[i.type])
-        if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
-            return self._unknown(i.type)
-        if CELL in names and self.prover.holds(index == target.index):
-            return names[CELL]
-        return self._unknown(i.type)
+        """What a load gives."""
 
+    @abstractmethod
     def _store(self, i: Instruction, names: Names, reached: Any) -> None:
-        at = self.value(i.operands[1], "ptr", names)
-        if not isinstance(at, Address) or at.array.startswith(_UNKNOWN_ARRAY):
-            raise Opaque(f"a store to an address that is not understood (line {i.line})")
-        if self.target is None or at.array != self.target.array:
-            self.apart[at.array] = None
-            return
-        if CELL not in names:
-            return  # an iteration that comes to another cell
-        index = self._index(at, i.types[0])
-        if index is None or SCALARS.get(i.types[0]) != self.target.kind:
-            raise Opaque(f"a store between two cells (line {i.line})")
-        with self.prover.assuming(reached):
-            self.equations.holds(
-                index == self.target.index, f"the store at line {i.line} goes to the cell"
-            )
-        names[CELL] = z3.If(reached, self.value(i.operands[0], i.types[0], names), names[CELL])
+        """What a store does to the cell that is looked at."""
+
+    @abstractmethod
+    def _address(self, i: Instruction, given: list[Any]) -> Content:
+        """A place by a place and numbers."""
 
 
 def _begin(array: str) -> Number:

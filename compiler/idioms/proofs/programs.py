@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import z3
 
-from relift.compiler.idioms.lifting.programs import Lifted
+from relift.compiler.idioms.lifting.programs import RISES, Lifted
 from relift.compiler.idioms.proofs.folds import Equations
 from relift.compiler.idioms.proofs.scalars import Term
 from relift.rewrites.checks.smt.denotation import (
@@ -19,14 +19,25 @@ from relift.rewrites.checks.smt.denotation import (
     Named,
     Opaque,
     Value,
+    at,
 )
 from relift.rewrites.checks.smt.goals import Number
 from relift.rewrites.checks.smt.index_functions import WrittenFunctions
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.rows import Numbers
 from relift.semantics.interpreter import operator_lambda
+from relift.semantics.patterns.lookups import ScatterIndices
+from relift.semantics.patterns.sequential import ReduceWhile
 from relift.semantics.syntax.sizes import Size
-from relift.semantics.syntax.terms import BinaryOperator, Input, Operator, Pattern
+from relift.semantics.syntax.terms import (
+    Apply,
+    BinaryOperator,
+    Input,
+    Operator,
+    Pattern,
+    Var,
+    free_variables,
+)
 from relift.semantics.syntax.types import (
     Array,
     Scalar,
@@ -116,6 +127,36 @@ class Programs(Denotation):
     def within(self, i: Number, n: Number) -> Number:
         return i  # that it is below n is a condition that stays
 
+    def pattern(self, t: Pattern, names: Mapping[str, Value]) -> Value:
+        if isinstance(t, ScatterIndices):
+            return self._scattered(t, names)
+        return self._while(t, names) if isinstance(t, ReduceWhile) else super().pattern(t, names)
+
+    def _scattered(self, t: ScatterIndices, names: Mapping[str, Value]) -> Value:
+        """An array of which one cell, that data choose, is another."""
+        ids, xs, into = (self.of(u, names) for u in (t.ids, t.xs, t.into))
+        of = t.ids.type
+        if not isinstance(of, Array) or of.length != 1 or not isinstance(into, Cells):
+            raise Unsupported("several cells that are written together, in a proof", place="")
+        place, value = self.scalar(at(ids, z3.IntVal(0))), at(xs, z3.IntVal(0))
+        return Cells(into.length, lambda i: Choice(i == place, value, into.at(i)))
+
+    def _while(self, t: ReduceWhile, names: Mapping[str, Value]) -> Value:
+        """A fold that stops where its index comes to a number, which is one of its indices: that is a condition."""
+        acc, i = t.p.parameters
+        match t.p.body:
+            case Apply("lt", (Var(name), end), _) if name == i.name and not {
+                acc.name, i.name
+            } & free_variables(end):  # fmt: skip
+                n = self.scalar(self.of(end, names))
+            case _:
+                raise Unsupported("a fold that data end, in a proof", place="")
+        if RISES not in self.lifted.conditions:
+            raise Unsupported("a fold that may end early, in a proof", place="")
+        xs, step = self.of(t.xs, names), self.function(t.f, names)
+        init = self.of(t.init, names)
+        return Known(n), self.fold(lambda a, k: step(a, at(xs, k[0])), init, t.init.type, n)
+
     def combined(self, operator: Operator, x: Value, y: Value, t: Type) -> Value:
         if not isinstance(operator, BinaryOperator):
             raise Unsupported("an operator on vectors, in a proof", place="")
@@ -130,6 +171,8 @@ class Programs(Denotation):
         n: Number,
     ) -> Value:
         """A reduction whose accumulator is a scalar, or some."""
+        if isinstance(accumulator, Array) and isinstance(accumulator.element, Scalar):
+            return self._folded_cells(step, init, accumulator.element, n)
         parts = accumulator.parts if isinstance(accumulator, Tuple) else (accumulator,)
         kinds = tuple(t.name for t in parts if isinstance(t, Scalar))
         if len(kinds) < len(parts):
@@ -156,6 +199,31 @@ class Programs(Denotation):
                 by_program=True,
             )
         )
+
+    def _folded_cells(
+        self,
+        step: Callable[[Value, tuple[Number, ...]], Value],
+        init: Value,
+        element: Scalar,
+        n: Number,
+    ) -> Value:
+        """A fold over an array, cell by cell: of the others nothing is known while one is followed."""
+        assert isinstance(init, Cells), "cannot happen: an array begins as one"
+        length = init.length
+
+        def followed(i: Number) -> Value:
+            def one(state: tuple[Term, ...], k: Number) -> tuple[Term, ...]:
+                others: Any = z3.Function(
+                    f"?cells {self.prover.number()}", z3.IntSort(), self.scalars.sort(element.name)
+                )
+                whole = Cells(length, lambda j: Known(z3.If(j == i, state[0], others(j))))
+                return (self.scalar(at(step(whole, (k,)), i)),)
+
+            first = (self.scalar(at(init, i)),)
+            (found,) = self.equations.fold((element.name,), first, one, n, by_program=True)
+            return Known(found)
+
+        return Cells(length, followed)
 
 
 def _cells(t: Type) -> Size:

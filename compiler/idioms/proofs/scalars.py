@@ -83,6 +83,10 @@ class Scalars:
                 return self._converted(a, kinds[0], kind)
             case "sub" | "neg" | "add" | "mul":
                 return self._calculated(function, arguments, kind)
+            case "floor_divide" if (
+                kind in INTEGERS and z3.is_int_value(rest[0]) and rest[0].as_long() > 0
+            ):
+                return a / rest[0]
             case "minimum" | "maximum" if kind in INTEGERS or not self.rounded:
                 (b,) = rest
                 return z3.If(a <= b if function == "minimum" else a >= b, a, b)

@@ -319,7 +319,7 @@ class Prover:
                     return self.polynomial(yes if z3.is_true(condition) else no)
                 x, y = self.polynomial(yes), self.polynomial(no)
                 e = z3.If(condition, self.number_of(x), self.number_of(y))
-            case _ if parts:
+            case _ if parts and all(map(z3.is_int, parts)):
                 e = e.decl()(*(self.number_of(self.polynomial(p)) for p in parts))
             case _:
                 pass

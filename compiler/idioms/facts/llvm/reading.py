@@ -23,6 +23,18 @@ _DEFINE = re.compile(rf"define .*?({_NAME})\((.*)\)[^()]*\{{$")
 _LABEL = re.compile(r'^("[^"]*"|[\w.$-]+):')
 _RECORD = re.compile(r"^    #dbg_(value|declare)\((.*)\)$")
 _ATTACHED = re.compile(r", !([\w.]+) !(\d+)")
+_WRITTEN_ADDRESS = re.compile(r"getelementptr [\w ]*\((.*)\)$")
+_MOST_ADDRESSES = 1_000_000
+_BRACKETS = re.compile(r'[(\[{<"]')
+_ATTRIBUTE = re.compile(
+    r"(?:noundef|nonnull|signext|zeroext|noalias|nocapture|readonly|align \d+"
+    r"|captures\([^)]*\)|dereferenceable\(\d+\)|immarg|range\([^)]*\)) "
+)
+_VALUES = frozenset("%@-0123456789")
+"""How a value begins that is no word."""
+_NAMED = re.compile(rf"({_NAME}) = ")
+_TO = re.compile(rf"label ({_NAME})")
+_CALLED = re.compile(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$")
 _FLAGS = frozenset(
     [
         "nsw",
@@ -82,6 +94,8 @@ def parts(text: str) -> list[str]:
     >>> parts("i32 %a, [2 x i32] %b, {i32, i32} %c")
     ['i32 %a', '[2 x i32] %b', '{i32, i32} %c']
     """
+    if not _BRACKETS.search(text):
+        return [p.strip() for p in text.split(",")] if text.strip() else []
     found, depth, start, quoted = [], 0, 0, False
     for at, c in enumerate(text):
         if c == '"':
@@ -102,16 +116,19 @@ def parts(text: str) -> list[str]:
 def _typed(text: str) -> tuple[str, str]:
     """The type and the value of `TYPE attributes VALUE`."""
     text = text.strip()
-    depth = 0
-    for at, c in enumerate(text):
-        depth += (c in "([{<") - (c in ")]}>")
-        if c == " " and depth == 0:
-            type_, rest = text[:at], text[at + 1 :]
-            break
-    else:
+    type_, found, rest = text.partition(" ")
+    if _BRACKETS.search(type_):
+        depth = 0
+        for at, c in enumerate(text):
+            depth += (c in "([{<") - (c in ")]}>")
+            if c == " " and depth == 0:
+                type_, found, rest = text[:at], c, text[at + 1 :]
+                break
+        else:
+            found = ""
+    if not found:
         return text, ""
-    while m := re.match(r"(?:noundef|nonnull|signext|zeroext|noalias|nocapture|readonly|align \d+"
-                        r"|captures\([^)]*\)|dereferenceable\(\d+\)|immarg|range\([^)]*\)) ", rest + " "):  # fmt: skip
+    while rest[:1] not in _VALUES and (m := _ATTRIBUTE.match(rest + " ")):
         rest = rest[m.end() :]
     return type_, rest
 
@@ -136,6 +153,9 @@ class _Reader:
         default_factory=dict[str, "list[tuple[str, str]]"]
     )
     position: int = 0
+    addresses: dict[str, str] = field(default_factory=dict[str, str])
+    """Addresses in globals that LLVM writes where they are used, and what they are called here."""
+    computed: list[Instruction] = field(default_factory=list[Instruction])
 
     def function(self, lines: list[str]) -> Function:
         head = _DEFINE.match(lines[0])
@@ -161,6 +181,9 @@ class _Reader:
                 self._variable(m[2], label, is_declared=m[1] == "declare")
             elif text.startswith("  ") and text[2] not in " ;":
                 blocks[label].append(self._instruction(text.strip(), label))
+        entry = next(iter(blocks), "")
+        if self.computed:
+            blocks[entry] = [*(replace(i, block=entry) for i in self.computed), *blocks[entry]]
         return Function(
             head[1][1:],
             result[1] if result else "void",
@@ -210,10 +233,10 @@ class _Reader:
             self.unsigned.add(name[1])
 
     def _instruction(self, text: str, block: str) -> Instruction:
-        attached = dict(_ATTACHED.findall(text))
-        text = _ATTACHED.sub("", text)
+        attached = dict(_ATTACHED.findall(text)) if "!" in text else {}
+        text = _ATTACHED.sub("", text) if attached else text
         name = ""
-        if m := re.match(rf"({_NAME}) = ", text):
+        if m := _NAMED.match(text):
             name, text = m[1], text[m.end() :]
         words = text.split(" ")
         flags: set[str] = set()
@@ -223,14 +246,28 @@ class _Reader:
         while words and words[0] in _FLAGS:
             flags.add(words.pop(0))
         found = self._read(opcode, " ".join(words))
+        operands = tuple(map(self._operand, found.operands)) if "(" in text else found.operands
         self.position += 1
         line, column = self._place(attached.get("dbg"))
         if "llvm.loop" in attached:
             self._extent(block, attached["llvm.loop"])
-        return replace(
-            found, name=name, flags=frozenset(flags), block=block, position=self.position,
-            line=line, column=column,
+        return Instruction(
+            name, found.opcode, found.type, operands, found.types, found.about,
+            frozenset(flags), found.labels, block, self.position, line, column,
         )  # fmt: skip
+
+    def _operand(self, text: str) -> str:
+        """An operand; an address that is written in its place is computed where the function begins."""
+        m = _WRITTEN_ADDRESS.match(text)
+        if m is None:
+            return text
+        if text not in self.addresses:
+            found = self._read("getelementptr", m[1])
+            operands = tuple(map(self._operand, found.operands))
+            name = self.addresses[text] = f"%address..{len(self.addresses)}"
+            place = len(self.computed) - _MOST_ADDRESSES
+            self.computed.append(replace(found, name=name, operands=operands, position=place))
+        return self.addresses[text]
 
     def _place(self, note: str | None) -> tuple[int, int]:
         m = _LOCATION.search(self.notes.get(note or "", ""))
@@ -280,7 +317,7 @@ class _Reader:
                     labels=tuple(b for _, b in found),
                 )
             case "br" | "switch":
-                labels = tuple(re.findall(rf"label ({_NAME})", rest))
+                labels = tuple(_TO.findall(rest))
                 condition = () if rest.startswith("label") else (_typed(parts(rest)[0])[1],)
                 return Instruction("", opcode, "void", condition, labels=labels)
             case "call":
@@ -303,7 +340,7 @@ class _Reader:
             case _:
                 typed = [_typed(p) for p in parts(rest)]
                 type_ = typed[-1][0] if typed else "void"
-                labels = tuple(re.findall(rf"label ({_NAME})", rest))
+                labels = tuple(_TO.findall(rest))
                 operands = tuple(v for _, v in typed)
                 result = "ptr" if opcode == "alloca" else type_
                 return Instruction(
@@ -317,7 +354,7 @@ def _array_phi(rest: str) -> tuple[str, str, str]:
 
 
 def _call(rest: str) -> Instruction:
-    m = re.match(rf"(.*?)({_NAME}|asm .*?)\((.*)\)[^()]*$", rest)
+    m = _CALLED.match(rest)
     if m is None:
         return Instruction("", "call", "void", (), about="?")
     head = m[1].split()

@@ -1,0 +1,119 @@
+"""What loads give and stores do, where one cell of an array is followed through the iterations of a nest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import z3
+
+from relift.compiler.idioms.facts.llvm.ir import Instruction
+from relift.compiler.idioms.facts.llvm.layout import NoLayout, member, size_in_bytes
+from relift.compiler.idioms.facts.values.expressions import SCALARS, Opaque
+from relift.compiler.idioms.proofs.instructions import (
+    BEFORE,
+    CELL,
+    STORED,
+    UNKNOWN_ARRAY,
+    Address,
+    Carrying,
+    Chosen,
+    Content,
+    Instructions,
+    Names,
+)
+from relift.compiler.idioms.proofs.unchanged import is_as_before
+from relift.rewrites.checks.smt.goals import Number
+from relift.semantics.syntax.sizes import Size
+
+
+class Memory(Instructions):
+    """The memory of a nest: the array whose cell is followed, and those that it does not write."""
+
+    def _address(self, i: Instruction, given: list[Any]) -> Content:
+        base, *indices = given
+        if not isinstance(base, Address) or any(isinstance(x, Address) for x in indices):
+            return self._unknown("ptr")
+        total, type_ = base.bytes, i.about
+        try:
+            for number, index in enumerate(indices):
+                if number == 0:
+                    total = total + index * size_in_bytes(type_, self.relations.module)
+                    continue
+                offset, type_ = member(type_, i.operands[number + 1], self.relations.module)
+                total = total + (offset if type_[0] == "=" else index * offset)
+                type_ = type_.lstrip("=")
+        except NoLayout:
+            return self._unknown("ptr")
+        return Address(base.array, total)
+
+    def _index(self, at: Address, type_: str) -> Number | None:
+        """The number of the cell at an address; none where it lies between two."""
+        try:
+            width = size_in_bytes(type_, self.relations.module)
+        except NoLayout:
+            return None
+        found = self.prover.polynomial(at.bytes).divided_by(Size.of(width))
+        return None if found is None else self.prover.number_of(found)
+
+    def _load(self, i: Instruction, at: Content, names: Mapping[str, Content]) -> Content:
+        """What a load gives: of the cell that is looked at, what was put there; of arrays that are not written, a cell."""
+        if isinstance(at, Chosen):
+            yes, no = self._load(i, at.yes, names), self._load(i, at.no, names)
+            return self._chosen(at.condition, yes, no, i.type)
+        index = self._index(at, i.type) if isinstance(at, Address) else None
+        if index is None or not isinstance(at, Address) or i.type not in SCALARS:
+            return self._unknown(i.type)
+        if at.array.startswith(UNKNOWN_ARRAY):
+            return self._unknown(i.type)
+        if at.array not in self.written:
+            return self._cell(at.array, index, SCALARS[i.type])
+        target = self.target
+        is_other = target is None or at.array != target.array
+        if is_other and is_as_before(self.relations, self.root, i):
+            return self._cell(at.array, index, SCALARS[i.type])
+        if target is None or at.array != target.array or SCALARS[i.type] != target.kind:
+            return self._unknown(i.type)
+        if self.carrying is not None:
+            return self._carried_cell(self.carrying, index, i, names)
+        if CELL in names and target.chosen:
+            return z3.If(index == target.index, names[CELL], self._unknown(i.type))
+        if CELL in names and self.prover.holds(index == target.index):
+            return names[CELL]
+        return self._unknown(i.type)
+
+    def _carried_cell(
+        self, c: Carrying, index: Number, i: Instruction, names: Mapping[str, Content]
+    ) -> Content:
+        """The cell that the iteration before stored; or the one that this one will, which is as it was: none came to it."""
+        own = self.size(c.index)
+        if BEFORE in names and self.prover.holds(index == own - c.stride):
+            return names[BEFORE]
+        if STORED not in names and self.prover.holds(index == own):
+            return self._cell(self.relations.accesses[str(c.store)].base, index, SCALARS[i.type])
+        return self._unknown(i.type)
+
+    def _store(self, i: Instruction, names: Names, reached: Any) -> None:
+        at = self.value(i.operands[1], "ptr", names)
+        if not isinstance(at, Address) or at.array.startswith(UNKNOWN_ARRAY):
+            raise Opaque(f"a store to an address that is not understood (line {i.line})")
+        if self.target is None or at.array != self.target.array:
+            self.apart[at.array] = None
+            return
+        if self.carrying is not None and i is self.carrying.store:
+            self.equations.holds(reached, f"the store at line {i.line} is made in each iteration")
+            names[STORED] = self.value(i.operands[0], i.types[0], names)
+        if CELL not in names:
+            return  # an iteration that comes to another cell
+        index = self._index(at, i.types[0])
+        if index is None or SCALARS.get(i.types[0]) != self.target.kind:
+            raise Opaque(f"a store between two cells (line {i.line})")
+        if self.target.chosen:
+            here = z3.And(reached, index == self.target.index)
+            names[CELL] = z3.If(here, self.value(i.operands[0], i.types[0], names), names[CELL])
+            return
+        with self.prover.assuming(reached):
+            self.equations.holds(
+                index == self.target.index, f"the store at line {i.line} goes to the cell"
+            )
+        names[CELL] = z3.If(reached, self.value(i.operands[0], i.types[0], names), names[CELL])
