@@ -59,6 +59,7 @@ class Programs(Denotation):
         self.prover, self.scalars = equations.prover, equations.scalars
         self.index_functions = WrittenFunctions(self.prover)
         self.parameters = {p.name: p for p in lifted.parameters}
+        self.places: list[Number] = []
 
     def result(self, indices: tuple[Number, ...]) -> Term:
         """The cell of the result at some indices."""
@@ -139,6 +140,7 @@ class Programs(Denotation):
         if not isinstance(of, Array) or of.length != 1 or not isinstance(into, Cells):
             raise Unsupported("several cells that are written together, in a proof", place="")
         place, value = self.scalar(at(ids, z3.IntVal(0))), at(xs, z3.IntVal(0))
+        self.places.append(place)
         return Cells(into.length, lambda i: Choice(i == place, value, into.at(i)))
 
     def _while(self, t: ReduceWhile, names: Mapping[str, Value]) -> Value:
@@ -216,8 +218,21 @@ class Programs(Denotation):
                 others: Any = z3.Function(
                     f"?cells {self.prover.number()}", z3.IntSort(), self.scalars.sort(element.name)
                 )
-                whole = Cells(length, lambda j: Known(z3.If(j == i, state[0], others(j))))
-                return (self.scalar(at(step(whole, (k,)), i)),)
+                read: list[Number] = []
+
+                def cell(j: Number) -> Value:
+                    read.append(j)
+                    return Known(z3.If(j == i, state[0], others(j)))
+
+                before = len(self.places)
+                after = self.scalar(at(step(Cells(length, cell), (k,)), i))
+                written = self.places[before:]
+                for j in read:  # what is read beside the cells that are written may be no cell
+                    if not j.eq(i) and not any(self.prover.holds(j == p) for p in written):
+                        raise Unsupported(
+                            "a cell that is read and not written, in a proof", place=""
+                        )
+                return (after,)
 
             first = (self.scalar(at(init, i)),)
             (found,) = self.equations.fold((element.name,), first, one, n, by_program=True)

@@ -70,21 +70,21 @@ def test_wrong_programs_are_not_proved(file: str, function: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "function", "same"),
+    ("file", "function"),
     [
-        ("reductions", "scan_in_place", 0), ("reductions", "histogram", 0), ("reductions", "histogram_if", 1),
-        ("reductions", "histogram_max", 0), ("reductions", "histogram_of_image", 0), ("reductions", "histogram_shifted", 0),
-        ("products", "csr", 0), ("products", "csr_named", 0), ("products", "jds", 0), ("products", "jds_in_blocks", 0),
+        ("reductions", "scan_in_place"), ("reductions", "histogram"), ("reductions", "histogram_if"),
+        ("reductions", "histogram_max"), ("reductions", "histogram_of_image"), ("reductions", "histogram_shifted"),
+        ("products", "csr"), ("products", "csr_named"), ("products", "jds"), ("products", "jds_in_blocks"),
     ],
 )  # fmt: skip
-def test_wrong_programs_over_data_are_not_proved(file: str, function: str, same: int) -> None:
-    """No mistake has a proof where data choose cells or lengths, but those that mean the same: an index that nothing asks for."""
+def test_wrong_programs_over_data_are_not_proved(file: str, function: str) -> None:
+    """No mistake has a proof where data choose cells or lengths: one reads what may be no cell."""
     right = found(file, function)
     assert right.lifted is not None
     wrong = [replace(right.lifted, program=m) for m in mutants(right.lifted.program)]
     wrong += misplaced(right.lifted)
     assert len(wrong) > 5
-    assert sum(proof(right.relations, right.found, w).ok for w in wrong) == same
+    assert not any(proof(right.relations, right.found, w).ok for w in wrong)
 
 
 def test_a_row_that_may_end_before_it_begins_is_not_proved() -> None:
