@@ -27,6 +27,7 @@ from relift.semantics.interpreter import World, evaluate
 from relift.semantics.language.programs import Program
 from relift.semantics.numpy_values import from_numpy
 from relift.semantics.syntax.sizes import Size
+from relift.semantics.syntax.terms import Literal, distinct
 from relift.semantics.syntax.types import Array, Scalar, Type, dimensions
 
 RUNS = 100
@@ -242,10 +243,14 @@ def _drawn(relations: Relations, lifted: Lifted, random: Random, refused: int) -
             values[value] = random.randint(1, 5)
         elif value not in values and type_ in ("float", "double"):
             values[value] = _number(None, random, few)
+    edges = _edges(lifted)
     for p in lifted.parameters:
         if p.first is not None:
             _place(case, p.value, p.type, p.first, random, few)
             room = case.rooms[p.value]
+            if edges and room.dtype.kind == "i" and random.random() < 0.2:
+                at = random.randrange(GUARD, max(GUARD + 1, len(room) - GUARD))
+                room[at] = random.choice((1, *range(-7, 0))) * random.choice(edges)
             if relations.evolution.wraps and room.dtype.kind == "i":
                 np.absolute(room, out=room)
     target = lifted.target.value
@@ -259,6 +264,10 @@ def _sizes(lifted: Lifted, length: int, most: int, random: Random) -> dict[str, 
     sizes: dict[str, int] = {}
     for name in lifted.sizes:
         small = random.choice([k for k in (1, 1, 2, 3, 4, 5, 7) if k <= most])
+        if (
+            most == 7 and random.random() < 0.06
+        ):  # a row or two more than what the program divides by
+            small = random.choice([small, *(k + random.randint(0, 2) for k in _edges(lifted))])
         sizes[name] = length if name.startswith("len") else small
         if random.random() < 0.08 and not name.startswith("len"):
             sizes[name] = 0
@@ -274,6 +283,12 @@ def _fit(lifted: Lifted, sizes: dict[str, int], values: Mapping[str, int]) -> bo
         if meaning.names() <= values.keys() and not any(map(_is_quotient, meaning.atoms())):
             sizes[name] = meaning.evaluate(values)
     return all(n >= 0 for n in sizes.values())
+
+
+def _edges(lifted: Lifted) -> list[int]:
+    """The whole numbers that a program says, but for the smallest."""
+    said = (t.value for t in distinct(lifted.program.body) if isinstance(t, Literal))
+    return sorted({v for v in said if type(v) is int and 2 < v < 64})
 
 
 def _is_quotient(atom: object) -> bool:

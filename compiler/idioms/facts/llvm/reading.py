@@ -233,7 +233,7 @@ class _Reader:
             self.unsigned.add(name[1])
 
     def _instruction(self, text: str, block: str) -> Instruction:
-        attached = dict(_ATTACHED.findall(text)) if "!" in text else {}
+        attached = dict(_ATTACHED.findall(text))
         text = _ATTACHED.sub("", text) if attached else text
         name = ""
         if m := _NAMED.match(text):
