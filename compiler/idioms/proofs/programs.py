@@ -35,7 +35,6 @@ from relift.semantics.syntax.terms import (
     Input,
     Operator,
     Pattern,
-    Var,
     free_variables,
 )
 from relift.semantics.syntax.types import (
@@ -146,13 +145,14 @@ class Programs(Denotation):
     def _while(self, t: ReduceWhile, names: Mapping[str, Value]) -> Value:
         """A fold that stops where its index comes to a number, which is one of its indices: that is a condition."""
         acc, i = t.p.parameters
-        match t.p.body:
-            case Apply("lt", (Var(name), end), _) if name == i.name and not {
-                acc.name, i.name
-            } & free_variables(end):  # fmt: skip
-                n = self.scalar(self.of(end, names))
-            case _:
-                raise Unsupported("a fold that data end, in a proof", place="")
+        test = t.p.body
+        counts = isinstance(test, Apply) and test.function == "lt" and test.arguments[0] == i
+        if not isinstance(test, Apply) or not counts:
+            raise Unsupported("a fold that data end, in a proof", place="")
+        end = test.arguments[1]
+        if {acc.name, i.name} & free_variables(end):
+            raise Unsupported("a fold that data end, in a proof", place="")
+        n = self.scalar(self.of(end, names))
         if RISES not in self.lifted.conditions:
             raise Unsupported("a fold that may end early, in a proof", place="")
         xs, step = self.of(t.xs, names), self.function(t.f, names)
