@@ -51,15 +51,18 @@ class Indices(Arithmetic):
         """x / y towards zero."""
         if not isinstance(x, Index) and not isinstance(y, Index):
             return quotient(x, y)
-        self._divisible(x, y)
-        return x // y
+        return self._towards_zero(x, y, lambda n: n // y)
 
-    def _divisible(self, x: Any, y: Any) -> None:
+    def _towards_zero(self, x: Any, y: Any, computed: Callable[[Any], Any]) -> Any:
+        """What is computed of x and a divisor, where x has one sign: of -x it is the opposite."""
         r = self.algebra.ranges
         if not r.nonnegative(y - 1):
             raise Undecided(f"the divisor {y} may be 0")
-        if not r.nonnegative(x):
-            raise Undecided(f"{x}, which is divided, may be below 0")
+        if r.nonnegative(x):
+            return computed(x)
+        if r.nonnegative(-x):
+            return -computed(-x)
+        raise Undecided(f"{x}, which is divided, may be below 0, or above")
 
     def compared(self, operator: str, x: Any, y: Any) -> Any:
         """A comparison of whole numbers: known, or the `int` of a condition."""
@@ -121,8 +124,7 @@ class Indices(Arithmetic):
             if operator == "/":
                 return self.quotient(x, y)
             if operator == "%":
-                self._divisible(x, y)
-                return x % y
+                return self._towards_zero(x, y, lambda n: n % y)
             return self._bits(operator, scalar, x, y)
 
         return function

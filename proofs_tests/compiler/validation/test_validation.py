@@ -157,6 +157,24 @@ def groups_of_two(body: str) -> tuple[str, Compiled, Program]:
 RIGHT = "out[get_global_id(0)] = x[get_global_id(0)] + x[get_global_id(0)];"
 
 
+def test_a_remainder_of_what_is_below_zero_is_followed() -> None:
+    """Mirrored borders are indices such as -(i + 129) % 130 + 129; C rounds towards zero, and takes the sign along."""
+
+    @typed(x=f32[65])
+    def mirrored(x: Any) -> Any:
+        windows = rl.slide(3, 1, rl.pad(1, 1, rl.mirror, x))
+        return rl.map_glb(0)(lambda w: w[1] - w[0] * w[2], windows)
+
+    k = compile_program(mirrored)
+    text = "".join(k.source.split())
+    assert "-(glb_0+129)%130" in text, k.source
+    found = meaning_of(k, mirrored)
+    assert found.verdict == "validated", found
+    wrong = k.source.replace("-(glb_0 + 129) % 130", "(-(glb_0 + 129) - 1) % 130")
+    assert wrong != k.source
+    assert meaning_of(replace(k, source=wrong), mirrored).verdict == "refuted"
+
+
 def test_two_barriers_are_not_one() -> None:
     """Work-items of a group that wait in different places do not wait for each other."""
     wait, place = "barrier(CLK_LOCAL_MEM_FENCE);", "get_local_id(0)"
