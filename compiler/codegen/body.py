@@ -49,6 +49,10 @@ class Body:
         """One more statement."""
         self._blocks[-1].append(s)
 
+    def taken_back(self) -> Statement:
+        """The statement that was added last, which is there no longer."""
+        return self._blocks[-1].pop()
+
     @contextmanager
     def block(
         self, made: Callable[[tuple[Statement, ...]], Statement]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from relift.compiler.codegen.arrays import exchanged, into_local, into_private, new_local
-from relift.compiler.codegen.emission import Terms
+from relift.compiler.codegen.emission import Emission, Terms
 from relift.compiler.codegen.loops import around_loop, copy, loop
+from relift.compiler.codegen.passes.fetched_ahead import fetched_ahead
 from relift.compiler.codegen.scope import Scope
 from relift.compiler.codegen.unrolling import unrolling
 from relift.compiler.codegen.values.trees import Tree, widened
+from relift.compiler.text.tree import Loop
 from relift.semantics.errors import Unsupported
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.views import (
@@ -140,9 +142,22 @@ def in_place(
 
         with around_loop(e, f.body):
             loop(e, data, scope, step, unroll=unrolling(t))
+    if isinstance(t, Fold) and t.ahead and t.solved["n"] != 1:
+        _fetch_ahead(e)
     if target is not None and target is not accumulator:
         copy(e, accumulator, target, scope)
     return accumulator
+
+
+def _fetch_ahead(e: Emission) -> None:
+    """What was written last is a loop, whose turns fetch what the next one reads."""
+    s = e.body.taken_back()
+    if not isinstance(s, Loop):
+        raise Unsupported(
+            "reduce_seq_ahead of as many elements as are known here is no loop; use reduce_seq"
+        )
+    ahead, e.local_arrays = fetched_ahead(s, e.local_arrays, e.body.fresh)
+    e.body.add(ahead)
 
 
 def _accumulator(g: Terms, t: Stepping, target: View | None, scope: Scope) -> View:

@@ -73,6 +73,8 @@ class Walk:
         self._accesses = Accesses(self._meter, environment)
         self._operations = Operations(self._meter)
         self._buffers: dict[terms.Term, View] = {}
+        self._ahead = False
+        """Whether a step of a fold fills local memory for the next one."""
 
     def kernels(self, t: terms.Term, environment: Environment) -> list[Kernel]:
         """What the kernels of a term come to."""
@@ -220,8 +222,12 @@ class Walk:
     def _stored(self, t: Store, xs: terms.Term, environment: Environment) -> View:
         """An array that the kernel itself holds, written where it stands."""
         target = self._accesses.stored(self._meter.fresh("m"), t.type, t.space)
+        counted = self._meter.counted
+        waits = counted.waits, counted.waited
         self._write(xs, target, environment)
         if t.space == "local":
+            if self._ahead:  # it computes meanwhile
+                counted.waits, counted.waited = waits
             self._meter.wait(_BARRIER)
         elif t.space == "private":
             self._meter.counted.registers += _held(xs) * self._meter.scope.width
@@ -287,10 +293,12 @@ class Walk:
             assert isinstance(t, Accumulating), "cannot happen: it goes through no array"
             data = array(self._view(t.xs, environment))
         turns = data.length
+        around, self._ahead = self._ahead, isinstance(t, Fold) and t.ahead
         with self._meter.chain(turns), self._meter.loop(turns, unrolled=t.unrolled) as i:
             arguments = (accumulator,) if iterates else (accumulator, data.at(i))
             body = f.body.xs if isinstance(f.body, ToLocal) else f.body
             self._write(body, accumulator, environment.bind(f, *arguments))
+        self._ahead = around
         return accumulator
 
 

@@ -76,6 +76,8 @@ reduce: Final[PartialApplication]
 """`reduce(op, init, xs)`: all elements combined, from the left, starting with `init`; one value."""
 reduce_seq: Final[PartialApplication]
 """`reduce_seq(f, init, xs)`: a left fold in one work-item; f needs no law."""
+reduce_seq_ahead: Final[PartialApplication]
+"""`reduce_seq_ahead(f, init, xs)`: `reduce_seq` whose steps fill local memory, each for the next one while it computes."""
 reduce_seq_unroll: Final[PartialApplication]
 """`reduce_seq_unroll(f, init, xs)`: `reduce_seq` with the loop written out."""
 reduce_while: Final[PartialApplication]
@@ -150,6 +152,7 @@ __all__ = [
     "partial_reduce",
     "reduce",
     "reduce_seq",
+    "reduce_seq_ahead",
     "reduce_seq_unroll",
     "reduce_while",
     "repeat",

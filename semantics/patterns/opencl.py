@@ -152,6 +152,24 @@ ReduceSeqUnroll = variant(
 )
 
 
+ReduceSeqAhead = variant(
+    Fold,
+    "reduce_seq_ahead",
+    """`reduce_seq_ahead(f, init, xs)`: `reduce_seq` whose steps fill local memory, each for the next one while it computes.
+
+    Law: reduce_seq_ahead(f, z, xs) == reduce_seq(f, z, xs).
+    Source: Tan et al., SC'11; CUTLASS (software pipelining).
+
+    >>> from relift.semantics.catalogue import interpret
+    >>> interpret("reduce_seq_ahead(lambda acc, x: acc * 10 + x, 0, xs)", xs=[1, 2, 3])
+    123
+    """,
+    ahead=True,
+    compiled=True,
+    __module__=__name__,
+)
+
+
 @dataclass(frozen=True)
 class MapSeqSlide(InTurn):
     """`map_seq_slide(size, step, f, xs)`: f on every window, in one loop that keeps the window in registers.

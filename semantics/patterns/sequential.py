@@ -40,8 +40,9 @@ class Accumulating(Stepping):
 
 @dataclass(frozen=True)
 class Fold(Accumulating, Reduction):
-    """What is accumulated of all elements, in a loop that may be `unrolled`."""
+    """What is accumulated of all elements, in a loop that may be `unrolled`, or fetch `ahead` what is staged."""
 
+    ahead: ClassVar[bool] = False
     rocq: ClassVar = "reduce_seq {f} {init} {n} {xs}"
     rocq_defined: ClassVar = "fold_defined {f} {f_defined} {init} {n} {xs}"
     view: ClassVar = staticmethod(fold_viewed)

@@ -17,6 +17,7 @@ from relift.compiler.certificates.given import Misfit, given
 from relift.compiler.meaning.kernels.loops import Folded, Loops, waits
 from relift.compiler.meaning.kernels.memory import Array, Ghost, Given, InVectors, Own, Result
 from relift.compiler.meaning.kernels.shared import Slice, numbered
+from relift.compiler.meaning.kernels.turned_back import turned_back
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of
@@ -66,7 +67,7 @@ class Group:
         texts = {k.name: k for k in self.source.kernels}
         if self.kernel.name not in texts:
             raise Fault("launch", f"the source has no kernel {self.kernel.name}")
-        self.text: KernelText = texts[self.kernel.name]
+        self.text: KernelText = turned_back(texts[self.kernel.name])
         self.loops = Loops(self.algebra, self.arithmetic, self.unroll, self.written_out, BUDGET)
         self.strays: list[str] = []
 

@@ -121,7 +121,7 @@ class Denotation(Carrying):
             case p.Reduce():
                 op = self.operator(t.op, operand_type(t))
                 return self.fold(op, data(t.init), data(t.xs), size("n"), t.type)
-            case p.ReduceSeq() | p.ReduceSeqUnroll():
+            case p.ReduceSeq() | p.ReduceSeqUnroll() | p.ReduceSeqAhead():
                 written_out = isinstance(t, p.ReduceSeqUnroll)
                 f, first, xs = self.function(t.f, v), data(t.init), data(t.xs)
                 return self.fold(f, first, xs, size("n"), t.type, written_out=written_out)

@@ -32,6 +32,7 @@ from relift.semantics.language.vocabulary import (
     map_wrg,
     reduce,
     reduce_seq,
+    reduce_seq_ahead,
     reduce_seq_unroll,
     rotate_values,
     slide,
@@ -96,6 +97,12 @@ def reduce_to_seq_unroll(op: Op[A], z: A, xs: A[n]):
 def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
     """The loop of a reduction is written out."""
     return reduce_seq(f, z, xs), reduce_seq_unroll(f, z, xs)
+
+
+@rule(lowering=True, source="Tan et al., SC'11; CUTLASS, software pipelining")
+def reduce_seq_to_ahead(f: Fun[B, A, B], z: B, xs: A[n]):
+    """A step of a reduction fetches what the next one reads from local memory."""
+    return reduce_seq(f, z, xs), reduce_seq_ahead(f, z, xs)
 
 
 # ---- loops over chunks

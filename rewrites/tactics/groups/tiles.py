@@ -67,7 +67,7 @@ class Tiles:
 
     Each work-item has `row_blocks` by `column_blocks` blocks of `width` by `width` results.  `padding` open
     cells follow each row of a tile that is stored across, so that work-items that write a column of it use
-    different banks of local memory.
+    different banks of local memory.  A group may fetch the next chunk `ahead`, while it computes with one.
     """
 
     rows: int
@@ -77,6 +77,7 @@ class Tiles:
     column_blocks: int
     width: int = 4
     padding: int = 4
+    ahead: bool = False
 
     @property
     def work_items(self) -> tuple[int, int]:
@@ -90,12 +91,18 @@ class Tiles:
     def registers(self) -> int:
         """The numbers that a work-item holds: its results, and a row and a column of its blocks."""
         down, across = self.row_blocks * self.width, self.column_blocks * self.width
-        return down * across + down + across
+        return down * across + down + across + self.fetched
 
     @property
     def staged(self) -> int:
-        """The numbers of a chunk that a group has in local memory."""
-        return self.depth * (self.rows + self.columns + 2 * self.padding)
+        """The numbers of a chunk, or of two, that a group has in local memory."""
+        return (1 + self.ahead) * self.depth * (self.rows + self.columns + 2 * self.padding)
+
+    @property
+    def fetched(self) -> int:
+        """The numbers of the next chunk that a work-item holds."""
+        down, across = self.work_items
+        return self.ahead * self.depth * (self.rows + self.columns) // (down * across)
 
     def fits(self, device: DeviceDescription, scalar_bytes: int) -> bool:
         """Whether every work-item has the same to do, and the device has room for a group.
@@ -263,7 +270,8 @@ def give_out(tiles: Tiles, stage_first: Tactic, stage_second: Tactic) -> Tactic:
         inside("xs", "ys")(stage_second),
         apply("reduce_seq_to_unroll"),
     )
-    return then(inside("init")(start), inside("f")(chunk))
+    step = apply("reduce_seq_to_ahead") if tiles.ahead else skip
+    return then(inside("init")(start), inside("f")(chunk), step)
 
 
 def _blocks(tiles: Tiles) -> Tactic:
