@@ -56,6 +56,7 @@ def reduce(g: Terms, t: Fold, scope: Scope) -> View:
 
     with around_loop(e, f.body):
         loop(e, data, scope, step, unroll=unrolling(t))
+    _fetch_ahead(e, t)
     return accumulator
 
 
@@ -142,20 +143,22 @@ def in_place(
 
         with around_loop(e, f.body):
             loop(e, data, scope, step, unroll=unrolling(t))
-    if isinstance(t, Fold) and t.ahead and t.solved["n"] != 1:
-        _fetch_ahead(e)
+    _fetch_ahead(e, t)
     if target is not None and target is not accumulator:
         copy(e, accumulator, target, scope)
     return accumulator
 
 
-def _fetch_ahead(e: Emission) -> None:
-    """What was written last is a loop, whose turns fetch what the next one reads."""
-    s = e.body.taken_back()
-    if not isinstance(s, Loop):
+def _fetch_ahead(e: Emission, t: Stepping | Fold) -> None:
+    """What was written last is the loop of a fold; where it is one that fetches ahead, its turns do."""
+    if not (isinstance(t, Fold) and t.ahead) or t.solved["n"] == 1:
+        return
+    if not t.solved["n"].surely_at_least(1):
         raise Unsupported(
-            "reduce_seq_ahead of as many elements as are known here is no loop; use reduce_seq"
+            f"reduce_seq_ahead of {t.solved['n']} elements, which may be none; use reduce_seq"
         )
+    s = e.body.taken_back()
+    assert isinstance(s, Loop), "cannot happen: a fold of several elements is a loop"
     ahead, e.local_arrays = fetched_ahead(s, e.local_arrays, e.body.fresh)
     e.body.add(ahead)
 

@@ -445,6 +445,29 @@ def loop_over_tiles(n: int) -> Program:
     return loop_over_tiles
 
 
+@case(
+    lambda x: np.repeat(3 * x.reshape(-1, 32).sum(axis=1), 8),
+    [(32,), (64,), (96,)],
+    (3200,),
+)
+def tiles_fetched_ahead(n: int) -> Program:
+    """Local memory that each iteration of a loop fills for the next: each work-item reads what others fetched."""
+
+    @typed(x=i32[n])
+    def tiles_fetched_ahead(x: Any) -> Any:
+        def tile_sum(acc: Any, t: Any) -> Any:
+            staged = rl.to_local(rl.map_lcl(0)(lambda v: v * 3, t))
+            return rl.reduce_seq(rl.add, acc, staged)
+
+        def group(chunk: Any) -> Any:
+            total = rl.reduce_seq_ahead(tile_sum, 0, rl.split(8, chunk))
+            return rl.map_lcl(0)(lambda v: v, rl.repeat(8, total))
+
+        return rl.join(rl.map_wrg(0)(group, rl.split(32, x)))
+
+    return tiles_fetched_ahead
+
+
 @case(lambda x: 1 + x.sum(axis=1), [(1, 1), (2, 3), (3, 8)], (40, 50))
 def sums_in_registers(groups: int, tiles: int) -> Program:
     """The accumulator of a work-group: each work-item holds one of its 8 elements."""

@@ -113,27 +113,41 @@ def _parted(loop: Loop, arrays: Mapping[str, Memory], fresh: Callable[[str], str
         raise _refused("does not count from 0 by 1")
     fetched: list[Declaration] = []
     stored: list[Assignment] = []
+    kept: list[Statement] = []
+    needed = _needed(body[: waits[0]], arrays)
     for s in body[: waits[0]]:
-        match s:
-            case Declaration(t, _, None, _) if not t.pointer:
-                fetched.append(s)
-            case Assignment(target, "=", value) if _array(target) in arrays:
-                if any(isinstance(e, Element | Prefix | Invocation) for e in within(value)):
-                    name = fresh("fetched")
-                    t = replace(_type(target, arrays), constant=True)
-                    fetched.append(Declaration(t, name, None, value))
-                    value = Name(name)
-                stored.append(Assignment(target, "=", value))
-            case _:
-                raise _refused("fills local memory in a loop, or under a condition")
-    used = body[waits[0] + 1 : -1]
+        if isinstance(s, Declaration) and s.name not in needed:
+            kept.append(s)
+        elif isinstance(s, Declaration) and s.extent is None and not s.type.pointer:
+            fetched.append(s)
+        elif isinstance(s, Assignment) and s.operator == "=" and _array(s.target) in arrays:
+            value = s.value
+            if any(isinstance(e, Element | Prefix | Invocation) for e in within(value)):
+                name = fresh("fetched")
+                t = replace(_type(s.target, arrays), constant=True)
+                fetched.append(Declaration(t, name, None, value))
+                value = Name(name)
+            stored.append(Assignment(s.target, "=", value))
+        else:
+            raise _refused("fills local memory in a loop, or under a condition")
+    used = (*kept, *body[waits[0] + 1 : -1])
     filled, names = _filled(body[: waits[0]]), {d.name for d in fetched}
-    changed = _changed(body)
+    changed = _changed(body) | {s.name for s in kept if isinstance(s, Declaration)}
     if names & mentioned(used) or filled & _filled(used):
         raise _refused("uses otherwise what it fills local memory with")
     if (changed - filled) & mentioned(fetched) or filled & mentioned(fetched):
         raise _refused("fills local memory with what it computes")
     return _Turn(tuple(fetched), tuple(stored), used)
+
+
+def _needed(body: Sequence[Statement], arrays: Mapping[str, Memory]) -> set[str]:
+    """The names that statements mention, or what these are computed from, to fill local memory."""
+    found: set[str] = set()
+    for s in reversed(body):
+        fills = isinstance(s, Assignment) and _array(s.target) in arrays
+        if fills or (isinstance(s, Declaration) and s.name in found):
+            found |= mentioned([s])
+    return found
 
 
 def _refused(why: str) -> Unsupported:
@@ -163,13 +177,12 @@ def _changed(body: Sequence[Statement]) -> set[str]:
 
 def _array(target: Expression) -> str | None:
     """The array of an element, or of a vector behind a pointer."""
-    match target:
-        case Element(Name(array), _):
-            return array
-        case Prefix("*", Cast(_, (pointer,))):
-            return _base(pointer)
-        case _:
-            return None
+    if isinstance(target, Element):
+        return target.array.name if isinstance(target.array, Name) else None
+    if isinstance(target, Prefix) and target.operator == "*" and isinstance(target.operand, Cast):
+        [pointer] = target.operand.arguments
+        return _base(pointer)
+    return None
 
 
 def _variable(target: Expression) -> str | None:
@@ -223,15 +236,14 @@ def _replaced(
     """Statements with other expressions for some names, and with the accesses of some arrays in a half of each."""
 
     def new(e: Expression) -> Expression:
-        match e:
-            case Name(name) if name in names:
-                return names[name]
-            case Element(Name(array), index) if array in halves:
-                return Element(Name(array), Binary("+", halves[array], _operand(new(index))))
-            case Name(array) if array in halves:
-                return Binary("+", e, halves[array])
-            case _:
-                return mapped_expression(e, new)
+        if isinstance(e, Name) and e.name in names:
+            return names[e.name]
+        if isinstance(e, Element) and isinstance(e.array, Name) and e.array.name in halves:
+            half = halves[e.array.name]
+            return Element(e.array, Binary("+", half, _operand(new(e.index))))
+        if isinstance(e, Name) and e.name in halves:
+            return Binary("+", e, halves[e.name])
+        return mapped_expression(e, new)
 
     def inside(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(mapped_statement(s, new, inside) for s in block)

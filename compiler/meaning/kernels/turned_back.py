@@ -112,13 +112,11 @@ def _read(loop: tree.Loop, arrays: Mapping[str, int]) -> tuple[tree.Loop, set[st
 
 
 def _one_less(end: tree.Expression) -> tree.Expression:
-    match end:
-        case tree.Whole(n) if n > 1:
-            return tree.Whole(n - 1)
-        case tree.Binary("+", n, tree.Whole(1)):
-            return n
-        case _:
-            raise _Otherwise
+    if isinstance(end, tree.Whole) and end.value > 1:
+        return tree.Whole(end.value - 1)
+    if isinstance(end, tree.Binary) and end.operator == "+" and end.right == tree.Whole(1):
+        return end.left
+    raise _Otherwise
 
 
 def _independent(fetched: Body, stored: Body, used: Body, local: set[str]) -> set[str]:
@@ -202,17 +200,18 @@ def _in_one_half(
     """Statements that use the half of arrays that a turn has, where each has only one."""
 
     def new(e: tree.Expression) -> tree.Expression:
-        match e:
-            case tree.Element(tree.Name(name), index) if name in halves:
-                return tree.Element(tree.Name(name), _sum(_rest(index, halves[name], turn)))
-            case tree.Binary("+", _, _) if (found := _pointer(e)) is not None:
-                name, offsets = found
-                rest = _without_half(offsets, halves[name], turn)
-                return tree.Binary("+", tree.Name(name), _sum(rest))
-            case tree.Name(name) if name in halves:
-                raise _Otherwise
-            case _:
-                return tree.mapped_expression(e, new)
+        if isinstance(e, tree.Element) and isinstance(e.array, tree.Name):
+            if e.array.name not in halves:
+                return tree.Element(e.array, new(e.index), parentheses=e.parentheses)
+            rest = _rest(e.index, halves[e.array.name], turn)
+            return tree.Element(e.array, _sum(rest))
+        if isinstance(e, tree.Binary) and e.operator == "+" and (found := _pointer(e)) is not None:
+            name, offsets = found
+            rest = _without_half(offsets, halves[name], turn)
+            return tree.Binary("+", tree.Name(name), _sum(rest))
+        if isinstance(e, tree.Name) and e.name in halves:
+            raise _Otherwise
+        return tree.mapped_expression(e, new)
 
     def _pointer(e: tree.Expression) -> tuple[str, list[tree.Expression]] | None:
         first, *others = _summands(e)

@@ -50,6 +50,7 @@ OPEN: dict[str, tuple[SizeLike, ...]] = {
     "tiles_in_registers": (m, n, k),
     "tree": (16 * n,),
     "loop_over_tiles": (32 * n,),
+    "tiles_fetched_ahead": (32 * n,),
     "long_group": (600 * n,),
     "sums_twice": (32 * n,),
 }

@@ -249,6 +249,7 @@ def _package() -> str:
     [
         "tree",
         "loop_over_tiles",
+        "tiles_fetched_ahead",
         "transposed_by_tiles",
         "long_group",
         "stencil_vectors",

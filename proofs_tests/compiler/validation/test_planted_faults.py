@@ -31,6 +31,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None]] = {
     "private_array": ((16,), (2,)),
     "two_maps": ((18,), (2,)),
     "loop_over_tiles": ((64,), None),
+    "tiles_fetched_ahead": ((64,), None),
     "sums_twice": ((128,), (2,)),
     "tiles_in_registers": ((2, 2, 2), None),
     "integers": ((16,), (2,)),

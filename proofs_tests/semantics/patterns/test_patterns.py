@@ -219,6 +219,12 @@ CASES: list[tuple[str, tuple[Type, ...], Build, Callable[..., Any]]] = [
         lambda x: np.polyval(np.concatenate([[1], x]), 2),
     ),
     (
+        "reduce_seq_ahead",
+        (V,),
+        lambda x: rl.reduce_seq_ahead(lambda acc, a: acc * 2 + a, 1, x),
+        lambda x: np.polyval(np.concatenate([[1], x]), 2),
+    ),
+    (
         "map_seq_slide",
         (V,),
         lambda x: rl.map_seq_slide(3, 1, rl.reduce(rl.add, 0), x),

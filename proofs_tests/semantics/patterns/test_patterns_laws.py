@@ -348,6 +348,9 @@ LAWS: dict[str, list[Rule]] = {
     "reduce_seq_unroll": [
         law(lambda f, z, xs: (rl.reduce_seq_unroll(f, z, xs), rl.reduce_seq(f, z, xs)), **FOLD),
     ],
+    "reduce_seq_ahead": [
+        law(lambda f, z, xs: (rl.reduce_seq_ahead(f, z, xs), rl.reduce_seq(f, z, xs)), **FOLD),
+    ],
     "map_seq_slide": [
         law(
             lambda f, xs: (
