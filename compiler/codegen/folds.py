@@ -149,7 +149,7 @@ def in_place(
     return accumulator
 
 
-def _fetch_ahead(e: Emission, t: Stepping | Fold) -> None:
+def _fetch_ahead(e: Emission, t: Stepping) -> None:
     """What was written last is the loop of a fold; where it is one that fetches ahead, its turns do."""
     if not (isinstance(t, Fold) and t.ahead) or t.solved["n"] == 1:
         return

@@ -80,7 +80,8 @@ def test_a_turn_has_one_barrier_and_is_proved_and_validated() -> None:
 )
 def test_no_other_text_is_believed(there: str, instead: str) -> None:
     """The half that is being filled, a turn too few or too many, the wrong tile, no barrier."""
-    _, kernel, program = product(32, 16)
+    program = made("tiles_fetched_ahead", 64)
+    kernel = compile_program(program)
     assert there in kernel.source
     wrong = replace(kernel, source=kernel.source.replace(there, instead))
     believed = meaning_of(wrong, program).verdict == "validated"
