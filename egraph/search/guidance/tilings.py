@@ -121,9 +121,8 @@ def tilings(nest: Extent, device: DeviceDescription) -> list[Tiles]:
         _divisors(nest.steps, _DEPTHS, width) or _RESTS,
         _BLOCKS,
         _BLOCKS,
-        (False, True),
     )
-    tried = (Tiles(*each, width=width, ahead=ahead) for *each, ahead in sizes)
+    tried = (Tiles(*each, width=width, ahead=ahead) for each in sizes for ahead in (False, True))
     found = [tiles for tiles in tried if tiles.fits(device, nest.scalar_bytes)]
     return sorted(found, key=lambda tiles: (price(nest, tiles, device), -tiles.depth))
 
