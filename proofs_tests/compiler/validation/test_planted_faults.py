@@ -43,8 +43,10 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, ...] | None]] = {
 EQUIVALENT = {
     "tree_1 (10, 'condition', 'right'): 3",
     "tree_1 (10, 'condition'): lcl_0 <= 2",
-    "tiles_fetched_ahead_1 (4, 'body', 2, 'body', 1, 'body', 0, 'value', 'arguments', 0, 'right', 'arguments', 0, "
-    "'index', 'left', 'right', 'left'): i - 1",
+    (
+        "tiles_fetched_ahead_1 (4, 'body', 2, 'body', 1, 'body', 0, 'value', 'arguments', 0, 'right', 'arguments', 0, "
+        "'index', 'left', 'right', 'left'): i - 1"
+    ),
 }
 """Faults that change nothing: a work-item more writes a cell that nobody reads, or `i - 1` is even where `i + 1` is."""
 
