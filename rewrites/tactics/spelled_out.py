@@ -23,6 +23,7 @@ _IN_OTHERS: tuple[tuple[str, Direction], ...] = (
     ("slide_map_to_circular_buffer", "backward"),
     ("map_slide_to_map_seq_slide", "backward"),
     ("reduce_seq_to_unroll", "backward"),
+    ("reduce_seq_to_ahead", "backward"),
     ("pad_empty_clamp", "forward"),
     ("as_vector_to_aligned", "backward"),
     *((f"map_to_{kind}", "backward") for kind in ("seq_unroll", "stream", "iterate_stream", "warp", "lane")),
