@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal as Choice
 from typing import TypeAlias, cast, get_args
 
 from relift.semantics.errors import ReliftError
+from relift.semantics.interpreter import operator_lambda
+from relift.semantics.language.vocabulary import add, maximum, minimum, mul
 from relift.semantics.patterns import Splat
 from relift.semantics.syntax.terms import (
+    Apply,
     BinaryOperator,
+    Get,
     Literal,
+    MakeTuple,
     Operator,
     OperatorMetavariable,
     Term,
@@ -65,14 +71,60 @@ def distributes(times: Operator, plus: Operator) -> bool:
 
 
 def is_neutral(operator: Operator, t: Term) -> bool:
-    """Whether `t` is the declared neutral element of an operator, or a vector of it."""
+    """Whether `t` is the declared neutral element of an operator, or a vector of it.
+
+    Of an operator on tuples that works component by component each may be that of its own operator.
+
+    >>> import relift as rl
+    >>> from relift.rewrites.declared_laws import is_neutral
+    >>> from relift.semantics.language.coercion import as_term
+    >>> plus = rl.operator(lambda a, b: (a[0] + b[0], rl.maximum(a[1], b[1])), associative=True, name="plus")
+    >>> pair = rl.tup(rl.f32, rl.f32)
+    >>> [is_neutral(plus, as_term(z, pair)) for z in ((0.0, float("-inf")), (0.0, 0.0))]
+    [True, False]
+    """
     match operator:
         case Vectorized(_, inner):
             return isinstance(t, Splat) and is_neutral(inner, t.x)
         case BinaryOperator(_, laws):
+            if isinstance(t, MakeTuple):
+                return _is_neutral_by_components(operator, t)
             return isinstance(t, Literal) and laws.neutral is not None and t.value == laws.neutral
         case OperatorMetavariable():
             return False
+
+
+_OPERATORS = {
+    "add": add,
+    "mul": mul,
+    "minimum": minimum.operator,
+    "maximum": maximum.operator,
+}
+"""The operators whose laws are those of the scalar function of this name."""
+
+
+def _is_neutral_by_components(operator: BinaryOperator, t: MakeTuple) -> bool:
+    """Whether each component of a tuple is neutral in the operator that alone computes this component."""
+    parts = _components(operator, t.type)
+    return len(parts) == len(t.parts) and all(
+        part is not None and is_neutral(part, z) for part, z in zip(parts, t.parts, strict=True)
+    )
+
+
+@cache
+def _components(operator: BinaryOperator, t: Type) -> tuple[BinaryOperator | None, ...]:
+    """The operators of the components of tuples, by which alone these are computed; None for another one."""
+    f = operator_lambda(operator, t)
+    x, y = f.parameters
+    found = f.body.parts if isinstance(f.body, MakeTuple) else ()
+
+    def of(part: Term, index: int) -> BinaryOperator | None:
+        if not isinstance(part, Apply) or not isinstance(part.type, Scalar):
+            return None
+        both = (Get(index, x, part.type), Get(index, y, part.type))
+        return _OPERATORS.get(part.function) if part.arguments in (both, both[::-1]) else None
+
+    return tuple(of(part, i) for i, part in enumerate(found))
 
 
 def holds_floats(t: Type) -> bool:

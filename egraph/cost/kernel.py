@@ -19,6 +19,7 @@ _RESIDENT, _REGISTER_FILE, _OTHER_REGISTERS = 2048, 65_536, 32  # of a unit; reg
 class Kernel:
     """One kernel: its work-items, what all and what the busiest of them issue, and the memories it touches.
 
+    `started` are the work-items of which each may do what several are for, in turn.
     `waits` are the cycles that the busiest waits for memory, `waited` those of all; `registers` are those of
     the private arrays of one; `counts` are the work-items of each dimension, which a kernel in parts asks for their
     number.  `apart` is the part of `issued` that a driver cannot pack: neighbouring work-items access
@@ -26,6 +27,7 @@ class Kernel:
     """
 
     items: float = 1.0
+    started: float = 1.0
     issued: float = 0.0
     longest: float = 0.0
     waits: float = 0.0

@@ -11,7 +11,7 @@ from relift.egraph.cost.kernel import Kernel
 from relift.semantics.indices.atoms import Index
 from relift.semantics.indices.expressions import variable
 from relift.semantics.indices.views import View, name_of
-from relift.semantics.patterns import EachOf, MapWrg
+from relift.semantics.patterns import EachOf, MapLcl, MapWrg
 from relift.semantics.syntax.terms import Term
 from relift.semantics.syntax.types import Type, Vector
 
@@ -20,6 +20,9 @@ ISSUE = 0.5  # two operations start in a cycle, and two loads
 _LOOP_STEP = 0.5
 _LATENCY = 4.0  # until a sum can be added to
 _WINDOW = 100.0  # cycles of work that a core looks ahead
+
+GROUP = 256
+"""Work-items of a group at most: what it has more to do, each does in turn."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class Scope:
     """How often a place is reached by how many work-items, and what is computed there already.
 
     The variables are those around it: of the innermost loop, of the fastest work-items, of the lanes.
-    `unrolled` are the loops inside the innermost one that are written out, with their lengths.
+    `unrolled` are the loops inside the innermost one that are written out, with their lengths.  Of the `items` so
+    many are `started`, and each of these does `turns` of them.
     """
 
     loop: Index | None = None
@@ -45,6 +49,8 @@ class Scope:
     width: float = 1.0
     trips: float = 1.0
     items: float = 1.0
+    started: float = 1.0
+    turns: float = 1.0
     host: bool = True
     unrolled: tuple[tuple[Index, float], ...] = ()
     computed: tuple[list[Computed], ...] = ()
@@ -89,13 +95,13 @@ class Meter:
         """Instructions of every work-item, each time that it comes here; `apart` are those that are never packed."""
         issued = cycles * self.scope.trips * self.scope.items
         self.counted.issued += issued
-        self.counted.longest += cycles * self.scope.trips
+        self.counted.longest += cycles * self.scope.trips * self.scope.turns
         if apart:
             self.counted.apart += issued
 
     def wait(self, cycles: float) -> None:
         """Cycles for which every work-item of a GPU waits each time that it comes here."""
-        self.counted.waits += cycles * self.scope.trips
+        self.counted.waits += cycles * self.scope.trips * self.scope.turns
         self.counted.waited += cycles * self.scope.trips * self.scope.items
 
     def issue(self, t: Type | None = None) -> float:
@@ -112,15 +118,29 @@ class Meter:
         """What is inside is done by so many work-items, or groups of them, at once."""
         i = variable(self.fresh("i"), length)
         scope = self.scope
-        items = scope.items * float(length.constant or 0)
+        n = float(length.constant or 0)
+        items = scope.items * n
+        at_once = min(n, GROUP) if self.on_gpu and isinstance(t, MapLcl) else n
+        started = scope.started * at_once
+        turns = scope.turns * n / max(at_once, 1.0)
         self.counted.items = max(self.counted.items, items)
+        self.counted.started = max(self.counted.started, started)
         self.counted.is_guarded |= (
             self.counted.counts.setdefault((name_of(t), t.dim), length) != length
         )
         fastest = t.dim == 0 and not isinstance(t, MapWrg)
         thread = i if fastest else scope.thread
         block = (*scope.computed, [])
-        with self._inside(replace(scope, thread=thread, items=items, host=False, computed=block)):
+        inner = replace(
+            scope,
+            thread=thread,
+            items=items,
+            started=started,
+            turns=turns,
+            host=False,
+            computed=block,
+        )
+        with self._inside(inner):
             yield i
 
     @contextmanager

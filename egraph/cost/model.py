@@ -76,5 +76,5 @@ def _together(kernel: Kernel, device: DeviceDescription) -> float:
     """Seconds of a kernel that computes and moves: of the shorter time, a part hides behind the longer one."""
     times = kernel.seconds(device), kernel.bytes / (device.bandwidth_gbs * 1e9)
     if device.kind == "gpu":
-        return max(times) + _STARTED * kernel.items
+        return max(times) + _STARTED * kernel.started
     return max(times) + _SEEN * min(times)

@@ -44,6 +44,7 @@ from relift.egraph.search.guidance.plans import (
     partial_folds,
     register_blocks,
     several_dimensions,
+    several_results_each,
     shared_folds,
     shared_rows,
     shared_windows,
@@ -54,7 +55,7 @@ from relift.egraph.search.outcomes import NOTHING, Outcome, Proposal, SearchStat
 from relift.egraph.search.own_rules import applied, by_strategies, stages_with
 from relift.egraph.search.starts.forms import FORMS, Form, choices_of, is_near, promising
 from relift.egraph.search.starts.remainders import remainder_starts
-from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, lowered
+from relift.egraph.search.starts.staged import Kernel, choices, kernels_of, least_of, lowered
 from relift.egraph.search.starts.stencils import stencil_starts
 from relift.rewrites.application.matching import NoMatch, apply_rule
 from relift.rewrites.declared_laws import FloatPolicy
@@ -221,7 +222,7 @@ class Proposals:
         )
         tactical = (
             register_blocks, shared_folds, lanes, cooperative_reductions, partial_folds, folded_rows, looked_up, shared_rows,
-            shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds,
+            shared_windows, nest_tiles, chunked_scans, several_dimensions, vector_folds, several_results_each,
         )  # fmt: skip
         tactics = itertools.chain(*(plan(self.source, self.device) for plan in tactical))
         return [
@@ -364,7 +365,7 @@ class Proposals:
                     if (result := canonical(fused.result)) not in seen:
                         seen.add(result)
                         proposals = self.extracted(fused, {}, most=2)
-                        found.append(Form(parted, _stores(parted.result), tuple(proposals)))
+                        found.append(_form(self, parted, proposals))
         found += [
             Form(reached, False, tuple(self.lowerings(reached)))
             for reached in by_strategies(self.source, self._given(), self.strategies, self.admitted)
@@ -402,6 +403,12 @@ class Proposals:
 def _written(task: Proposals) -> Outcome:
     """The program as it is written, which no result is estimated to be worse than."""
     return NOTHING, task.floor()
+
+
+def _form(task: Proposals, parted: Derivation, proposals: Sequence[Proposal]) -> Form:
+    """A form with what it is lowered to, and what its kernels take at least."""
+    least = least_of(replace(task.source, body=parted.result), task.device)
+    return Form(parted, _stores(parted.result), tuple(proposals), least)
 
 
 def _stores(t: Term) -> bool:

@@ -371,3 +371,13 @@ def test_what_is_named_around_a_parallel_map_is_computed_by_each_of_its_work_ite
     one = cost(device, lambda x: rl.map_glb(1)(named, x), x=f32[4096, 1024])
     other = cost(device, lambda x: rl.map_glb(1)(read, x), x=f32[4096, 1024])
     assert one.compute == pytest.approx(other.compute, rel=0.1)
+
+
+def test_a_group_starts_no_more_work_items_than_it_has() -> None:
+    """Rows that groups go through start 32 times fewer work-items than there are cells, and cost less."""
+    each = lambda v: v + 1.0
+    rows = f32[8192, 8192]
+    by_groups = cost(GPU, lambda x: rl.map_wrg(0)(rl.map_lcl(0)(each), x), x=rows)
+    by_items = cost(GPU, lambda x: rl.map_glb(1)(rl.map_glb(0)(each), x), x=rows)
+    assert by_groups.memory == by_items.memory
+    assert by_groups.seconds < 0.8 * by_items.seconds

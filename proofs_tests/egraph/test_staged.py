@@ -118,3 +118,23 @@ def test_several_results_have_a_kernel_each() -> None:
     task = Proposals(bicg, {}, GPU)
     (form,) = promising(task.forms())
     assert len(kernels_of(replace(task.source, body=form.parted.result))) == 3
+
+
+def test_a_table_that_two_kernels_read_is_computed_by_both() -> None:
+    """Where storing it is what takes the time: the columns of a matrix of rank one more, and its rows."""
+    a = Input("a", f32[Size.of(8192), Size.of(8192)])
+    u, v, x = (Input(name, f32[Size.of(8192)]) for name in "uvx")
+
+    def product(rows: Any, y: Any) -> Any:
+        def dot(row: Any) -> Any:
+            return rl.reduce(rl.add, 0.0, rl.map(lambda p: p[0] * p[1], rl.zip(row, y)))
+
+        return rl.map(dot, rows)
+
+    rows = rl.map(lambda q: rl.map(lambda p: p[0] + q[1] * p[1], rl.zip(q[0], v)), rl.zip(a, u))
+    twice = Program("twice", (a, u, v, x), as_term(product(rows, product(rl.transpose(rows), x))))
+    task = Proposals(twice, {}, GPU)
+    found = promising(task.forms())
+    kernels = [kernels_of(replace(task.source, body=form.parted.result)) for form in found]
+    stored = [[k.program.body.type for k in ks if k.result] for ks in kernels]
+    assert [f32[8192]] in stored

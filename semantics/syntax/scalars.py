@@ -253,7 +253,7 @@ _TABLE = (
     _called("ceil", 1, "ceil", "The least whole number not below x.", _whole(math.ceil, np.ceil), "floats"),
     _called("fma", 3, "fma", "x * y + z, rounded once.", _fused, "floats"),
     _called("sqrt", 1, "sqrt", "The square root; NaN below zero.", _real(np.sqrt), "floats", ulps=3),
-    _called("rsqrt", 1, None, "1 / sqrt(x), of -0.0 minus infinity.", _real(_reciprocal_root), "floats", ulps=4),
+    _called("rsqrt", 1, "rsqrt", "1 / sqrt(x), of -0.0 minus infinity.", _real(_reciprocal_root), "floats", ulps=4),
     _called("exp", 1, "exp", "The exponential.", _real(np.exp), "floats", ulps=6),
     _called("log", 1, "log", "The natural logarithm; NaN below zero.", _real(np.log), "floats", ulps=6),
     _called("sin", 1, "sin", "The sine, in radians.", _real(np.sin), "floats", ulps=6),

@@ -326,8 +326,6 @@ def definition(function: str, scalar: Scalar, width: int | None) -> tree.Functio
             body = [
                 tree.Return(None, tree.call(word, *names))
             ]  # drivers that cannot: see `in_halves`
-        case "rsqrt":  # C's may take -0.0 for 0.0
-            body = [tree.Return(None, _binary("/", _one(scalar, width), tree.call("sqrt", _X)))]
         case "floor_divide" | "modulo" if not scalar.has_sign:
             body = [_divided_unsigned(function, scalar, width)]
         case "floor_divide" | "modulo":
@@ -371,7 +369,7 @@ def _is_wide_call(function: str, scalar: Scalar, width: int) -> bool:
     It gets a definition of its own, which is written anew for a driver that cannot do the call: PoCL aborts in its
     library, or computes nonsense, where it takes the processor for one without AVX-512.
     """
-    own = function in CONVERSIONS or function in ("rsqrt", "floor_divide", "modulo", "select")
+    own = function in CONVERSIONS or function in ("floor_divide", "modulo", "select")
     wide = scalar.bytes * width > LARGEST_ARGUMENT
     return scalar.is_float and wide and not own and _is_call(function) and function not in _EXTREMES
 

@@ -131,6 +131,7 @@ _LIBRARY = frozenset(
         "max",
         "min",
         "pow",
+        "rsqrt",
         "select",
         "sin",
         "sqrt",

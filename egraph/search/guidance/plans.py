@@ -25,14 +25,17 @@ from dataclasses import dataclass, replace
 from relift.device import DeviceDescription
 from relift.egraph.search.guidance.tilings import extent_of
 from relift.egraph.sketches.language import Sketch
+from relift.rewrites.application.matching import NoMatch
 from relift.rewrites.tactics.combinators import Tactic, apply, fuse, then, topdown
 from relift.rewrites.tactics.folds.chunked_scans import in_chunks
-from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors
+from relift.rewrites.tactics.folds.in_vectors import folds_in_vectors, rows_in_vectors
 from relift.rewrites.tactics.folds.partial_results import partial_results
+from relift.rewrites.tactics.folds.several_results import folds_of_one_array, several_results
 from relift.rewrites.tactics.folds.shared import (
     blocks_across_results,
     blocks_of_folds,
     folds_that_share,
+    tables_in_registers,
 )
 from relift.rewrites.tactics.groups.cooperative import cooperative_all, cooperative_each
 from relift.rewrites.tactics.groups.dimensions import items_of_three, lines_by_groups
@@ -239,6 +242,8 @@ _DOWN = (8, 16)
 """Windows of a strip that is read where the image is."""
 _ALONG = (256, 1024)
 """Windows of a line that a group has."""
+_FOR_SEVERAL = 8
+"""How many windows of a line a work-item has: 17 weights take 214 us for 8192^2 windows, with four 242, with one 427."""
 
 
 _ITEMS = (128, 64, 32)
@@ -287,6 +292,42 @@ def partial_folds(program: Program, device: DeviceDescription) -> Iterator[Tacti
             yield partial_results(blocks)
 
 
+_OWN = (4, 8, 2)
+"""Results of a work-item whose folds read the same."""
+_LEAST_CHUNK = 256
+"""Elements of a chunk at least: its results are written and read once more."""
+
+
+def several_results_each(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
+    """Tactics by which a work-item of a GPU has several folds of one array, and each fold is shared by as many as it takes.
+
+    None where there are no such folds.
+
+    >>> from relift.egraph.search.guidance.plans import several_results_each
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.device import GPU
+    >>> few = load_program("examples/histogram.py").at({"n": 1 << 22, "b": 256})
+    >>> len(list(several_results_each(few, GPU)))
+    6
+    """
+    if device.kind != "gpu":
+        return
+    try:
+        folds = folds_of_one_array(program.body)
+    except NoMatch:
+        return
+    for own in _OWN:
+        enough = device.compute_units * _HALF_RESIDENT * own / folds.results
+        chunks = 1 << max(0, math.ceil(math.log2(max(enough, 1))))
+        chunks = min(chunks, 1 << int(math.log2(max(folds.length / _LEAST_CHUNK, 1))))
+        for each in dict.fromkeys((chunks, max(chunks // 4, 1))):
+            yield several_results(own, each, _WIDTH)
+
+
+_HALF_RESIDENT = 1024
+"""Half of the work-items that a unit of a GPU holds: with several results each, it is as busy."""
+
+
 def vector_folds(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     """A tactic by which each work-item of a GPU folds what all of them read in vectors; it raises `NoMatch` for others."""
     if device.kind == "gpu" and isinstance(program.body, Map):
@@ -317,7 +358,9 @@ def shared_rows(program: Program, device: DeviceDescription) -> Iterator[Tactic]
         return
     if isinstance(program.body, Map):
         for items in _ITEMS:
-            yield rows_in_groups(items, device.local_memory_bytes)
+            rows = rows_in_groups(items, device.local_memory_bytes)
+            yield rows
+            yield then(tables_in_registers(), rows)
     for side in _SIDES:
         yield tiles_across(side)
         yield zipped_across(side)
@@ -352,13 +395,13 @@ def looked_up(program: Program, device: DeviceDescription) -> Iterator[Tactic]:
     >>> from relift.rewrites.loading import load_program
     >>> from relift.device import GPU
     >>> len(list(looked_up(load_program("examples/md.py"), GPU)))
-    4
+    5
     """
     found = any(isinstance(t, AtRuntimeUnsafe) for t, _ in subterms(program.body))
     if device.kind == "gpu" and found:
         each = then(fuse(), apply("map_to_glb", d=0))
         rows = (rows_in_groups(items, device.local_memory_bytes) for items in _ITEMS)
-        for tactic in (each, *rows):
+        for tactic in (each, rows_in_vectors(_WIDTH), *rows):
             yield then(tactic, tuples_side_by_side())
 
 
@@ -375,8 +418,10 @@ def shared_windows(program: Program, device: DeviceDescription) -> Iterator[Tact
         for down in _DOWN:
             yield strips_of_items(down)
             yield strips_of_lines(down)
+            yield strips_of_lines(down, kept=True)
         for windows in _ALONG:
             yield lines_in_groups(windows)
+        yield lines_in_groups(_FOR_SEVERAL * _ALONG[0], _ALONG[0])
 
 
 def chunked_scans(program: Program, device: DeviceDescription) -> Iterator[Tactic]:

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from relift.egraph.search.outcomes import Proposal
 from relift.rewrites.derivation.steps import Derivation
 from relift.rewrites.tactics.combinators import Tactic, skip
-from relift.rewrites.tactics.sharing import apart, copied, has_fold, named, parts_apart, unrolled
+from relift.rewrites.tactics.sharing import (
+    apart,
+    columns,
+    copied,
+    has_fold,
+    named,
+    parts_apart,
+    unrolled,
+)
 from relift.rewrites.tactics.spelled_out import raised
 from relift.semantics.syntax.terms import Term
 
@@ -25,6 +33,7 @@ FORMS: tuple[tuple[Tactic, int], ...] = (
     (unrolled(), 0),
     (raised(), 2),
     (copied(), 0),
+    (columns(), 2),
 )
 """What the program as it is written may become before it is lowered, each on its own.
 
@@ -34,14 +43,21 @@ Of so many values that may be stored every choice is tried; of more all, none, a
 _FAR = 4.0
 """Forms that are so many times slower than the best are not searched further."""
 
+_LIGHTER = 0.7
+"""A form is searched beside the best one if it takes so much less to read and write what its kernels do."""
+
 
 @dataclass(frozen=True)
 class Form:
-    """A form of the program that says what is shared and what is stored, and what it is lowered to."""
+    """A form of the program that says what is shared and what is stored, and what it is lowered to.
+
+    `least` are the seconds that its kernels take at least, to read and write each cell once.
+    """
 
     parted: Derivation
     stores: bool
     proposals: tuple[Proposal, ...]
+    least: float = 0.0
 
 
 def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
@@ -56,7 +72,8 @@ def choices_of(values: Sequence[Term], most: int) -> list[tuple[Term, ...]]:
 def promising(forms: Sequence[Form]) -> list[Form]:
     """The forms that are searched kernel by kernel: the best that stores something, and the best that does not.
 
-    Each has to promise more than the program as it is written; one that stores, not less.
+    Each has to promise more than the program as it is written; one that stores, not less.  Of those that store, also the
+    one whose kernels need to move far less than those of the best: how it is lowered as it is says little of them.
     """
     plain, best = _cost(forms[0]), min(map(_cost, forms))
     found: list[Form] = []
@@ -65,6 +82,10 @@ def promising(forms: Sequence[Form]) -> list[Form]:
         form = min(alike, key=_cost, default=None)
         if form is not None and _cost(form) <= min(most * plain, _FAR * best):
             found.append(form)
+            if stores:
+                lighter = [f for f in alike if f.least < _LIGHTER * form.least]
+                near = [f for f in lighter if _cost(f) <= min(most * plain, _FAR * best)]
+                found += sorted(near, key=lambda f: (f.least, _cost(f)))[:1]
     return found
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from relift.device import DeviceDescription
+from relift.egraph.cost.model import least_seconds
 from relift.rewrites.derivation.steps import Derivation, Step, replayed
 from relift.rewrites.library import RULES
 from relift.semantics.language.programs import Program
@@ -65,6 +67,11 @@ def kernels_of(whole: Program) -> list[Kernel]:
         names[key] = unused(f"{whole.name}_{len(names) + 1}", taken | set(names.values()))
         found.append(Kernel(names[key], _program(whole, names[key], value, names), tuple(places)))
     return [*found, Kernel("", _program(whole, whole.name, whole.body, names), ((),))]
+
+
+def least_of(whole: Program, device: DeviceDescription) -> float:
+    """The seconds that the kernels of a program take at least, to read and write each cell once."""
+    return sum(least_seconds(kernel.program, device) for kernel in kernels_of(whole))
 
 
 def _program(whole: Program, name: str, value: Term, names: Mapping[Term, str]) -> Program:

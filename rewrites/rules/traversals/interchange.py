@@ -54,6 +54,27 @@ def map_interchange_zip_inside(h: Fun[A, B, C], xss: A[n, m], ys: B[m]):
     )
 
 
+@rule(source="LIFT mapMapTransposeZipInside and mapMapTransposeZipOutside, joint generalisation")
+def transpose_map_zip(h: Fun[B, C, A, D], g: Fun[A, B[m]], xs: A[n], ys: C[m]):
+    """The columns of rows that are each zipped with one array are computed from its elements and the columns of the rows."""
+    return (
+        transpose(map(lambda x: map(lambda p: h(p[0], p[1], x), zip(g(x), ys)), xs)),
+        map(
+            lambda c: map(lambda r: h(r[0], c[1], r[1]), zip(c[0], xs)),
+            zip(transpose(map(g, xs)), ys),
+        ),
+    )  # fmt: skip
+
+
+@rule(source="LIFT mapMapTransposeZipOutside, in general")
+def transpose_map_rows(h: Fun[B, A, C], g: Fun[A, B[m]], xs: A[n]):
+    """The columns of computed rows are computed from the columns of what they are computed of."""
+    return (
+        transpose(map(lambda x: map(lambda y: h(y, x), g(x)), xs)),
+        map(lambda c: map(lambda r: h(r[0], r[1]), zip(c, xs)), transpose(map(g, xs))),
+    )
+
+
 @rule(source="LIFT mapReduceInterchange, with its missing guard: f and z avoid the row; "
       "RISE lift-reduce-seq, liftReduce (usual case)")  # fmt: skip
 def map_reduce_interchange(f: Fun[B, A, B], z: B, xss: A[n, m]):

@@ -42,11 +42,11 @@ def partial_results(blocks: int) -> Tactic:
     def tactic(at: Rewriting, place: Position) -> Rewriting:
         below, fold = _map_of_folds(term_at(at.term, place))
         here = (*place, *below)
-        length = _length(term_at(at.term, (*here, "f", *fold, "xs")).type)
+        length = length_of(term_at(at.term, (*here, "f", *fold, "xs")).type)
         if length % blocks or length == blocks:
             raise NoMatch(f"{blocks} blocks do not divide {length} elements")
         at = inside("f", *fold)(apply("partial_reduce_chunks", m=length // blocks))(at, here)
-        at = inside("f", *fold, "xs")(_ELEMENTS_IN_CHUNKS)(at, here)
+        at = inside("f", *fold, "xs")(ELEMENTS_IN_CHUNKS)(at, here)
         partial = {"g": ("f", *fold, "xs")}
         if fold:
             at = apply("map_fission_with_zip", parts=partial)(at, here)
@@ -54,7 +54,7 @@ def partial_results(blocks: int) -> Tactic:
         else:
             at = apply("map_fusion", "backward", parts=partial)(at, here)
             at = inside("xs")(_PARTIAL)(at, here)
-        return then(_IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
+        return then(IN_ORDER, topdown(apply("map_to_glb", d=0)))(at, place)
 
     return tactic
 
@@ -69,7 +69,7 @@ def _map_of_folds(t: Term) -> tuple[Position, Position]:
     raise NoMatch("no map of folds stands by itself")
 
 
-def _length(t: Type) -> int:
+def length_of(t: Type) -> int:
     """How many elements an array has at the sizes of a search."""
     match t:
         case Array(_, n) if n.constant is not None:
@@ -78,18 +78,16 @@ def _length(t: Type) -> int:
             raise NoMatch("the number of elements is not known")
 
 
-_PARTIAL = then(
-    inside("f")(apply("map_to_glb", d=1)),
-    apply("map_to_glb", d=0),
-    apply("transpose_transpose", "backward"),
-    inside("xss")(apply("store_global")),
-)
+STORED_ACROSS = then(apply("transpose_transpose", "backward"), inside("xss")(apply("store_global")))
+"""A table that is stored column by column."""
+
+_PARTIAL = then(inside("f")(apply("map_to_glb", d=1)), apply("map_to_glb", d=0), STORED_ACROSS)
 """Neighbouring work-items have neighbouring results, and store them side by side: block by block."""
 
-_ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
+ELEMENTS_IN_CHUNKS = repeat(topdown(first(apply("split_map"), apply("map_fusion"))))
 """What is computed of each element is computed in its chunk."""
 
 _RULES = ("map_fusion", "zip_map_left", "zip_map_right", "reduce_to_seq", "reduce_map_fusion")
 
-_IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in _RULES))))
+IN_ORDER = repeat(topdown(first(*(apply(rule) for rule in _RULES))))
 """Each fold by one work-item, which computes each of its elements when it needs it, and what is done with the result."""

@@ -179,10 +179,47 @@ def _shared_first(at: Rewriting, place: Position) -> Tactic:
     return tactic
 
 
+def tables_in_registers() -> Tactic:
+    """What a work-item folds for each of a few elements is one fold, with an array of accumulators, in registers.
+
+    Then an element that all of these folds read is read once.  Raises `NoMatch` where no function has such a map.
+
+    >>> from relift.rewrites.tactics.folds.shared import tables_in_registers
+    >>> from relift.rewrites.loading import load_program
+    >>> from relift.rewrites.tactics.combinators import derive
+    >>> found = derive(load_program("examples/kmeans.py"), tables_in_registers(), {"n": 64, "k": 5, "d": 8})
+    >>> "lift_reduce_seq" in {step.rule for step in found.steps}
+    True
+    """
+
+    def table(at: Rewriting, place: Position) -> Rewriting:
+        t = term_at(at.term, place)
+        if "f" not in place or not isinstance(t, Map) or folds_that_share(t) != [("f",)]:
+            raise NoMatch("no table of folds that share what they read")
+        if not 1 < (dimensions(t.type)[0][0].constant or 0) <= _MOST_IN_REGISTERS:
+            raise NoMatch("the results of a work-item are too many for its registers")
+        return then(inside("f")(fuse()), lifted())(at, place)
+
+    return then(repeat(topdown(apply("map_fusion"))), topdown(table))
+
+
+_MOST_IN_REGISTERS = 16
+"""Accumulators of a work-item at most, where it has a table of them."""
+
+
 def lifted() -> Tactic:
     """The folds of all elements of a map as one, with an array of accumulators in registers."""
+    return _lifted_by("lift_reduce_seq")
+
+
+def lifted_of_one_array() -> Tactic:
+    """The same for folds of one array, whose steps depend on the elements of the map."""
+    return _lifted_by("map_reduce_interchange_captured")
+
+
+def _lifted_by(rule: str) -> Tactic:
     return then(
-        apply("lift_reduce_seq"),
+        apply(rule),
         inside("init")(then(UNROLLED, apply("store_private"))),
         inside("f")(UNROLLED),
     )

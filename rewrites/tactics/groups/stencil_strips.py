@@ -25,6 +25,7 @@ from relift.rewrites.tactics.combinators import (
     fuse,
     inside,
     repeat,
+    skip,
     then,
     tile_stencil_2d,
     topdown,
@@ -79,8 +80,10 @@ def strips_of_items(down: int) -> Tactic:
     return topdown(strips)
 
 
-def strips_of_lines(down: int) -> Tactic:
+def strips_of_lines(down: int, *, kept: bool = False) -> Tactic:
     """Windows of lines that lie side by side, such as columns: a work-item has `down` windows of a line.
+
+    What they read is `kept` in registers, or read where it is whenever it is needed.
 
     >>> from relift.rewrites.tactics.groups.stencil_strips import strips_of_lines
     >>> from relift.rewrites.tactics.combinators import derive
@@ -97,7 +100,8 @@ def strips_of_lines(down: int) -> Tactic:
     def lines(at: Rewriting, place: Position) -> Rewriting:
         if not _are_lines(at, place) or not lies_across(at.term, (*place, "xs")):
             raise NoMatch("the lines do not lie side by side")
-        strip = inside("xss", "f")(windows_of_strip)
+        registers = inside("xs", "xs")(then(copy(UNROLLED), apply("store_private")))
+        strip = inside("xss", "f")(then(registers if kept else skip, windows_of_strip))
         return then(
             inside("f")(
                 then(
@@ -112,8 +116,10 @@ def strips_of_lines(down: int) -> Tactic:
     return then(_lines_fused, topdown(lines))
 
 
-def lines_in_groups(windows: int) -> Tactic:
+def lines_in_groups(windows: int, items: int = 0) -> Tactic:
     """Windows of lines that lie one after the other: a group copies what so many `windows` of a line read.
+
+    With `items`, each of so many work-items has every `items`-th of the windows, and their folds are one.
 
     >>> from relift.rewrites.tactics.groups.stencil_strips import lines_in_groups
     >>> from relift.rewrites.tactics.combinators import derive
@@ -133,15 +139,32 @@ def lines_in_groups(windows: int) -> Tactic:
         at = inside("f")(apply("stencil_tiling", k=windows - 1))(at, place)
         chunk = (*place, "f", "xss")
         line = binders_at(at.term, (*chunk, "f"))[-1].name
-        window = then(repeat(topdown(fuse_once())), attempt(topdown(apply("reduce_seq_to_unroll"))))
-        at = inside("f", "f")(window)(at, chunk)
-        group = then(
-            inside("xs")(staged(line, WORK_ITEMS[1:])),
-            WORK_ITEMS[1],
-        )
+        if items:
+            several = inside("xss", "xss")(then(inside("f")(windows_of_strip), WORK_ITEMS[1]))
+            computed = then(every(items), several)
+        else:
+            window = then(
+                repeat(topdown(fuse_once())), attempt(topdown(apply("reduce_seq_to_unroll")))
+            )
+            at = inside("f", "f")(window)(at, chunk)
+            computed = WORK_ITEMS[1]
+        group = then(inside("xs")(staged(line, WORK_ITEMS[1:])), computed)
         return then(inside("f", "xss")(then(inside("f")(group), GROUPS[1])), GROUPS[0])(at, place)
 
     return then(_lines_fused, topdown(lines))
+
+
+def every(items: int) -> Tactic:
+    """A map over arrays of every `items`-th element: neighbours of an array have neighbours of all elements in turn."""
+    return then(
+        apply("split_join", m=items),
+        inside("xss")(
+            then(
+                apply("map_interchange_rows"),
+                inside("xss", "xs", "xss")(attempt(apply("map_identity"))),
+            )
+        ),
+    )
 
 
 def _are_lines(at: Rewriting, place: Position) -> bool:
