@@ -46,7 +46,8 @@ from relift.compiler.running.launch import Buffer, Kernel, Launched
 from relift.compiler.text.expressions import in_c
 from relift.compiler.text.lexing import NotUnderstood
 from relift.compiler.text.reader import read_kernels
-from relift.compiler.text.tree import Expression, KernelText, Name, Whole
+from relift.compiler.text.tree import Declaration, Expression, KernelText, Name, Whole
+from relift.compiler.text.turned_back import turned_back
 from relift.semantics.syntax.sizes import Size
 
 
@@ -186,7 +187,34 @@ def certify(
     ]
     if full is not None:
         claims += _written_claims(kernel, prover, claims, full)
+        claims = _of_halves(claims, kernel, cells, grid, sizes, prover.effort, full)
     return Certificate(kernel.name, "all sizes" if sizes else "at these sizes", tuple(claims))
+
+
+def _of_halves(
+    claims: Sequence[Claim],
+    kernel: KernelText,
+    cells: Mapping[str, Expression],
+    grid: Grid,
+    sizes: Mapping[str, int],
+    effort: Effort,
+    full: Collection[str],
+) -> list[Claim]:
+    """The claims, where those on local arrays whose halves take turns are those of the loop that does not fetch ahead.
+
+    What a turn reads there is what the turn before it has stored: in that loop, what the same turn has stored.
+    """
+    back = turned_back(kernel)
+    if back == kernel:
+        return list(claims)
+    whole = set(kernel.body)
+    halved = {s.name for s in back.body if isinstance(s, Declaration) and s not in whole}
+    known = {
+        c.subject: c
+        for c in certify(back, cells, grid, sizes, effort=effort, full=full).claims
+        if c.kind == "initialised" and c.subject in halved
+    }
+    return [known.get(c.subject, c) if c.kind == "initialised" else c for c in claims]
 
 
 def _written_claims(

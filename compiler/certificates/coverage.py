@@ -214,10 +214,9 @@ def initialised(prover: Prover, reads: Sequence[Access], before: Sequence[Access
     wanted = number_of(read.array.cells, prover.sizes)
     _apart(prover, before, common, space=space)
     if count != wanted:
-        if count.constant is None:
+        if wanted is None or count.constant is None or wanted.constant is None:
             raise NotCounted(f"{count} writes for {wanted} cells")
-        for a in (*before, *reads):
-            _below(prover, a, count.constant)
+        _in_what_is_filled(prover, (*before, *reads), count.constant, wanted.constant)
 
 
 def _common(place: Place, accesses: Sequence[Access]) -> int:
@@ -318,15 +317,30 @@ def _never_meet(
     return prover.impossible(z3.And(*same, z3.Or(different), *meeting), one, other)
 
 
-def _below(prover: Prover, access: Access, end: int) -> None:
-    """An access lies within the first cells of its array."""
+def _in_what_is_filled(prover: Prover, accesses: Sequence[Access], count: int, cells: int) -> None:
+    """All accesses lie among as many cells as are written: the first ones of the array, or of each of its rows.
+
+    Rows are padded so that neighbouring work-items do not wait for one bank of the memory.
+    """
+    rows = [n for n in range(cells, 0, -1) if cells % n == 0 and count * n % cells == 0]
+    beyond: list[Access | None] = []
+    for row in rows or [cells]:
+        used = count * row // cells
+        beyond.append(next((a for a in accesses if not _within(prover, a, row, used, cells)), None))
+        if beyond[-1] is None:
+            return
+    raise NotCounted(f"{beyond[0]} may lie beyond the {count} cells that are written")
+
+
+def _within(prover: Prover, access: Access, row: int, used: int, cells: int) -> bool:
+    """Whether an access lies within the first cells that are `used` of a row."""
     import z3
 
     one = prover.item()
     one.enter(access.place)
     start = one.number(access.offset)
-    if not prover.impossible(z3.Or(start < 0, start + access.width > end), one):
-        raise NotCounted(f"{access} may lie beyond the {end} cells that are written")
+    beyond = z3.Or(start < 0, start >= cells, start % row + access.width > used)
+    return prover.impossible(beyond, one)
 
 
 # ---- variables

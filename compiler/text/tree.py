@@ -454,3 +454,14 @@ def renamed(body: tuple[Statement, ...], names: Mapping[str, str]) -> tuple[Stat
         return tuple(mapped_statement(s, named, inside) for s in block)
 
     return inside(body)
+
+
+def root_of(target: Expression) -> set[str]:
+    """What is assigned to, be it in memory: the name of a variable, an array or a pointer."""
+    match target:
+        case Name(name):
+            return {name}
+        case Element(of, _) | Member(of, _) | Prefix(_, of) | Binary(_, of, _) | Cast(_, (of,)):
+            return root_of(of)
+        case Whole() | Real() | Conditional() | Invocation() | Cast():
+            return variables(target)

@@ -17,7 +17,6 @@ from relift.compiler.certificates.given import Misfit, given
 from relift.compiler.meaning.kernels.loops import Folded, Loops, waits
 from relift.compiler.meaning.kernels.memory import Array, Ghost, Given, InVectors, Own, Result
 from relift.compiler.meaning.kernels.shared import Slice, numbered
-from relift.compiler.meaning.kernels.turned_back import turned_back
 from relift.compiler.meaning.numbers.algebra import Folding
 from relift.compiler.meaning.numbers.arithmetic import Indices
 from relift.compiler.meaning.numbers.polynomials import Index, Whole, number_of
@@ -33,6 +32,7 @@ from relift.compiler.text.tree import (
     statements_within,
     within,
 )
+from relift.compiler.text.turned_back import turned_back
 from relift.compiler.validation.machine import Fault, Item, Undecided
 from relift.compiler.validation.symbols import OPEN, TooLarge
 from relift.compiler.validation.translation.python import Opaque, Translated

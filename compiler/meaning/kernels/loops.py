@@ -300,31 +300,14 @@ def _assigned(body: Sequence[tree.Statement]) -> set[str]:
             case tree.Declaration():
                 declared.add(s.name)
             case tree.Assignment(target, _, _):
-                found |= root_of(target) - declared
+                found |= tree.root_of(target) - declared
             case tree.Evaluation(tree.Invocation(_, (_, _, pointer))):
-                found |= root_of(pointer) - declared
+                found |= tree.root_of(pointer) - declared
             case tree.Loop() | tree.Guard():
                 found |= _assigned(s.body) - declared
             case tree.Evaluation() | tree.Barrier():
                 pass
     return found
-
-
-def root_of(target: tree.Expression) -> set[str]:
-    """What is assigned to, be it in memory: the name of a variable, an array or a pointer."""
-    match target:
-        case tree.Name(name):
-            return {name}
-        case (
-            tree.Element(of, _)
-            | tree.Member(of, _)
-            | tree.Prefix(_, of)
-            | tree.Binary(_, of, _)
-            | tree.Cast(_, (of,))
-        ):
-            return root_of(of)
-        case tree.Whole() | tree.Real() | tree.Conditional() | tree.Invocation() | tree.Cast():
-            return tree.variables(target)
 
 
 def _kind(scalar: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from relift.compiler.meaning.kernels.loops import root_of
 from relift.compiler.text.tree import (
     Assignment,
     Barrier,
@@ -20,6 +19,7 @@ from relift.compiler.text.tree import (
     Loop,
     Statement,
     expressions_of,
+    root_of,
     statements_within,
     variables,
 )

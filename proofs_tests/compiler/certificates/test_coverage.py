@@ -101,6 +101,18 @@ INITIALISED = {
         f"local float t[4]; if ({PLACE} < 2) {{ t[{PLACE}] = 1.0f; out[{ITEM}] = t[3 - {PLACE}]; }}",
         False,
     ),
+    "a tile whose rows are padded": (
+        f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];",
+        True,
+    ),
+    "the padding of a tile": (
+        f"local float t[6]; t[3*({PLACE} / 2) + {PLACE} % 2] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2 + 1];",
+        False,
+    ),
+    "a tile with two rows, of which one is written longer than the padding leaves": (
+        f"local float t[6]; t[{PLACE}] = 1.0f; {WAIT} out[{ITEM}] = t[3*({PLACE} % 2) + {PLACE} / 2];",
+        False,
+    ),
     "nothing at all": (f"float t[2]; out[{ITEM}] = t[1];", False),
 }  # fmt: skip
 

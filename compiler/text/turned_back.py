@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from relift.compiler.meaning.kernels.loops import root_of
 from relift.compiler.text import tree
 
 Body = tuple[tree.Statement, ...]
@@ -22,8 +21,8 @@ def turned_back(kernel: tree.KernelText) -> tree.KernelText:
     """The kernel with its loops that fetch ahead as loops that do not; others stay as they are.
 
     >>> from relift.compiler.dialects.printing import Printer
-    >>> from relift.compiler.meaning.kernels.turned_back import turned_back
     >>> from relift.compiler.text.reader import read_kernels
+    >>> from relift.compiler.text.turned_back import turned_back
     >>> text = '''
     ...     kernel void f(global const float* x) {
     ...       local float t[8];
@@ -130,10 +129,10 @@ def _independent(fetched: Body, stored: Body, used: Body, local: set[str]) -> se
     for s in stored:
         if not isinstance(s, tree.Assignment) or s.operator != "=":
             raise _Otherwise
-        filled |= root_of(s.target)
+        filled |= tree.root_of(s.target)
     inner = list(tree.statements_within(used))
     changed = {
-        name for s in inner if isinstance(s, tree.Assignment) for name in root_of(s.target)
+        name for s in inner if isinstance(s, tree.Assignment) for name in tree.root_of(s.target)
     } | {s.name for s in inner if isinstance(s, tree.Declaration)}
     values = [s.value for s in stored if isinstance(s, tree.Assignment)]
     read = tree.mentioned(fetched).union(*map(tree.variables, values))
