@@ -49,6 +49,8 @@ template <class T, class U> T to_zero(U x) {
   if (x != x) return 0;
   return x >= end ? (T)(~((T)1 << (8 * sizeof(T) - 1))) : x <= -end ? (T)((T)1 << (8 * sizeof(T) - 1)) : (T)x;
 }
+#define rsqrtf(x) (1.0f / std::sqrt(x))
+#define rsqrt(x) (1.0 / std::sqrt(x))
 #define __float2int_rz to_zero<int>
 #define __double2int_rz to_zero<int>
 #define __float2ll_rz to_zero<long long>

@@ -62,6 +62,7 @@ Loop = Among(
         "iterate_stream": iterate_stream,
     }
 )
+Turns = Among({"unroll": reduce_seq_unroll, "ahead": reduce_seq_ahead})
 Space = Among({"global": to_global, "local": to_local, "private": to_private})
 
 # ---- who computes
@@ -92,17 +93,12 @@ def reduce_to_seq_unroll(op: Op[A], z: A, xs: A[n]):
 
 
 @rule(
-    lowering=True, source="LIFT reduceSeqUnroll; RISE reduceSeqUnroll, unroll, ocl.reduceSeqUnroll"
+    lowering=True,
+    source="LIFT reduceSeqUnroll; RISE reduceSeqUnroll, unroll, ocl.reduceSeqUnroll; Tan et al., SC'11 (ahead)",
 )
-def reduce_seq_to_unroll(f: Fun[B, A, B], z: B, xs: A[n]):
-    """The loop of a reduction is written out."""
-    return reduce_seq(f, z, xs), reduce_seq_unroll(f, z, xs)
-
-
-@rule(lowering=True, source="Tan et al., SC'11; CUTLASS, software pipelining")
-def reduce_seq_to_ahead(f: Fun[B, A, B], z: B, xs: A[n]):
-    """A step of a reduction fetches what the next one reads from local memory."""
-    return reduce_seq(f, z, xs), reduce_seq_ahead(f, z, xs)
+def reduce_seq_to_turns(turns: Turns, f: Fun[B, A, B], z: B, xs: A[n]):
+    """The loop of a reduction is written out, or a turn fetches what the next one reads from local memory ({turns})."""
+    return reduce_seq(f, z, xs), turns(f, z, xs)
 
 
 # ---- loops over chunks
