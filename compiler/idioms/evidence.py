@@ -41,11 +41,15 @@ _DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int6
 
 @dataclass(frozen=True)
 class Evidence:
-    """How many drawn inputs agreed; or the first that did not; or why none was run."""
+    """How many drawn inputs agreed; or the first that did not; or why none was run.
+
+    `outside` counts those for which the C itself goes beyond its arrays: nothing is said of them.
+    """
 
     runs: int = 0
     difference: str | None = None
     skipped: str | None = None
+    outside: int = 0
 
     @property
     def ok(self) -> bool:
@@ -85,7 +89,7 @@ def evidence(
     except NotRun as reason:
         return Evidence(skipped=str(reason))
     random = Random(f"{relations.function.name} {found.result} {seed}")
-    done, refused = 0, 0
+    done = refused = outside = 0
     while done < runs:
         case = _drawn(relations, lifted, random, refused)
         if hostile and not any("NaN" in c for c in lifted.conditions):
@@ -103,6 +107,7 @@ def evidence(
             else:
                 difference = _compared(relations, lifted, compiled, case, expected, returned=result)
             if difference is not None and _reaches_outside(relations, lifted, compiled, given):
+                outside += 1
                 raise NotRun("the C goes beyond its arrays")
         except (Undefined, IndexError, NotRun):
             refused += 1
@@ -112,7 +117,7 @@ def evidence(
         if difference is not None:
             return Evidence(done, difference=f"{difference}, at {_said(case, relations)}")
         done += 1
-    return Evidence(done)
+    return Evidence(done, outside=outside)
 
 
 def _reaches_outside(relations: Relations, lifted: Lifted, compiled: Compiled, case: Case) -> bool:

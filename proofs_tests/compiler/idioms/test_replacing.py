@@ -74,7 +74,8 @@ def test_files_with_their_loops_replaced_do_the_same(file: str, least: int, tmp_
             continue  # among other statements, which the test of those runs
         shown = evidence(idiom.relations, idiom.found, idiom.lifted, compiled, runs=10, seed=1)
         assert shown.ok, f"{idiom.function}: {shown}"
-        assert ctypes.c_long.in_dll(made, f"{name}_refused").value == 0, idiom.function
+        # a guard may fail where the C itself would leave its arrays
+        assert ctypes.c_long.in_dll(made, f"{name}_refused").value <= shown.outside, idiom.function
 
 
 ROUTINES = {"gemm": 14, "gemv": 6, "dot": 3, "axpy": 2}
