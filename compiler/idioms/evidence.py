@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -49,7 +49,7 @@ class Evidence:
     runs: int = 0
     difference: str | None = None
     skipped: str | None = None
-    outside: int = 0
+    outside: int = field(default=0, repr=False)
 
     @property
     def ok(self) -> bool:
